@@ -51,9 +51,11 @@ const BASE = [
   'bounds',
   'channel',
   'clock',
+  'close-all',
   'collect-garbage',
   'dialect-options',
   'duration',
+  'ensure-folder',
   'errors',
   'events',
   'fingerprint-index',
@@ -99,7 +101,7 @@ const ALLOWED: Record<string, string[]> = {
   // The other way in: it sees no command and prints nothing.
   'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
-  sandbox: ['engine/errors', 'engine/sqlite', 'contract'],
+  sandbox: ['engine/ensure-folder', 'engine/errors', 'engine/sqlite', 'contract'],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
@@ -281,6 +283,13 @@ test('only cli/world.ts reads process', () => {
     return /\bprocess\.[a-z]/i.test(code) || /from 'node:process'/.test(code);
   });
   expect(readers.filter((file) => file !== 'cli/world.ts')).toEqual([]);
+});
+
+test('no folder is made with recursive, which never returns for one below /proc', () => {
+  const makers = files.filter((file) =>
+    /mkdir(?:Sync)?\([^;]*recursive/.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  expect(makers).toEqual([]);
 });
 
 test('inputs are opened through their door', () => {

@@ -1,7 +1,7 @@
 /**
- * The one place where commands to paste are composed: hints, summaries and lists take theirs from here. Such a command
- * works in a shell that has nothing of this command's environment but its secrets: it carries the flags that chose
- * config, account, region, hosts and state, also where the environment chose them.
+ * The only place where commands to paste are composed: hints, summaries, and lists use it. Such a command needs
+ * nothing of this command's environment except its secrets: it carries the flags that chose config, account, region,
+ * hosts, and state, even if the environment chose them.
  */
 import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
@@ -16,11 +16,11 @@ export interface Changes {
   command?: string;
   /** Default: the files that were typed. */
   paths?: readonly string[];
-  /** Flags that go, with their values. */
+  /** Flags to remove, with their values. */
   without?: readonly string[];
-  /** Of the flags that do not choose the service, only these stay. Default: all that the command takes. */
+  /** The only flags to keep, besides those that choose the service. Default: all that the command takes. */
   only?: readonly string[];
-  /** Flags and values that come. */
+  /** Flags and values to add. */
   plus?: readonly string[];
 }
 
@@ -33,24 +33,24 @@ export interface Commands {
   wasTyped(long: string): boolean;
   /** Whether this command was typed. */
   isOf(command: string): boolean;
-  /** Name of the account in use; null where it has none. */
+  /** Name of the account in use; null if it has none. */
   account: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
-  /** The same where other settings were chosen. */
+  /** The same with other settings. */
   at(chosen: SettingsFlags, settings: Settings | null): Commands;
-  /** The same for files that others read: values of `--set` are left out. */
+  /** The same for files that others may read: values of `--set` are left out. */
   shared: Commands;
   isShared: boolean;
 }
 
-/** What the running command knows of itself. */
+/** What the running command knows about itself. */
 export interface Running {
   argv: readonly string[];
   world: SettingsWorld;
-  /** What it chose in place of what was typed, such as the region that a run was sent to. */
+  /** Settings that replace what was typed, such as the region that a run was sent to. */
   chosen?: SettingsFlags;
-  /** Its settings; null while nobody has asked for them, or where they are wrong. */
+  /** Its settings; null if they are not resolved yet, or are wrong. */
   settings?: () => Settings | null;
 }
 
@@ -68,7 +68,7 @@ type Choosing = (typeof CHOOSING)[number];
 
 const CHOOSING_FLAGS = new Set<string>(CHOOSING.map(spelled));
 
-/** Where settings say what a value came from. */
+/** The name of each setting among the origins of settings. */
 const ORIGIN: Partial<Record<Choosing, string>> = {
   account: 'account',
   region: 'region',
@@ -78,9 +78,9 @@ const ORIGIN: Partial<Record<Choosing, string>> = {
   stateDir: 'state_dir',
 };
 
-/** Commands that reach no service and no state. */
+/** Commands that use neither the service nor the state. */
 const PLACELESS = new Set(['help', 'completion']);
-/** Those that edit the config file: with `--account`, a key would be another one. */
+/** Commands that edit the config file: `--account` would change which key they edit. */
 const EDITING = /^config (?:init|get|set|unset|path)$/;
 
 export function commandsOf(running: Running, isShared = false): Commands {
@@ -126,7 +126,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');
 
 interface Carried {
-  /** In front of the command: `NAME=value`, where no flag says the same. */
+  /** Variables before the command, `NAME=value`, for settings without a flag. */
   variables: string[];
   flags: string[];
 }
@@ -134,7 +134,7 @@ const NOTHING: Carried = { variables: [], flags: [] };
 
 function namesFor(path: string, typed: Typed): readonly Choosing[] {
   if (EDITING.test(path)) return ['config'];
-  // What was given to it is in the file now.
+  // The values that it was given are in the file now.
   const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
   return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
 }
@@ -149,7 +149,7 @@ function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): 
     const value = chosen ?? elsewhere(name, running, typed);
     if (chosen === undefined && words) flags.push(...words);
     else if (value !== undefined && chosen === undefined && name === 'account' && tokenOfEnvironment(running))
-      // As a flag, an account brings its own token, and PROFILES_TOKEN would be ignored.
+      // With the flag, the account's own token would be used, and PROFILES_TOKEN ignored.
       variables.push(shellOf(running.world.platform).assign(GLOBAL.account.env, value));
     else if (value !== undefined) flags.push(long, value);
   }
@@ -160,20 +160,20 @@ function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): 
   return { variables, flags };
 }
 
-/** A value that no flag gave, and that another shell would not find. */
+/** A value that was set without a flag, and that another shell would not have. */
 function elsewhere(name: Choosing, running: Running, typed: Typed): string | undefined {
   if (name === 'tokenFile') return undefined;
   const { world } = running;
   const variable = GLOBAL[name].env;
   const value = world.env[variable] || undefined;
   if (name === 'config' || name === 'stateDir') return value ?? moved(name, running);
-  // A password stays where it is: the reader's environment has it too.
+  // A password is not printed: the reader's environment has it, too.
   if (name === 'state') return value === undefined || hasPassword(value) ? undefined : value;
   if (value === undefined || isIgnored(name, running, typed)) return undefined;
   return value;
 }
 
-/** A place that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` moved. */
+/** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
 function moved(name: 'config' | 'stateDir', { world, chosen = {} }: Running): string | undefined {
   const locate = name === 'config' ? configLocation : stateLocation;
   try {
@@ -186,7 +186,7 @@ function moved(name: 'config' | 'stateDir', { world, chosen = {} }: Running): st
   }
 }
 
-/** Whether another choice makes a variable count for nothing: as a flag, it would count. */
+/** Whether another setting makes this variable ignored: as a flag, it would apply. */
 function isIgnored(name: Choosing, running: Running, typed: Typed): boolean {
   const settings = running.settings?.();
   if (settings) return settings.origins[ORIGIN[name]!] !== `environment ${GLOBAL[name as 'account'].env}`;
@@ -213,7 +213,7 @@ interface Typed {
   flags: [long: string, words: string[]][];
 }
 
-/** An address may be signed: the reader fills in what followed the question mark. */
+/** Removes the query of an address, which may be a signature: the reader fills it in. */
 const withoutSecret = (path: string): string =>
   /^https?:\/\//i.test(path) ? path.replace(/\?[^#]*/, '?…') : path;
 

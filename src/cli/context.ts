@@ -33,41 +33,44 @@ export interface World {
   stdout: TextStream;
   stderr: TextStream;
   clock: Clock;
-  /** Of Node, such as `20.20.2`. */
+  /** Version of Node, such as `20.20.2`. */
   nodeVersion: string;
   /** Processors that this process may use. */
   cores: number;
   /**
-   * Stop taking in, let requests in flight finish: the first Ctrl-C or SIGTERM, whose name is its reason, or output that
-   * cannot be written, whose `OutputError` is.
+   * Stop reading, and let requests in flight finish: at the first Ctrl-C or SIGTERM, whose name is the reason, or if
+   * output cannot be written, with the `OutputError` as the reason.
    */
   stop: AbortSignal;
   /** Second Ctrl-C: end now. */
   abort: AbortSignal;
 }
 
-/** How polls and lookups are retried (contract §4); what is left out has the client's default. */
+/** How polls and lookups are retried (contract §4). Default: as in the client. */
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
 export interface Context extends World {
-  /** Composes commands to paste, which carry what chose the settings of this one. */
+  /** Composes commands to paste, with the flags for the settings of this command. */
   commands: Commands;
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
-  /** The token, for which `token_command` is run once, if it is set. Throws `AuthError`. */
+  /** The token. Runs `token_command` once, if it is set. Throws `AuthError`. */
   token(): Promise<Secret>;
-  /** One client for the command, whose polls and lookups retry as its first caller says; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
+  /**
+   * One client for the command; its first caller decides the retries of polls and lookups. With region `sandbox`, it
+   * starts the embedded service first. Throws `AuthError` without a token.
+   */
   client(reads?: ReadRetries): Promise<ServiceClient>;
   /** The state database of this machine, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
-  /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */
+  /** The scope in the state. Throws `AuthError` if an unnamed account has no token. */
   scope(): Promise<Scope>;
-  /** A hash of the token with these texts, for telling whether it is the same. Throws `AuthError` without a token. */
+  /** A hash of the token and these texts, by which the same token is recognized. Throws `AuthError` without a token. */
   tokenHash(texts: readonly string[]): Promise<string>;
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
-  /** The same with other global flags: settings, client and scope are its own, the state is shared. */
+  /** The same context with other global flags. It has its own settings, client, and scope, and shares the state. */
   withFlags(flags: SettingsFlags): Context;
   /** Closes what was opened, in reverse order. Called once, by `main`. */
   close(): Promise<void>;

@@ -1,6 +1,7 @@
-/** Opens what a command asks for, once, and closes it again. */
+/** Opens what a command needs, once, and closes it again. */
 
 import { createHash } from 'node:crypto';
+import { closeAll } from '../engine/close-all.js';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
@@ -28,7 +29,7 @@ export function createContext(
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
-  /** For polls and lookups; an import's own events report its requests. */
+  /** For polls and lookups; an import reports its requests with its own events. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
     if (!flags.quiet)
       world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
@@ -110,9 +111,7 @@ export function createContext(
       closers.push(() => child.close());
       return child;
     },
-    close: async () => {
-      for (const close of closers.reverse()) await close();
-    },
+    close: () => closeAll(closers.reverse()),
   };
   return context;
 }
@@ -134,7 +133,7 @@ function debugLine({ method, url, status, duration_ms, request_id, error }: LogE
   return `debug: ${method} ${url} ${outcome} ${Math.round(duration_ms)}ms${request_id ? ` x-request-id ${request_id}` : ''}`;
 }
 
-/** Opens at the first call, and gives the same to every later one. */
+/** Opens at the first call; later calls get the same. */
 function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how: A) => Promise<T> {
   let opened: Promise<T> | undefined;
   return (...how) => {

@@ -1,6 +1,6 @@
 /**
- * Hints that name commands. What a command must carry is known where an error is printed, not where it is thrown: so
- * such a hint is a function, kept beside the error.
+ * Hints that name commands. Which flags a command needs is known where an error is printed, not where it is thrown, so
+ * such a hint is a function that is stored with the error.
  */
 import type { ProfilesError } from '../engine/errors.js';
 import type { Commands } from './again.js';

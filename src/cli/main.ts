@@ -19,7 +19,7 @@ declare const PROFILES_VERSION: string | undefined;
 /** Filled in by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
 
-/** What people type to see the version. */
+/** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
 
 /** Runs the command of this process. Returns the exit code; never calls `process.exit` while output may be pending. */
@@ -60,14 +60,21 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   } catch (error) {
     code = await report(error, world, context?.flags ?? early, context?.commands ?? argv);
     failed = code !== Exit.done;
-  } finally {
+  }
+  try {
     await context?.close();
+  } catch (error) {
+    // An error that ended the command counts more, and was reported before.
+    if (code === Exit.done) {
+      code = await report(error, world, context!.flags, context!.commands);
+      failed = true;
+    }
   }
   const lost = failed ? null : await outputLost(world);
   return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;
 }
 
-/** The error of output that was not awaited, such as help and warnings; else null. */
+/** The error of output that was not awaited, such as help and warnings; otherwise null. */
 async function outputLost({ stop }: World): Promise<OutputError | null> {
   await new Promise((resolve) => setImmediate(resolve)); // a stream reports its failure in a later turn
   return stop.reason instanceof OutputError ? stop.reason : null;
@@ -87,7 +94,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     .version(VERSION, version.flags, version.summary)
     .helpOption(help.flags, help.summary)
     .helpCommand(false)
-    // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
+    // Without a command, the program prints first steps or help. As an action, an unknown flag is still an error.
     .action(async () => {
       const { firstSteps } = await import('./commands/first-steps.js');
       const steps = argv.length === 0 ? firstSteps(world) : null;
@@ -137,7 +144,7 @@ function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** `--regoin eu import`: the flag is what is wrong, and the parser says so. */
+/** `--regoin eu import`: the flag is the mistake, and the parser reports it. */
 function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
   const before = argv[argv.indexOf(word) - 1];
   return before?.startsWith('-') === true && !options.some((option) => option.long === before);

@@ -1,6 +1,6 @@
 /**
- * The words for the engine's problems: sentences, hints with the flags of this command line, and the
- * next commands. The engine gives a code and data; a code that has no words here does not compile.
+ * The texts for the engine's problems: sentences, hints with the flags of this command line, and next commands. The
+ * engine gives a code and data; a code without texts here does not compile.
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
@@ -17,7 +17,7 @@ const checkSettings = ({ command }: Commands): string =>
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
 const checksTheRest = ({ command }: Commands): string => `${command('doctor')} checks the rest`;
 
-/** The command with the values that its run was given, for the reader to fill in. */
+/** The command with placeholders for the private values of its run. */
 function withValues(
   { set, where }: ProblemOf<'values_missing' | 'values_differ'>,
   { again }: Commands,
@@ -29,7 +29,7 @@ function withValues(
   return [again({ without: ['--set', '--where'] }), ...flags].join(' ');
 }
 
-/** Where nothing is known of the command line. */
+/** For callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 const WORDS: Dictionary = {
   ...INPUT_WORDS,
@@ -133,7 +133,7 @@ const WORDS: Dictionary = {
   }),
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
-    hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+    hint: `resume after that time, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
   canary_not_completed: ({ run }, { command }) => ({
@@ -151,11 +151,11 @@ const WORDS: Dictionary = {
   }),
 };
 
-/** What is said about a problem. @param commands of the command line that met it */
+/** The texts for a problem. @param commands of the current command line */
 export function wordsOf(problem: Problem, commands: Commands = BARE): Words {
   return (WORDS[problem.code] as (problem: Problem, commands: Commands) => Words)(problem, commands);
 }
-/** An error as a person reads it. @param commands of the command line that met it */
+/** An error as text. @param commands of the current command line */
 export function errorWords(
   error: ProfilesError,
   commands: Commands = BARE,
@@ -167,7 +167,7 @@ export function errorWords(
   };
 }
 
-/** A warning as a person reads it, in one line. */
+/** A warning as text, in one line. */
 export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
   const { hint } = problem ? wordsOf(problem, commands) : {};
   return hint === undefined ? message : `${message}; ${hint}`;

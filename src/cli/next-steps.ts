@@ -1,4 +1,4 @@
-/** What a person would run now that an import has ended: the summary's `next` (contract §3). Pure. */
+/** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../engine/model.js';
 import { isFinal } from '../engine/service/names.js';
 import type { RequestRecord } from '../engine/state/requests.js';
@@ -6,24 +6,24 @@ import type { Commands } from './again.js';
 import { shellWord } from './shell.js';
 
 export interface Step {
-  /** What the command is for, in front of it. */
+  /** What the command is for. */
   what: string;
   command: string;
-  /** The same for files that others read: no values of `--set`. */
+  /** The same command for files that others may read: without values of `--set`. */
   shared: string;
 }
 
 export interface Known {
   commands: Commands;
-  /** Requests whose rows are not all with the service: `resume --failed` sends them again. */
+  /** Requests whose rows the service does not all have: `resume --failed` sends them again. */
   failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
-  /** What the run sets for every item, as `--set` takes it, where its command line does not say. */
+  /** Values that the run sets for every item, as `--set` takes them, if they are not on the command line. */
   set?: readonly string[];
 }
 
-/** Rows of a rejects file are read as its run read them, apart from these. */
+/** Flags that are not repeated for a rejects file, because its rows are read as its run read them. */
 const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
-/** How the first command was reported and bounded. */
+/** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = [
   '--json',
   '--ndjson',
@@ -37,7 +37,7 @@ const OF_ONE_RUN = [
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
 
-/** In the order in which they would be run. Empty only where there is nothing left to do. */
+/** The steps in the order in which to run them. Empty only if nothing is left to do. */
 export function nextSteps(summary: Summary, known: Known): Step[] {
   const steps = stepsOf(summary, known);
   if (steps.length > 0 || isGood(summary)) return steps;
@@ -96,7 +96,7 @@ function step({ commands }: Known, what: string, compose: (commands: Commands) =
   return { what, command: compose(commands), shared: compose(commands.shared) };
 }
 
-/** The same import again, which stdin does not allow. */
+/** The same import again; not possible with stdin. */
 function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   const { paths } = known.commands;
   if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
@@ -107,7 +107,7 @@ function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   return [step(known, what, ({ again }) => again({ without, plus }))];
 }
 
-/** Everything, now that it is known what that is. */
+/** Sends everything, once the user has looked at the changes. */
 function sendHeld({ run, plan }: Summary, known: Known): Step[] {
   const { commands } = known;
   const {
@@ -150,13 +150,13 @@ function importRejects({ files, rows }: Summary, known: Known): Step[] {
   ];
 }
 
-/** The rows of requests that failed, are short, were refused, or that nobody can trace. */
+/** Sends the rows of requests that failed, are short, were refused, or are untraceable. */
 function sendFailed({ run, rows }: Summary, known: Known): Step[] {
-  // What was found to be at fault is in the rejects file.
+  // Rows that were found at fault are in the rejects file.
   const failed = known.failed.filter(({ state, parent }) => state !== 'rejected' || parent === null);
   if (run === null || failed.length === 0) return [];
   const atFault = failed.filter(isAtFault);
-  // Of many that failed while none completed, no rows at fault would be looked for: all of them are.
+  // If several failed and none completed, the search for rows at fault would not start.
   const isolates = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);
   const what = isolates ? 'find the rows at fault, and send the others again' : 'send the failed rows again';
   return [
@@ -166,7 +166,7 @@ function sendFailed({ run, rows }: Summary, known: Known): Step[] {
   ];
 }
 
-/** Rows of a job that failed, or of a refused request, among which single ones may be at fault. */
+/** Whether single rows of a failed job or a refused request may be at fault. */
 const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
   rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
 

@@ -1,11 +1,11 @@
-/** What V8 of Node 20 is kept from optimizing. Later versions have another measure. */
+/** Limits what V8 optimizes on Node 20. Later versions decide by other measures. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it after a few replies, which takes
- * 100 ms of processor time and 30 MB, more than faster replies give back. What is compiled in here stays as it is: all
- * of it is compiled at once, since what is compiled later would be optimized. The flags do not stay: V8 refuses code
- * that was kept under other flags, Node's own too.
+ * The client's HTTP parser is one large WebAssembly function. Node 20 optimizes it after a few replies, which takes
+ * 100 ms of processor time and 30 MB, more than faster replies save. What is compiled in here is never optimized; all
+ * of it is compiled at once, because functions that are compiled later would be. The flags are reset after that,
+ * because V8 refuses cached code that was compiled with other flags, including Node's own.
  */
 export function withoutOptimizing(compile: () => void): void {
   const set = (prefix: '' | 'no-'): void => {
@@ -21,15 +21,15 @@ export function withoutOptimizing(compile: () => void): void {
   }
 }
 
-/** Bytecode that a function runs until V8 looks whether to optimize it, in bytes: what is usual, and here. */
+/** How many bytes of bytecode a function runs before V8 considers optimizing it: the default, and ours. */
 const USUAL = 67_584;
 const MORE = 1_000_000;
 
 /**
- * Each thread optimizes for itself: in a run of a million rows 370 functions, most of which never give back the time it
- * took. With a larger budget it is 130 (figures: bench/README.md). While it holds, V8 refuses code that was kept under
- * the usual one (bin/load.js).
- * @returns makes it as usual again
+ * Each thread optimizes separately: 370 functions in a run of a million rows, most of which never save the time that
+ * it took. With a larger budget, it is 130 (figures: bench/README.md). Meanwhile, V8 refuses cached code that was
+ * compiled with the default (bin/load.js).
+ * @returns a function that restores the default
  */
 export function optimizeLess(): () => void {
   const set = (bytes: number): void => setFlagsFromString(`--interrupt-budget=${bytes}`);

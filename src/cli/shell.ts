@@ -1,8 +1,8 @@
-/** A word of a command line that is shown to be pasted, as a POSIX shell takes it: quoted, unless it is safe as it is. */
+/** A word of a command line to paste, for a POSIX shell: quoted if needed. */
 export function shellWord(text: string): string {
   if (/^[\w:/.@%+=,-]+$/.test(text)) return text;
   if (!isHidden(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
-  // A terminal would not show them as they are, or would obey them.
+  // A terminal would not show these characters, or would interpret them.
   return `"$(printf -- '${[...text].map(printable).join('')}')"`;
 }
 
@@ -20,8 +20,8 @@ function printable(character: string): string {
 }
 
 /**
- * The same as PowerShell takes it, which is what a terminal of Windows opens. `"` inside a word reaches the program from
- * PowerShell 7.3 on; older ones lose it. `'` is not a quote in cmd.exe.
+ * The same for PowerShell, the default on Windows. Programs receive `"` inside a word only from PowerShell 7.3 on;
+ * older versions drop it. In cmd.exe, `'` is not a quote.
  */
 export function powerShellWord(text: string): string {
   // A comma makes an array, `@` splats, and `-a.b` and `-a:b` are cut in two.
@@ -38,7 +38,7 @@ export function powerShellWord(text: string): string {
   return `"${escaped.join('')}"`;
 }
 
-/** How commands are written for the shell of a platform: their words, and a variable that is set in front of one. */
+/** The notation for the shell of a platform: words, and variables before a command. */
 export const shellOf = (
   platform: NodeJS.Platform,
 ): { word: (text: string) => string; assign: (name: string, value: string) => string } =>
@@ -46,7 +46,7 @@ export const shellOf = (
     ? { word: powerShellWord, assign: (name, value) => `$env:${name}=${quotedAlways(value)};` }
     : { word: shellWord, assign: (name, value) => `${name}=${shellWord(value)}` };
 
-/** On the right of `=`, PowerShell takes a bare word as a command. */
+/** Quotes every value, because PowerShell takes a bare word after `=` as a command. */
 const quotedAlways = (value: string): string => {
   const word = powerShellWord(value);
   return word === value ? `'${value}'` : word;

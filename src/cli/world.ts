@@ -8,7 +8,7 @@ import type { World } from './context.js';
 import type { TextStream } from './output/terminal.js';
 import { isReaderGone } from './output/write.js';
 
-/** Signals: the first stops intake, the second ends the work in flight (contract §4). */
+/** Makes the world. The first signal stops reading, the second ends the work in flight (contract §4). */
 export function worldOf(host: NodeJS.Process): World {
   const stop = new AbortController();
   const abort = new AbortController();
@@ -20,7 +20,8 @@ export function worldOf(host: NodeJS.Process): World {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
   const outputs = { stdout: whole(host.stdout), stderr: whole(host.stderr) };
   for (const name of ['stdout', 'stderr'] as const) {
-    // A closed pipe (`| head -1`) or terminal is the reader's choice. Anything else ends the work in good order.
+    // If the reader closes the pipe (`| head -1`) or the terminal, that is not an error. Anything else ends the work
+    // in good order.
     outputs[name].on('error', (error: NodeJS.ErrnoException) => {
       if (!isReaderGone(error)) stop.abort(new OutputError(name, error));
     });
@@ -39,7 +40,7 @@ export function worldOf(host: NodeJS.Process): World {
   };
 }
 
-/** Node writes once to a file, and does not look whether all of it was taken: a disk that fills up takes a part. */
+/** Node writes to a file once, and does not check that everything was written: a full disk takes only a part. */
 function whole(stream: NodeJS.WriteStream & { fd: 1 | 2 }): TextStream {
   const { fd } = stream;
   if (stream.isTTY || !fstatSync(fd).isFile()) return stream;

@@ -35,10 +35,14 @@ export interface HistoryRecord {
   region: string;
 }
 
-/** A run that left unchanged rows out, and whose inputs are not what they were. */
+/** A run that left out unchanged rows, and one of its inputs that does not tell which. */
 export interface Unread {
   run: string;
   file: string;
+  /**
+   * `changed`: the input has changed. `selected`: the run took some of its rows, and the state does not store which.
+   */
+  why: 'changed' | 'selected';
 }
 
 export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' | 'clock' | 'threads'> {
@@ -155,13 +159,17 @@ class Known {
     const records: HistoryRecord[] = [];
     const unread: Unread[] = [];
     const rows = new RowOutcomes(run.run, await this.requests(run.run), state, 'the import stopped first');
+    const options = run.options as ImportOptions & { hasWhere?: boolean };
+    const ofKind = run.inputs.filter((input) => input.kind === kind);
+    // The limit counts the rows of all of them together.
+    const isSelected = options.hasWhere || (options.limit != null && ofKind.length > 1);
     for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
       if (run.inputs[input]!.kind !== kind) continue;
-      if ((await this.#digestOf(resolve(cwd, location))) !== digest) {
-        unread.push({ run: run.run, file: path });
+      const isAsItWas = (await this.#digestOf(resolve(cwd, location))) === digest;
+      if (!isAsItWas || isSelected) {
+        unread.push({ run: run.run, file: path, why: isAsItWas ? 'selected' : 'changed' });
         continue;
       }
-      const options = run.options as ImportOptions;
       const pool = new Pool({ threads });
       try {
         const [opened] = await reopenInputs({ ...run, inputs: [run.inputs[input]!] }, options, this.deps);
@@ -187,7 +195,7 @@ class Known {
       } catch (error) {
         // It cannot be read any more as the run read it.
         if (!(error instanceof ProfilesError) || stop.aborted) throw error;
-        unread.push({ run: run.run, file: path });
+        unread.push({ run: run.run, file: path, why: 'changed' });
       } finally {
         await pool.close();
       }

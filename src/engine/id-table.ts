@@ -32,7 +32,8 @@ export class IdTable {
   /** @param value at least 1 */
   set(id: bigint, value: number): void {
     SCRATCH[0] = id;
-    this.#values[this.#take(WORDS[0]!, WORDS[1]!)] = value;
+    const place = this.#take(WORDS[0]!, WORDS[1]!); // before the memory is named: it may become other memory
+    this.#values[place] = value;
   }
 
   /** Sets it only where the id, given as its words, has none yet. @returns the one that it had; 0 for none */

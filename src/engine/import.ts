@@ -10,8 +10,10 @@ import type { StoredRun } from './state/runs.js';
 export type { ImportDeps, ImportResult } from './run/deps.js';
 
 /**
- * Imports, or with `earlier` continues, or with `apply` carries out a saved plan, whose run may be `earlier`. Yields events, the summary last, and returns the result.
- * @throws ProfilesError for what keeps it from starting: input, usage, another import running, changed input
+ * Starts an import. Yields events, the summary last, and returns the result.
+ * @param earlier continues this run
+ * @param apply sends this saved plan; `earlier` is then its unfinished run, if any
+ * @throws ProfilesError if it cannot start: input, usage, another import is running, an input has changed
  */
 export async function* runImport(
   options: ImportOptions,
@@ -23,7 +25,7 @@ export async function* runImport(
   try {
     return yield* session.run();
   } catch (error) {
-    // What a read or a wait rejects with when it is stopped differs; that it was stopped is what counts.
+    // Reads and waits that are stopped reject with different errors. What counts is that the import was stopped.
     const details: ErrorDetails = earlier ? { problem: { code: 'resumable', run: earlier.run } } : {};
     throw deps.stop.aborted && !(error instanceof ProfilesError)
       ? InterruptedError.of(deps.stop, details)

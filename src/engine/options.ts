@@ -161,7 +161,7 @@ export interface SendOptions {
   concurrency: number;
   /** Follows jobs to their end. Default true. */
   wait: boolean;
-  /** Milliseconds for the whole import. Then it stops waiting; the jobs continue. Default: null, no limit. */
+  /** Milliseconds for the whole import. Then it stops; jobs that were submitted continue. Default: null, no limit. */
   waitTimeoutMs: number | null;
   /** Milliseconds to wait for another import of this account and kind to end, before it is a `LockedError`. Default: null, none. */
   waitForLockMs: number | null;

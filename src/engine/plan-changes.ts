@@ -1,6 +1,6 @@
-/** How the rows of a plan stand to what the service has (contract §3 "Review before sending"). */
+/** How the rows of a plan compare with what the service has (contract §3 "Review before sending"). */
 
-/** How a row stands to what the service has. */
+/** How a row compares with what the service has. */
 export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged'] as const;
 export type RowClass = (typeof ROW_CLASSES)[number];
 
@@ -10,7 +10,7 @@ export interface KeyChange {
   rows: number;
 }
 
-/** With `changedOnly`: how the rows that would be sent, and those that would not, stand to what the service has. */
+/** With `changedOnly`: how the rows compare with what the service has, sent or not. */
 export interface PlanChanges {
   /** The state knows nothing of their identifiers. */
   new: number;

@@ -3,6 +3,7 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
+import { closeAll } from './close-all.js';
 import type { ImportEvent } from './events.js';
 import { type Kind, kindsOf, type Plan } from './model.js';
 import type { ImportOptions } from './options.js';
@@ -144,8 +145,7 @@ export class Session {
 
   async close(): Promise<void> {
     this.#deadline.clear();
-    await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
-    await this.#run.close();
+    await closeAll([() => this.#rejecting?.close(), () => this.#pool.close(), () => this.#run.close()]);
   }
 
   /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */
@@ -188,7 +188,7 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  /** How the rows stand to what the service has; of a plan that is applied, as it was when it was made. */
+  /** How the rows compare with what the service has; for a plan that is applied, as of when it was made. */
   async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
     if (this.apply || this.#run.earlier) return this.apply?.plan.changes;
     const found = await compared.all(this.#kinds(), (kind) => this.#known.of(kind));

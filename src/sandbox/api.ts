@@ -68,6 +68,8 @@ const profilesQuery = z.strictObject({
 });
 const oneProfileQuery = z.strictObject({ ...profileQuery, id: z.string().min(1) });
 const requestsQuery = z.strictObject({ ...pageQuery, only: z.enum(REQUEST_FILTERS).default('all') });
+const ledgerQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
+const faultQuery = z.strictObject({ spec: z.string().optional() });
 
 type Handler = (query: URLSearchParams, body: string) => Answer | Promise<Answer>;
 
@@ -95,7 +97,7 @@ export function createApi(parts: ApiParts): Api {
   }
 
   const routes: Record<string, Handler> = {
-    'GET /overview': () => json(200, overview()),
+    'GET /overview': plain(() => json(200, overview())),
     'GET /profiles': (query) =>
       withQuery(query, profilesQuery, async ({ kind, region, search, sort, offset, limit }) => {
         const by = { by: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
@@ -149,30 +151,40 @@ export function createApi(parts: ApiParts): Api {
         const entry = ledger.get(n);
         return json(200, { request: entry ? requestLine(entry) : null } satisfies RequestAnswer);
       }),
-    'GET /properties': () => json(200, { properties: world.lookup('user_properties') } as PropertyList),
-    'GET /faults': () => json(200, { faults: faults.list() }),
-    'POST /faults': (_, body) =>
+    'GET /properties': plain(() =>
+      json(200, { properties: world.lookup('user_properties') } as PropertyList),
+    ),
+    'GET /faults': plain(() => json(200, { faults: faults.list() })),
+    'POST /faults': plain((body) =>
       withBody(body, faultSchema, ({ spec }) => {
-        faults.add(spec);
+        try {
+          faults.add(spec);
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error;
+          return refuse(422, { where: 'spec', message: `${error.message}; ${error.hint}` });
+        }
         return json(201, { faults: faults.list() });
       }),
-    'DELETE /faults': (query) => {
-      const spec = query.get('spec');
-      if (spec === null) faults.clear();
-      else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
-      return json(200, { faults: faults.list() });
-    },
-    'GET /ledger': (query) => json(200, { ledger: ledger.list(Number(query.get('after') ?? 0)) }),
-    'GET /settings': () => json(200, settingsOf(limits)),
-    'PATCH /settings': (_, body) =>
+    ),
+    'DELETE /faults': (query) =>
+      withQuery(query, faultQuery, ({ spec }) => {
+        if (spec === undefined) faults.clear();
+        else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
+        return json(200, { faults: faults.list() });
+      }),
+    'GET /ledger': (query) =>
+      withQuery(query, ledgerQuery, ({ after }) => json(200, { ledger: ledger.list(after) })),
+    'GET /settings': plain(() => json(200, settingsOf(limits))),
+    'PATCH /settings': plain((body) =>
       withBody(body, settingsSchema, (change) => {
         Object.assign(limits, limitsOf(change));
         return json(200, settingsOf(limits));
       }),
-    'POST /reset': () => {
+    ),
+    'POST /reset': plain(() => {
       parts.reset();
       return json(200, { reset: true });
-    },
+    }),
   };
 
   return {
@@ -196,6 +208,12 @@ export function createApi(parts: ApiParts): Api {
 
 const missing = (message: string): Answer => refuse(404, { message });
 
+/** A route without parameters. */
+const plain =
+  (act: (body: string) => Answer): Handler =>
+  (query, body) =>
+    withQuery(query, z.strictObject({}), () => act(body));
+
 function withQuery<T>(
   query: URLSearchParams,
   schema: z.ZodType<T>,
@@ -213,14 +231,7 @@ function withBody<T>(body: string, schema: z.ZodType<T>, act: (value: T) => Answ
     return refuse(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
   }
   const read = schema.safeParse(value);
-  if (!read.success) return invalid(read.error, 'body');
-  try {
-    return act(read.data);
-  } catch (error) {
-    if (error instanceof UsageError)
-      return refuse(422, { where: error.hint ?? 'spec', message: error.message });
-    throw error;
-  }
+  return read.success ? act(read.data) : invalid(read.error, 'body');
 }
 
 function invalid({ issues }: z.ZodError, otherwise: string): Answer {

@@ -1,7 +1,8 @@
 /** Opens the sandbox's SQLite database: private, durable, shared by any number of processes. */
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { ensureFolder } from '../engine/ensure-folder.js';
 import { StateError } from '../engine/errors.js';
 import { useWriteAheadLog } from '../engine/sqlite.js';
 
@@ -9,6 +10,9 @@ export const DATABASE_FILE = 'sandbox.db';
 
 /** How long a writer waits for another process's transaction, milliseconds. */
 const BUSY_MS = 30_000;
+
+/** Commands with an embedded sandbox have no `--data`. */
+const ANOTHER_FOLDER = 'choose another folder with --state-dir (for profiles sandbox, also --data)';
 
 /** Raised when the tables change: an older file is refused, not misread. */
 const VERSION = 1;
@@ -59,7 +63,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
     if (dataDir !== null) {
-      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      ensureFolder(dataDir);
       // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. One
       // that is there is not opened: closing any handle of a file ends all locks that this process has on it.
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
@@ -77,12 +81,12 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StateError(`cannot open the sandbox's data in ${file}: ${reason}`, {
-      hint: 'check the folder and its permissions, or choose another one with --data',
+      hint: `check the folder and its permissions, or ${ANOTHER_FOLDER}`,
       cause: error,
     });
   }
   throw new StateError(`${file} was made by another version of the sandbox`, {
-    hint: 'delete the file, or choose another folder with --data',
+    hint: `delete the file, or ${ANOTHER_FOLDER}`,
   });
 }
 

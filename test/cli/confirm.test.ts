@@ -59,7 +59,7 @@ describe('an import', () => {
       await run(IMPORT, { ...asked('y\n'), env: { CI: 'true' } }),
     ]) {
       expect(ended.code).toBe(2);
-      expect(ended.stderr).toContain('nobody can be asked here');
+      expect(ended.stderr).toContain('there is no terminal to ask on');
       expect(ended.stderr).toMatch(/ profiles import c\.csv .*--yes/);
     }
     expect(sent(sandbox)).toBe(0);

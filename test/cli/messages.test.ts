@@ -279,7 +279,10 @@ const CASES: {
     'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
-  retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  retry_after_too_long: [
+    { waitMs: 601_000 },
+    'resume after that time, or allow it with --max-retry-after 11m',
+  ],
   outcomes_file: [{}, 'choose another file with --outcomes <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },

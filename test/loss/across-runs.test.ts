@@ -25,7 +25,7 @@ const submissions = (): number => middle.sandbox.ledger().filter(({ method }) =>
 
 /** Imports a file of users, `u1,n1` each, at this speed. */
 async function send(rows: string[], jobSpeed: number, ...flags: string[]): Promise<Outcome> {
-  const path = `${rows.join('_')}.csv`;
+  const path = `${rows.slice(0, 9).join('_')}.csv`;
   machine.write(path, `user_id,name\n${rows.map((row) => `${row}\n`).join('')}`);
   speed = jobSpeed;
   return run('import', path, ...flags);
@@ -232,6 +232,17 @@ describe('a retry never overtakes', () => {
     const env = machine.env;
     const shown = await cli(['runs', first], { cwd: machine.folder, env, clock });
     expect(shown.stdout).toContain(`sent later by ${second}`);
+  });
+
+  test('whatever the number of rows', async () => {
+    const rows = (day: string): string[] => Array.from({ length: 400 }, (_, i) => `u${i},${day}`);
+    middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
+    const first = (await send(rows('mon'), FAST, '--retries', '0')).summary!.run!;
+    middle.trouble = () => null;
+    await send(rows('tue'), FAST);
+    const { summary } = await run('resume', first);
+    expect(summary!.rows).toMatchObject({ read: 400, submitted: 0, unsent: 400 });
+    expect(rows('').filter((row) => held(row.split(',')[0]!) !== 'tue')).toEqual([]);
   });
 
   test('or a single profile', async () => {

@@ -114,6 +114,26 @@ test('a file that has changed since: it says which imports it cannot tell of', a
   );
 });
 
+test('rows that a condition or a limit left out were not found unchanged', async () => {
+  machine.write('plans.csv', 'company_id,plan\na,pro\nb,free\nc,pro\n');
+  machine.write('more.csv', 'company_id,plan\nd,pro\n');
+  await run(['import', 'plans.csv', '--where', 'plan=pro']);
+  const where = await run(['import', 'plans.csv', '--where', 'plan=pro', '--changed-only']);
+  const alone = await run(['import', 'plans.csv', '--limit', '1', '--changed-only']);
+  const limit = await run(['import', 'plans.csv', 'more.csv', '--limit', '1', '--changed-only']);
+  expect([where, alone, limit].map(({ summary }) => summary!.rows.unchanged)).toEqual([2, 1, 1]);
+
+  for (const id of ['b', 'd']) expect(told(await history(id))).toEqual([]);
+  expect(told(await history('a'))).toEqual([
+    ['import', 'completed', 2, 1],
+    ['import', 'unchanged', 2, null],
+  ]);
+  const { stderr } = await cli(['history', 'company', 'b'], { cwd: machine.folder, env: machine.env });
+  const runs = [limit, where].map(({ summary }) => summary!.run);
+  expect(stderr).toContain('2 imports may have found it unchanged, but sent only some of the rows');
+  for (const each of runs) expect(stderr).toContain(each);
+});
+
 test('merged rows, requests over several files, and rows that others sent later', async () => {
   machine.write('one.csv', 'company_id,name\na,A\nb,B\na,A2\n');
   machine.write('two.csv', 'company_id,name\nc,C\nd,D\n');

@@ -1,5 +1,15 @@
 /** The file of outcomes (contract §3 "Result"): one line for each row, whatever happened to the import. */
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -69,6 +79,7 @@ const OUT = ['--outcomes', 'out.ndjson'];
 test.each(['out.csv', 'out.ndjson'])(
   'beside the input, %s is not read with it, and is named alone',
   async (name) => {
+    mkdirSync(join(machine.folder, 'in'));
     write('in/a.csv', ['a', 'b']);
     expect((await run(['import', 'in', '--outcomes', `in/${name}`])).code).toBe(0);
     const again = await run(['import', 'in']);
@@ -285,6 +296,22 @@ describe('the file', () => {
     const last = await run(['resume', ...OUT]);
     expect([last.code, service.seen.submit]).toEqual([0, 1]);
     expect(short(agreed(last.summary!))).toEqual(['2 a completed', '3 b completed']);
+  });
+
+  test.skipIf(!existsSync('/proc/self/fd'))('a full disk: no input stays open', async () => {
+    // More than is read at once, and outcomes enough to be written before the end of the input.
+    const note = 'x'.repeat(90);
+    const rows = Array.from({ length: 60_000 }, (_, i) => `${i || ''},${i % 2 ? 'DE' : 'FR'},${note}\n`);
+    machine.write('a.csv', `company_id,country,note\n${rows.join('')}`);
+    const full = await run(['import', 'a.csv', '--where', 'country=FR', '--outcomes', '/dev/full']);
+    expect([full.code, full.error!.message]).toEqual([1, expect.stringContaining('/dev/full cannot be')]);
+    const input = join(machine.folder, 'a.csv');
+    const isOpen = (): boolean =>
+      readdirSync('/proc/self/fd').some((fd) => {
+        const link = `/proc/self/fd/${fd}`;
+        return lstatSync(link, { throwIfNoEntry: false }) !== undefined && readlinkSync(link) === input;
+      });
+    await expect.poll(isOpen).toBe(false);
   });
 });
 

@@ -68,7 +68,7 @@ describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
     if (redirected === '--ndjson > /dev/full') {
       expect(sentences(ended.stderr)).toEqual([`profiles: stdout cannot be written: ${FULL}`]);
       expect(ended.stderr).toContain(`profiles resume ${run!.run} --base-url `);
-      expect(ended.stderr).toContain('✗ stopped before the end');
+      expect(ended.stderr).toContain('✗ stopped early');
     }
     if (redirected === '--json 2>/dev/full') {
       expect(JSON.parse(ended.stdout)).toMatchObject({

@@ -217,7 +217,7 @@ describe('refused, and nothing is sent', () => {
 
   test('a file that is none of its inputs', async () => {
     other.write('more.csv', plain(3));
-    await refused(other, /^more\.csv: is none of the inputs of the plan/, ['--input', 'more.csv']);
+    await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
   });
 
   test('another host, another region, another account, another token of an account without a name', async () => {
@@ -434,7 +434,7 @@ describe('only what changed', () => {
 
   test('is refused with another state, and once this one has moved', async () => {
     carry('companies.csv', 'plan.json');
-    await refused(other, /in another state$/);
+    await refused(other, /compared with another state$/);
     desk.write('more.csv', 'company_id,name\nc-99,x\n');
     expect((await desk.run(['import', 'more.csv'])).code).toBe(0);
     await refused(desk, /^the plan is out of date: companies have been sent or completed since it was made$/);

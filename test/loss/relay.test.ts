@@ -1,5 +1,13 @@
 /** A run that goes on on another machine: nothing of the first one is there but its state (contract §10 "Relay"). */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
@@ -87,6 +95,19 @@ describe('an input', () => {
     expect(readdirSync(join(second.folder, '.state', 'spool'))).toEqual([]);
   });
 
+  test('of which the place was not recorded whole is named again', async () => {
+    const { summary } = await begun();
+    const second = nextAfter(first);
+    second.write('elsewhere.csv', file.text);
+    const stop = service.seen.submit + 2;
+    service.trouble = { submit: (nth) => (nth === stop ? status(503) : undefined) };
+    await second.run(['resume', '--input', 'elsewhere.csv']);
+    truncateSync(join(second.folder, '.state', 'spool', summary!.run!, 'inputs.json'), 5);
+    const lost = await second.run(['resume']);
+    expect([lost.code, lost.error?.hint], lost.stderr).toEqual([2, expect.stringContaining('--input')]);
+    await isWhole(await second.run(['resume', '--input', 'elsewhere.csv']), second);
+  });
+
   test('that was named and is not the same is refused, and nothing is sent', async () => {
     await begun();
     const second = nextAfter(first);
@@ -98,7 +119,7 @@ describe('an input', () => {
     const stray = await second.run(['resume', '--input', 'other.csv']);
     expect([stray.code, stray.error?.message]).toEqual([
       2,
-      expect.stringMatching(/^other\.csv: is none of the inputs of run .*, or has changed$/),
+      expect.stringMatching(/^other\.csv: is not an input of run .*, or its content has changed$/),
     ]);
     expect(service.seen.submit).toBe(submit);
     await isWhole(await second.run(['resume']), second);
@@ -215,6 +236,19 @@ describe('values that are not kept in the state', () => {
     expect(Object.keys(profiles.get('c-5')!)).toEqual(Object.keys(profiles.get('c-0')!));
     // This machine has them now.
     await isWhole(await second.run(['resume']), second);
+  });
+
+  test('must be given again where they were not written whole', async () => {
+    const { summary } = await begun([...SEND, ...VALUES]);
+    for (const name of ['set.json', 'where.json']) {
+      truncateSync(join(first.folder, '.state', 'spool', summary!.run!, name), 5);
+    }
+    const lost = await first.run(['resume']);
+    expect([lost.code, lost.error?.message], lost.stderr).toEqual([
+      2,
+      expect.stringMatching(/^run .* was given values that are not on this machine$/),
+    ]);
+    await isWhole(await first.run(['resume', ...VALUES]), first);
   });
 
   test('are not wanted for a run that has none', async () => {

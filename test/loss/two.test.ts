@@ -46,6 +46,17 @@ async function underWay(): Promise<{ child: Child; run: string; finish(): void }
   };
 }
 
+test('resume continues the newest import that nobody is at work on', async () => {
+  service.trouble = { fate: () => fates.stuck };
+  const users = await machine.run(['import', 'users.csv', '--wait-timeout', '1s'], { clock: machine.clock });
+  expect(users.summary!.status).toBe('timed_out');
+  const first = await underWay();
+  first.finish();
+  const last = await machine.run(['resume'], { clock: machine.clock });
+  expect([last.summary?.run, last.code], last.stderr).toEqual([users.summary!.run, 0]);
+  expect((await first.child.ended).code).toBe(0);
+});
+
 test('the second exits 8 and names the first, whatever it would have sent', async () => {
   const first = await underWay();
   const { submit } = service.seen;

@@ -171,7 +171,7 @@ describe('a run of this version', () => {
     const { code, error, summary } = await machine.run(['resume']);
     expect([code, error!.code]).toEqual([2, 'input']);
     expect(error!.message).toBe(
-      'companies.csv, lines 4 to 5: the content differs from what was sent the first time, so nothing was sent',
+      'companies.csv, lines 4 to 5: the content differs from what was sent the first time, so it was not sent again',
     );
     expect(summary!.rows).toMatchObject({ submitted: 2, unsent: 4 });
     expect(service.seen.submit).toBe(submit);

@@ -151,6 +151,37 @@ describe('switches', () => {
     expect(none.status).toBe(404);
   });
 
+  test('a mistyped parameter changes nothing', async ({ sandbox }) => {
+    await rehearsed(sandbox);
+    sandbox.faults.add('503:nth=9');
+    const before = await ask(sandbox, '/overview');
+    for (const [method, target, body] of [
+      ['DELETE', '/faults?sepc=503:nth%3D1', undefined],
+      ['POST', '/faults?spec=503:nth%3D1', '{"spec":"503:nth=1"}'],
+      ['PATCH', '/settings?max_items=1', '{"max_items":1}'],
+      ['POST', '/reset?profiles=no', undefined],
+    ] as const) {
+      const init = body === undefined ? { method } : { method, body };
+      expect((await send(sandbox.controlUrl + target, init)).status, target).toBe(422);
+    }
+    expect(await ask(sandbox, '/overview')).toEqual(before);
+  });
+
+  test('a fault that cannot be read says how one is written', async ({ sandbox }) => {
+    const reply = await send(`${sandbox.controlUrl}/faults`, { method: 'POST', body: '{"spec":"503"}' });
+    expect([reply.status, reply.json()]).toMatchObject([
+      422,
+      {
+        errors: [
+          {
+            details: 'spec',
+            message: expect.stringMatching(/^fault "503": .* is not nth=.*; write <what>:<when>/),
+          },
+        ],
+      },
+    ]);
+  });
+
   test('a body that is too long is refused', async ({ sandbox }) => {
     const body = JSON.stringify({ spec: 'x'.repeat(100_000) });
     expect((await send(`${sandbox.controlUrl}/faults`, { method: 'POST', body })).status).toBe(413);
@@ -187,6 +218,13 @@ describe('the document', () => {
     ['/profile?kind=users', 'id'],
     ['/requests?only=nice', 'only'],
     ['/request?n=x', 'n'],
+    ['/ledger?after=abc', 'after'],
+    ['/ledger?after=-1', 'after'],
+    ['/ledger?since=1', 'since'],
+    ['/overview?color=red', 'color'],
+    ['/properties?color=red', 'color'],
+    ['/faults?spec=503:nth%3D1', 'spec'],
+    ['/settings?color=red', 'color'],
   ])('%s is refused, naming %s', async ([target, place], { sandbox }) => {
     const reply = await send(sandbox.controlUrl + target);
     expect(reply.status).toBe(422);

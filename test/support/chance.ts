@@ -5,5 +5,7 @@ import { expect } from 'vitest';
 // Loading it takes a while, and few files of tests have properties.
 if (readFileSync(expect.getState().testPath!, 'utf8').includes("from 'fast-check'")) {
   const { default: fc } = await import('fast-check');
-  fc.configureGlobal({ seed: Number(process.env.FC_SEED ?? 1) });
+  // Otherwise arrays have ten elements at most, whatever a property says.
+  const defaultSizeToMaxWhenMaxSpecified = true;
+  fc.configureGlobal({ seed: Number(process.env.FC_SEED ?? 1), defaultSizeToMaxWhenMaxSpecified });
 }

@@ -20,9 +20,9 @@ interface Options {
   inputs: readonly string[];
   expect: string | undefined;
   again: boolean;
-  /** One part of the plan; null: all of it. */
+  /** The part of the plan to send; null: all of it. */
   shard: { shard: number; shards: number } | null;
-  /** What decides how it is sent, where that is not to be as the plan says. */
+  /** Options for sending that override those of the plan. */
   how: Partial<ImportOptions>;
 }
 
@@ -74,7 +74,7 @@ function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Con
   };
 }
 
-/** @throws UsageError for what shards do not go with */
+/** @throws UsageError for flags that do not work with shards */
 function shardIn(flags: Flags, env: Context['env']): Options['shard'] {
   const { shard, shards, again } = given(APPLY, flags);
   if (shard === undefined && shards === undefined) return null;
@@ -140,7 +140,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);
-  // The plan has the values that another machine would have to be given again.
+  // The plan contains the private values, so they need not be given again.
   const values = { sets: setsOf(planned), where: planned.where };
   const kept = { ...(earlier && !shard ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
@@ -150,7 +150,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     full: earlier ? false : kept.full,
     dryRun: false,
     outcomes,
-    // A run whose time to wait was over must be able to continue.
+    // A run that timed out must be able to continue.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
@@ -166,7 +166,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
 
-/** What became of it is said once more. */
+/** Reports the earlier result again. */
 async function nothingLeft(
   message: string,
   summary: Summary | null,

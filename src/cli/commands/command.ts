@@ -1,4 +1,4 @@
-/** What a command file is made of: options, run, print; its flags are in the table (`cli/options`). */
+/** The parts of a command file: options, run, print. Its flags are in the table (`cli/options`). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -7,7 +7,7 @@ import type { Flags } from '../options/index.js';
 
 export type { Flags };
 
-/** An exit code with several meanings, and the one that applies. */
+/** An exit code with several meanings, and the meaning that applies. */
 export interface Ending {
   exit: ExitCode;
   message: string;
@@ -24,7 +24,7 @@ export type Wire = <O>(
 
 /**
  * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
- * `commands` are all of them, for one that lists the others.
+ * `commands` has all commands, for a command that lists the others.
  */
 export interface CommandModule {
   define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;
@@ -71,7 +71,7 @@ export function requireSubcommand(command: Command, wire: Wire): Command {
     .action(wire(reject, async () => Exit.usage));
 }
 
-/** Does the work under the stop signal. @throws InterruptedError with the hint, when a signal ended it */
+/** Does the work, and stops at a signal. @throws InterruptedError with the hint if a signal ended it */
 export async function stopOnSignal<T>(
   { stop }: Pick<Context, 'stop'>,
   work: (signal: AbortSignal) => Promise<T>,

@@ -93,7 +93,7 @@ async function complete(
   const unwired: Wire = () => async () => {};
   const at = await locate(root, words, async (command) => {
     const entry = commands.find(({ name }) => name === command.name());
-    // The command that runs has been declared already.
+    // The running command is already declared.
     if (entry && command.name() !== 'completion') await declare(entry, command, unwired, commands);
   });
   // `--config` and `--state-dir` on the line apply to the lookup too.

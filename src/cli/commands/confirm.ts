@@ -1,4 +1,4 @@
-/** Where the config says `confirm: true`, nothing is sent before somebody says yes (contract §2). */
+/** With `confirm: true` in the config, nothing is sent before a person says yes (contract §2). */
 import { NotConfirmedError, UsageError } from '../../engine/errors.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Confirm } from '../../engine/run/deps.js';
@@ -10,20 +10,20 @@ import { inCi } from '../output/terminal.js';
 import type { Settings } from '../settings/index.js';
 import { canAsk } from './config/store.js';
 
-/** Whether somebody sits at a terminal who may answer. */
+/** Whether there is a person at a terminal who can answer. */
 export const isAttended = (context: Context): boolean =>
   context.stderr.isTTY === true && !inCi(context.env) && canAsk(context);
 
 /**
- * Asks whether to continue, and throws where the answer is no.
+ * Asks whether to continue, and throws if the answer is no.
  * @throws NotConfirmedError InterruptedError
  */
 type Ask = (what: string) => Promise<void>;
 
 /**
- * Undefined where nothing is asked.
- * @param pause wipes what is drawn
- * @throws UsageError where nobody can be asked
+ * Undefined if `confirm` is off, or `--yes` was given.
+ * @param pause clears the live display before the question
+ * @throws UsageError if there is no terminal to ask on
  */
 export async function confirmation(context: Context, pause = (): void => {}): Promise<Ask | undefined> {
   const { confirm, origins } = await context.settings();
@@ -31,7 +31,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   if (!isAttended(context)) {
     throw hinted(
       new UsageError(
-        `nothing is sent without a yes (confirm, ${origins.confirm}), and nobody can be asked here`,
+        `nothing is sent without a yes (confirm, ${origins.confirm}), and there is no terminal to ask on`,
       ),
       ({ again }) =>
         `look at the plan with --dry-run, then send without being asked: ${again({ plus: ['--yes'] })}`,
@@ -46,7 +46,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   };
 }
 
-/** The same for an import: its totals are shown. */
+/** The same for an import, with its totals. */
 export async function importConfirmation(context: Context, pause: () => void): Promise<Confirm | undefined> {
   const ask = await confirmation(context, pause);
   if (!ask) return undefined;
@@ -69,7 +69,7 @@ export async function importConfirmation(context: Context, pause: () => void): P
   };
 }
 
-/** To whom a profile would go. */
+/** Names the service that a profile would be sent to. */
 export function whereTo({ account, region, baseUrl, embedded }: Settings): string {
   const host = embedded ? 'embedded' : safeLine(baseUrl ?? 'no host set');
   const service = `region ${safeLine(region)}, ${host}`;

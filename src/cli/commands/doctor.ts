@@ -1,4 +1,4 @@
-/** `profiles doctor`: what is in order, what is not, and how to fix it; a line each (contract §1). */
+/** `profiles doctor`: checks the installation, one line for each check, with a hint if it fails (contract §1). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
@@ -57,7 +57,7 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
   }
 }
 
-/** The same, with a spinner while the next one takes its time. */
+/** The same, with a spinner while the next check runs. */
 async function* waited(findings: AsyncGenerator<Finding>, context: Context): AsyncGenerator<Finding> {
   for (;;) {
     const next = await whileWaiting('checking the service', context, () => findings.next());
@@ -67,7 +67,7 @@ async function* waited(findings: AsyncGenerator<Finding>, context: Context): Asy
 }
 
 const WIDTH = 'lookup_base_url'.length;
-/** Below its status, where a terminal has no room for all in one line. */
+/** The indentation of a hint, if the terminal has no room for it on the same line. */
 const INDENT = ' '.repeat('fail  '.length);
 
 /** One line; at a terminal that is too narrow for it, the hint is on its own line, ready to copy. */

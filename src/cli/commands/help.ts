@@ -8,7 +8,7 @@ import { type CommandEntry, declare, examples, type Wire } from './command.js';
 import { TOPICS, twoColumns } from './topics.js';
 
 export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
-  // Words are not declared as arguments: the root's list of commands would show them for this one alone.
+  // The words are not declared as arguments, because the list of commands would then show them for this command only.
   command.usage('[command or topic]').allowExcessArguments();
   const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
   command.addHelpText('after', `\nTopics:\n${twoColumns(rows)}`);
@@ -51,7 +51,7 @@ async function textAbout(
   return helpOf(command);
 }
 
-/** The root knows its commands by name only, until one is asked for. */
+/** Declares the command of this name: the root knows only names. */
 async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
   const entry = commands.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};

@@ -23,7 +23,7 @@ const FIELDS = [
   'account',
   'region',
 ] as const;
-/** What fits a terminal. */
+/** The fields that fit a terminal. */
 const TABLE_FIELDS = [
   'at',
   'age',
@@ -69,6 +69,11 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
   });
 }
 
+const UNREAD = {
+  changed: 'the files have changed since',
+  selected: 'sent only some of the rows (--where, --limit), and which ones is not stored',
+};
+
 async function run({ kind, id, listing }: Options, context: Context): Promise<ExitCode> {
   const { clock, cwd, cores, flags } = context;
   const { historyKeepMs: keepMs } = await context.settings();
@@ -99,12 +104,11 @@ async function run({ kind, id, listing }: Options, context: Context): Promise<Ex
     listing,
     context,
   );
-  if (unread.length > 0 && !flags.quiet) {
-    const runs = [...new Set(unread.map(({ run }) => run))];
+  for (const why of flags.quiet ? [] : (['changed', 'selected'] as const)) {
+    const runs = [...new Set(unread.filter((each) => each.why === why).map(({ run }) => run))];
+    if (runs.length === 0) continue;
     const some = `${runs.slice(0, 3).join(', ')}${runs.length > 3 ? ', …' : ''}`;
-    context.warn(
-      `${count(runs.length, 'import')} may have found it unchanged, but the files have changed since: ${some}`,
-    );
+    context.warn(`${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${some}`);
   }
   return Exit.done;
 }

@@ -2,9 +2,18 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
-import type { Kind } from '../../engine/model.js';
+import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
-import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index.js';
+import {
+  identifierCheck,
+  inexactNumber,
+  isOdd,
+  jsonOfCell,
+  lossIn,
+  NO_RULES,
+  oddWords,
+  writtenAgain,
+} from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
@@ -58,11 +67,22 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
       hint: 'write --company <id>, or leave it out',
     });
   }
+  const profile = { kind, id, company: company ?? null, metadata: metadataOf(metadata) };
+  for (const [field, text] of identifiersOf(profile)) {
+    // What is typed by hand may look like a missing value, but not like nothing.
+    const reason = identifierCheck({ ...NO_RULES, allowIds: [text] })(text, field);
+    if (reason !== null) throw new UsageError(reason, { hint: 'write the identifier as the service has it' });
+  }
   return {
-    profile: { kind, id, company: company ?? null, metadata: metadataOf(metadata) },
+    profile,
     ...engineValues({ wait: WAITING.wait, waitTimeout: WAITING.waitTimeout }, flags),
   };
 }
+
+const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: string][] => [
+  [ID_FIELD[kind], id],
+  ...(company === null ? [] : [[ID_FIELD.companies, company] as [string, string]]),
+];
 
 /**
  * Pairs of key and JSON text. `--set` and `--unset` come after `--metadata`: the later wins. A key that is unset is sent
@@ -75,8 +95,9 @@ function metadataOf({
   unset = [],
 }: Given<typeof IDENTIFY & Pick<typeof COLUMNS, 'set'>>) {
   const metadata = new Map<string, string>();
-  if (json !== undefined)
-    for (const [key, value] of Object.entries(jsonObject(json))) {
+  if (json !== undefined) {
+    const given = jsonObject(json);
+    for (const [key, value] of Object.entries(given)) {
       const text = writtenAgain(value);
       if (text === null) {
         throw new UsageError(`--metadata: ${key} is nested too deeply`, {
@@ -85,6 +106,9 @@ function metadataOf({
       }
       metadata.set(key, text);
     }
+    const loss = lossIn(json, given, false);
+    if (loss !== null) throw new UsageError(`--metadata: ${loss}`, { hint: 'correct the JSON' });
+  }
   for (const [key, value] of set) metadata.set(key, jsonOfCell(value));
   for (const key of unset) {
     if (key === '') throw new UsageError('--unset: the key is empty', { hint: 'write --unset <key>' });
@@ -118,6 +142,10 @@ function jsonObject(text: string): Record<string, unknown> {
 }
 
 async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {
+  const odd = identifiersOf(profile)
+    .filter(([, text]) => isOdd(text))
+    .map(([field, text]) => `${field}: ${oddWords(text)}`);
+  for (const warning of odd) context.warn(warning);
   const ask = await confirmation(context);
   await ask?.(
     `${profile.kind === 'users' ? 'user' : 'company'} ${safeLine(profile.id)}, ${count(profile.metadata.size, 'key')}\nto ${whereTo(await context.settings())}`,
@@ -143,7 +171,7 @@ async function run({ profile, wait, waitTimeoutMs }: Options, context: Context):
       }),
     ),
   );
-  await print(result, context);
+  await print({ ...result, warnings: [...odd, ...result.warnings] }, context);
   for (const warning of result.warnings) context.warn(warning);
   return exitOfProfile(result);
 }

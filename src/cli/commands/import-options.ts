@@ -25,9 +25,9 @@ export type Form = 'text' | 'json' | 'ndjson';
 /** How an import is reported. */
 export interface Report {
   form: Form;
-  /** Whether cells may be shown where others read them, too. */
+  /** Whether output that others read may contain cells. */
   values: boolean;
-  /** Of the report page, as it was named. */
+  /** The report page, as it was typed. */
   page: string | null;
 }
 
@@ -104,7 +104,7 @@ export async function importOptions(
   };
 }
 
-/** Where the plan is to be saved. @throws UsageError where there would be none */
+/** The file for the saved plan. @throws UsageError if there would be no plan */
 export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flags): string | undefined {
   const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
   if (savePlan === undefined) return undefined;
@@ -124,7 +124,7 @@ export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flag
   return savePlan;
 }
 
-/** A run keeps it for its resume, which may be started elsewhere. @throws UsageError */
+/** Makes the path absolute, because a resume may start in another folder. @throws UsageError */
 export function outcomesFile(path: string | undefined, cwd: string): string | null {
   if (path === undefined) return null;
   if (path !== '-' && path !== '') return resolve(cwd, path);
@@ -133,14 +133,14 @@ export function outcomesFile(path: string | undefined, cwd: string): string | nu
 
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
-  // A flag wins over the config file, whichever of the two it is.
+  // Either flag wins over either key of the config file.
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
   return maxInvalid ?? (skipInvalid ? 'any' : 'none');
 }
 
 /**
- * How files are read and mapped, by flags over the mapping file over the config file.
+ * How files are read and mapped: flags win over the mapping file, which wins over the config file.
  * @param defaults the config file's `import.*`
  * @throws UsageError, and ConfigError for the mapping file
  */

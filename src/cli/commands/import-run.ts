@@ -1,6 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 import { CanaryError, Exit, type ExitCode } from '../../engine/errors.js';
-import { type ImportDeps, runImport } from '../../engine/import.js';
+import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
@@ -22,7 +22,7 @@ import type { Report } from './import-options.js';
 import { offerOf } from './offer.js';
 import { checkPlanFile, savedPlanText, writePlan } from './save-plan.js';
 
-/** @throws ProfilesError what ended the import early, after its summary was reported */
+/** @throws ProfilesError the error that ended the import early, after its summary was reported */
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
@@ -34,9 +34,9 @@ export async function runAndReport(
     apply = null,
     savePlan,
   }: {
-    /** Of a resumed run: its own, even if another token is used now. */
+    /** For a resumed run: its own scope, even with another token. */
     scope?: Scope | null;
-    /** Of a resumed run: inputs that lie elsewhere now. */
+    /** For a resumed run: inputs that are elsewhere now. */
     inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
@@ -69,25 +69,28 @@ export async function runAndReport(
   }
   const follow = async (): Promise<ExitCode | Ending> => {
     const events = runImport(options, deps, earlier, apply);
-    for (;;) {
-      const next = await events.next();
-      if (!next.done) {
+    try {
+      for (;;) {
+        const next = await events.next();
+        if (next.done) return endOf(next.value);
         const { value } = next;
         const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
-        continue;
       }
-      const { failure, exit } = next.value;
-      // A failed job outranks a wait that timed out (contract §7); the summary shows both.
-      if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
-      const lost = reporter.lost();
-      if (lost) throw lost;
-      const { summary } = next.value;
-      if (exit === Exit.held) return { exit, message: heldWords(summary) };
-      return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
+    } finally {
+      // Where the reporting failed: the run gives back its locks.
+      await events.return(undefined as never);
     }
+  };
+  const endOf = ({ failure, exit, summary }: ImportResult): ExitCode | Ending => {
+    // A failed job outranks a wait that timed out (contract §7); the summary shows both.
+    if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
+    const lost = reporter.lost();
+    if (lost) throw lost;
+    if (exit === Exit.held) return { exit, message: heldWords(summary) };
+    return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
   };
   try {
     return await (recorder ? writingReport(recorder, follow, context) : follow());
@@ -96,7 +99,7 @@ export async function runAndReport(
   }
 }
 
-/** What a run sets for every item, as `--set` takes it. */
+/** The values that a run sets for every item, as `--set` takes them. */
 const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ...new Set(
     [rules, byKind?.companies?.rules, byKind?.users?.rules]
@@ -105,7 +108,7 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ),
 ];
 
-/** An address may be signed. */
+/** Removes the query of an address, which may be a signature. */
 const withoutQuery = (path: string): string =>
   /^https?:\/\//i.test(path) ? path.replace(/[?#].*$/s, '') : path;
 
@@ -131,7 +134,7 @@ async function recorderOf(
   });
 }
 
-/** An import has its report however it ended. What ended it counts for more than a report that cannot be written. */
+/** Writes the report however the import ended. An error that ended the import counts more than one of the report. */
 async function writingReport<T>(
   recorder: ReportRecorder,
   follow: () => Promise<T>,

@@ -22,7 +22,7 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-/** Help needs nothing of this: it is loaded by an import. */
+/** Loaded only by an import: help does not need it. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importOptions, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);

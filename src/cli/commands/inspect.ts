@@ -1,9 +1,9 @@
-/** `profiles inspect <input...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
+/** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { ensureFolder } from '../../engine/ensure-folder.js';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -44,13 +44,13 @@ import { shellWord } from '../shell.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { readingOptions } from './import-options.js';
 
-/** Rejected rows that are shown at a terminal (contract §3 "Result"). */
+/** The most rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;
 
 interface Options {
   reading: ReadOptions;
   sources: AnySource[];
-  /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
+  /** Size limit of a request's body: a row with a larger item is rejected. */
   chunkBytes: number;
   writeMapping: string | null;
 }
@@ -123,7 +123,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
   }
 }
 
-/** What follows the first line is for pasting: it has its own lines. */
+/** Prints the lines after the first as they are, because they can be pasted. */
 function warn(text: string, { warn: say }: Context): void {
   say(
     text
@@ -147,7 +147,7 @@ async function open(
   );
 }
 
-/** Copies of inputs that are no files. */
+/** Copies of inputs that are not files. */
 class Spool {
   #folder: string | undefined;
   #copies = 0;
@@ -176,7 +176,7 @@ class Spool {
 
 function makeFolder(path: string, shown: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    ensureFolder(path);
     return path;
   } catch (error) {
     throw notSpooled(shown, path, error);
@@ -216,7 +216,7 @@ async function inspect(
   }
 }
 
-/** What an import would warn of, and what it would ask. */
+/** The warnings and questions of an import. */
 function warningsOf(
   { opened, scan, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'duplicates'>,
   unclear: boolean,

@@ -1,7 +1,7 @@
 /** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, StateError, UsageError, WaitTimeoutError } from '../../engine/errors.js';
-import { watchJobs } from '../../engine/send/watch.js';
+import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
 import { sameScope } from '../../engine/state/scopes.js';
@@ -21,7 +21,7 @@ import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 
-/** A job as it is named on the command line; `host` where that was a URL. */
+/** A job as named on the command line; `host` if that was a URL. */
 interface JobName {
   id: string;
   host: string | null;
@@ -29,6 +29,8 @@ interface JobName {
 
 interface Options {
   jobs: JobName[];
+  /** Several ids were given, even if they name one job: the result is an array. */
+  several: boolean;
   watch: boolean;
   intervalMs: number | null;
   waitTimeoutMs: number | null;
@@ -54,6 +56,7 @@ function options(words: readonly string[], flags: Flags): Options {
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
     jobs: [...jobs.values()],
+    several: words.length > 1,
     watch: flags.watch === true,
     ...engineValues(TIMING, flags),
   };
@@ -62,11 +65,12 @@ function options(words: readonly string[], flags: Flags): Options {
 const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
 
 /**
- * A job id, or what follows `/background_jobs/` in a URL (an id may hold a slash, and a pasted URL may show it
- * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
+ * Reads a job id, or the part of a URL after `/background_jobs/` (an id may contain a slash, and a pasted URL may show
+ * it unencoded). Any other text is an id, because the spec allows URIs as ids. @throws UsageError for an id that would
+ * name another path
  */
 export function readJobName(word: string): JobName {
-  // Read from the text, not from a parsed path: a URL parser resolves `..` before we could refuse it.
+  // Read from the text, not from a parsed path: a URL parser would resolve `..` before it can be refused.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
@@ -86,25 +90,25 @@ function decoded(encoded: string, word: string): string {
   }
 }
 
-async function run({ jobs, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
+async function run({ jobs, several, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
   const services = await servicesOf(jobs, watch, context);
   const ids = jobs.map(({ id }) => id);
-  if (watch) return follow(ids, timing, services, context);
+  if (watch) return follow(ids, { several, ...timing }, services, context);
   const records = await whileWaiting('reading', context, () =>
-    stopOnSignal(context, (signal) => Promise.all(ids.map((id) => services.job(id, signal)))),
+    stopOnSignal(context, (signal) => readJobs(services, ids, { clock: context.clock, signal })),
   );
   for (const record of records) await services.save(record);
-  await print(records, ids.length, context);
+  await print(records, several, context);
   return Exit.done;
 }
 
 interface Services extends Pick<ServiceClient, 'job'> {
-  /** In the state, where its job is known. */
+  /** Saves the job, if the state knows it. */
   save(job: Job): Promise<void>;
 }
 
 /**
- * The service of each job: where the state has recorded it, else the one in use.
+ * The service of each job: the recorded one if the state knows the job, otherwise the one in use.
  * @throws UsageError for a job whose URL names another host
  */
 async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Context): Promise<Services> {
@@ -126,14 +130,14 @@ async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Con
   return {
     job: (id, signal) => places.get(id)!.client.job(id, signal),
     save: async (job) => {
-      // A service may call it by another name than it was asked for.
+      // The record may have another id than the one that was asked for.
       const place = places.get(job.job_id) ?? [...places.values()][0]!;
       await saveJobs(place.context, [job], place.scope);
     },
   };
 }
 
-/** Where a known job was submitted: in the service in use, if it is there too; null for one that the state does not know. */
+/** Where a known job was submitted; the service in use is preferred. Null if the state does not know the job. */
 async function recordedScope(id: string, context: Context): Promise<Scope | null> {
   const { region, account, baseUrl } = context.flags;
   if (region !== undefined || account !== undefined || baseUrl !== undefined) return null;
@@ -143,7 +147,7 @@ async function recordedScope(id: string, context: Context): Promise<Scope | null
   return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
 }
 
-/** A state that cannot be read does not keep a job from being looked at. */
+/** If the state cannot be read, jobs can still be shown. */
 async function knownJobs(context: Context): Promise<KnownJob[]> {
   try {
     return (await context.state()).knownJobs();
@@ -156,7 +160,7 @@ async function knownJobs(context: Context): Promise<KnownJob[]> {
 
 async function follow(
   ids: readonly string[],
-  { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
+  { several, intervalMs, waitTimeoutMs }: Omit<Options, 'jobs' | 'watch'>,
   services: Services,
   context: Context,
 ): Promise<ExitCode> {
@@ -173,7 +177,8 @@ async function follow(
       await services.save(seen.job);
       const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
-      // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
+      // Records of the first round arrive one by one. A plain line about the first one would say little, and be the
+      // only line for 5 s.
       if (records.size === ids.length) await display.changed();
     }
   };
@@ -182,13 +187,13 @@ async function follow(
     await stopOnSignal(context, watching, `the jobs continue; follow them with: ${goOn}`);
   } catch (error) {
     display.close();
-    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);
+    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), several, context);
     throw error;
   } finally {
     display.close();
   }
   const jobs = inOrder(ids, records);
-  await print(jobs, ids.length, context);
+  await print(jobs, several, context);
   const failed = jobs.filter((job) => job.status === 'failed');
   const runs = new Map((await knownJobs(context)).map((job) => [job.job_id, job.run]));
   for (const job of failed) {
@@ -204,10 +209,14 @@ async function follow(
 const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
   ids.flatMap((id) => records.get(id) ?? []);
 
-/** One record (none where it was never seen), or with several ids an array of them (JSON), or a block each. */
-async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {
+/** Prints one record (nothing if it was never seen). Several are an array (JSON), or one block each. */
+async function print(
+  records: readonly Job[],
+  several: boolean,
+  { stdout, env, flags }: Context,
+): Promise<void> {
   if (flags.json) {
-    const document = asked === 1 ? records[0] : records;
+    const document = several ? records : records[0];
     if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
     return;
   }

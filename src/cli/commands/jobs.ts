@@ -34,7 +34,7 @@ const FIELDS = [
   'submitted_at',
   'seen_at',
 ];
-/** What fits a terminal. */
+/** The fields that fit a terminal. */
 const TABLE_FIELDS = ['job_id', 'status', 'kind', 'rows', 'completed_rows', 'region', 'submitted_at'];
 
 interface Options {
@@ -95,7 +95,7 @@ function recordOf(job: KnownJob): ListRecord {
   };
 }
 
-/** Asks about unfinished jobs, each in its own region and account; a token is never sent to another host. */
+/** Polls unfinished jobs, each in its own region and account. A token is never sent to another host. */
 async function look(known: readonly KnownJob[], context: Context): Promise<void> {
   const unfinished = known.filter((job) => !isFinal(job.status));
   for (const group of byScope(unfinished)) {
@@ -104,7 +104,7 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
       await lookAt(group, scope, context);
     } catch (error) {
       const here = error instanceof ConfigError || error instanceof UsageError || error instanceof AuthError;
-      // The others can still be asked.
+      // The other jobs can still be polled.
       if (!here || group.length === unfinished.length) throw error;
       context.warn(`${count(group.length, 'job')} not checked: ${error.message}`);
     }

@@ -1,4 +1,4 @@
-/** What every command that lists records has in common: the records that are asked for, and the four forms of its result. */
+/** What all commands that list records share: selecting records, and the four forms of the result. */
 import { UsageError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
@@ -34,23 +34,23 @@ export function readListing(flags: Flags): Listing {
 
 export interface RecordList {
   records: readonly ListRecord[];
-  /** Fields that are there even when no record has them, in the order they are shown. */
+  /** Fields that are shown even if no record has them, in their order. */
   fields: readonly string[];
-  /** Shown by a table unless `--columns` asks for others; default: all fields. */
+  /** Fields of a table unless `--columns` names others. Default: all fields. */
   tableFields?: readonly string[];
-  /** The field that a person copies from a table: it is not cut while others can be. */
+  /** The field that users copy from a table: other fields are cut first. */
   id?: string;
   /** Fields that hold times: a table at a terminal also says how long ago each was. */
   times?: readonly string[];
   /** The JSON text of `records` as it came; printed untouched when nothing is selected. */
   source?: string;
-  /** Said on stderr when there is no record at all. */
+  /** Text for stderr if there are no records at all. */
   empty: string;
   /** Colors of a field's values. */
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
 }
 
-/** Prints the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
+/** Prints the selected records in the selected form. @throws UsageError for an unknown field */
 export async function printListing(
   list: RecordList,
   { form, selection }: Listing,
@@ -73,14 +73,14 @@ export async function printListing(
   else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);
 }
 
-/** Columns that were asked for are all shown; of the others, those that a terminal has room for. */
+/** Shows all columns that were named; of default columns, those that fit the terminal. */
 async function printTable(
   { records, columns }: { records: readonly ListRecord[]; columns: readonly string[] },
   list: RecordList,
   selection: Selection,
   { stdout, stderr, env, flags, clock }: Context,
 ): Promise<void> {
-  // Measuring text takes 35 ms to load, which `--json` need not wait for.
+  // Loaded here: measuring text takes 35 ms to load, and `--json` does not need it.
   const { renderFitting, renderTable } = await import('../output/table.js');
   const shown = selection.columns ? columns : (list.tableFields ?? columns);
   const heads = shown.map((field) => {
@@ -94,7 +94,7 @@ async function printTable(
     shown.map((field) => {
       const cell = cellText(record[field]);
       const isTime = stdout.isTTY && list.times?.includes(field) && !Number.isNaN(Date.parse(cell));
-      // What a narrow terminal cuts is the time itself.
+      // The age comes first, so that a narrow terminal cuts the time.
       return isTime ? `${agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
     }),
   );

@@ -6,7 +6,7 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
 import { isAttended } from './confirm.js';
 
-/** Undefined where nobody can be asked, or where what is to become of such a run was said. */
+/** Undefined if there is no terminal to ask on, or a flag already says what to do with such a run. */
 export function offerOf(
   { resume, full, dryRun }: ImportOptions,
   context: Context,

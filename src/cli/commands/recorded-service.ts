@@ -1,15 +1,15 @@
-/** A run or a job is dealt with where it was sent: in the region and account that the state has recorded (contract §4, §5). */
+/** Uses the service to which a run or a job was sent: the region and account in the state (contract §4, §5). */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
-import type { Scope } from '../../engine/state/state.js';
+import type { Scope, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { resolveSettings, type Settings } from '../settings/index.js';
 
-/** @throws UsageError for a run that is unknown */
+/** @throws UsageError for an unknown run */
 export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
   const found = runs.find((run) => run.run === id);
   if (found) return found;
@@ -22,23 +22,27 @@ export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
   );
 }
 
+/** Whether a process is at work on it now: one that says so without its locks has died. */
+export const isAlive = async ({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> =>
+  status === 'running' && (await state.isLocked(scope, kinds));
+
 export interface Recorded {
-  /** As an error names it: `run 20261120-101500-x7k2`. */
+  /** Its name in errors: `run 20261120-101500-x7k2`. */
   what: string;
   scope: Scope;
   /** Configured name of its account, or null. */
   account: string | null;
-  /** The command that needs it, for one that works. */
+  /** The command that needs it, from which a working one is made for the hint. */
   words: readonly string[];
 }
 
-/** Jobs have no account but that of their scope, where a name is its own. */
+/** The account of a job, which has only a scope: null unless the scope has a name. */
 export const namedAccount = ({ account, region }: Scope): string | null =>
   account.startsWith('token:') || region === 'sandbox' ? null : account;
 
 /**
- * The context of the service that it went to; flags that were given stay.
- * @throws UsageError when another host is set there now; ConfigError when its account or region is no longer configured
+ * The context of the service to which it was sent. Flags that were given are kept.
+ * @throws UsageError if another host is configured now; ConfigError if its account or region is no longer configured
  */
 export async function contextOf(recorded: Recorded, context: Context): Promise<Context> {
   const there = await chosen(recorded, context);
@@ -55,7 +59,7 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
   });
 }
 
-/** Commands that deal with it from here, also where the host is no longer set, so that it has to be named. */
+/** Commands for this run or job that work from here, even if its host is no longer configured. */
 export async function commandsAt(
   { scope, account }: Pick<Recorded, 'scope' | 'account'>,
   context: Context,
@@ -76,7 +80,7 @@ function hostsIn({ embedded, region, baseUrl }: Settings): Scope {
   return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
 }
 
-/** Region and account replace what was not given by a flag. */
+/** Sets region and account, unless a flag gave them. */
 async function chosen({ what, scope, account }: Recorded, context: Context): Promise<Context> {
   const { flags } = context;
   const settings = await context.settings();

@@ -23,7 +23,7 @@ import {
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { outcomesFile, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
-import { contextOf, findRun } from './recorded-service.js';
+import { contextOf, findRun, isAlive } from './recorded-service.js';
 
 interface Options {
   run: string | undefined;
@@ -36,7 +36,7 @@ interface Options {
   isolateJobs: number | undefined;
   outcomes: string | null;
   rejects: string | undefined;
-  /** Inputs that lie elsewhere now, and values that another machine has. */
+  /** Inputs that are elsewhere now, and values that are on another machine. */
   inputs: readonly string[];
   values: Repeated;
 }
@@ -51,7 +51,7 @@ const TIMING = {
 export function define(command: Command, wire: Wire): void {
   command.argument(
     '[run]',
-    'run id (default: the newest unfinished run; with --failed, the newest with failed rows)',
+    'run id (default: the newest unfinished run that no process is running; with --failed, the newest with failed rows)',
   );
   examples(command, [
     'profiles resume',
@@ -104,16 +104,16 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const defaults = engineValues(TIMING, importDefaults);
   const options = {
     ...kept,
-    // These belong to the session, not to the run: a run whose wait timed out must be able to continue.
+    // These belong to the session, not to the run: a run that timed out must be able to continue.
     waitTimeoutMs: asked.waitTimeoutMs ?? defaults.waitTimeoutMs,
     waitForLockMs: asked.waitForLockMs ?? defaults.waitForLockMs,
     intervalMs: intervalMs ?? kept.intervalMs,
-    // Of a run that began before there was the option, too.
+    // Runs of earlier versions do not have the option.
     isolate: isolate ?? kept.isolate ?? false,
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
-    // What failed is seen to its end.
+    // Retries are always followed to their end.
     wait: kept.wait || failed || isolate === true,
     failed,
     resume: false,
@@ -123,11 +123,13 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   return runAndReport(options, stored, report, there, { scope: stored.scope, inputs: asked.inputs });
 }
 
-/** @throws UsageError for a run that is unknown or finished */
+/** @throws UsageError if the run is unknown or finished */
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
   const runs = await state.knownRuns();
   if (id === undefined) {
-    const newest = runs.find((run) => !run.finished);
+    const unfinished = runs.filter((run) => !run.finished);
+    // Where all of them are under way, the lock of the newest one says by whom.
+    const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -146,7 +148,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   );
 }
 
-/** A finished run with something to send again. @throws UsageError where there is none */
+/** Finds a finished run with something to send again. @throws UsageError if there is none */
 async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {
   const hasFailed = async (run: StoredRun): Promise<boolean> =>
     run.finished && run.status !== 'superseded' && failedOf(await state.requests(run.run)).length > 0;
@@ -175,7 +177,7 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   );
 }
 
-/** The first run of which that holds. */
+/** The first run for which the condition holds. */
 async function firstOf(
   runs: readonly StoredRun[],
   holds: (run: StoredRun) => Promise<boolean>,
@@ -184,7 +186,10 @@ async function firstOf(
   return undefined;
 }
 
-/** The same service; another token only where the first was refused (contract §4). @throws UsageError */
+/**
+ * Checks that the service is the same; another token is allowed only if the first one was refused (contract §4).
+ * @throws UsageError
+ */
 function checkAccount(run: StoredRun, here: Scope): void {
   if (sameScope(here, run.scope)) return;
   const unnamed = run.named_account === null && here.account.startsWith('token:');

@@ -10,7 +10,7 @@ import type { ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { findRun } from './recorded-service.js';
+import { findRun, isAlive } from './recorded-service.js';
 import { commandsFor, recordOf } from './runs/record.js';
 import { show, showWithReport } from './runs/show.js';
 
@@ -108,10 +108,9 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
-/** What a run that says it is running is: without its locks, its process has died. */
+/** The true status of a run that is recorded as running: without its locks, its process has died. */
 async function asItIs(run: StoredRun, state: State): Promise<StoredRun> {
-  const isDead = run.status === 'running' && !(await state.isLocked(run.scope, run.kinds));
-  return isDead ? { ...run, status: 'crashed' } : run;
+  return run.status !== 'running' || (await isAlive(run, state)) ? run : { ...run, status: 'crashed' };
 }
 
 async function recordsOf(runs: readonly StoredRun[], context: Context): Promise<ListRecord[]> {

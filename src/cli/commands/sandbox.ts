@@ -23,7 +23,7 @@ export function define(command: Command, wire: Wire): void {
     .argument('<kind>', 'companies or users');
   examples(listed, [
     'profiles sandbox list companies --search berlin --sort -updated --limit 20',
-    'profiles sandbox list users --region-of eu --csv',
+    'profiles sandbox list users --region eu --csv',
   ]);
   listed.action(wire(listOptions, list));
 

@@ -1,4 +1,4 @@
-/** Saves what a command learns about jobs, so that `jobs`, `resume` and `--changed-only` know it too. */
+/** Saves what a command learns about jobs, for `jobs`, `resume`, and `--changed-only`. */
 
 import { StateError, UsageError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';

@@ -1,4 +1,4 @@
-/** A plan file: written whole or not at all, and read back. */
+/** Plan files: written completely or not at all, and read again. */
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -13,7 +13,7 @@ import { fileTrouble } from '../file-trouble.js';
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
 
 /**
- * Looks at it, and at its folder, before the inputs are read: only an empty file and an earlier plan are replaced.
+ * Checks the file and its folder before the inputs are read: only an empty file or an earlier plan is replaced.
  * @throws UsageError
  */
 export async function checkPlanFile(path: string, { cwd }: Context): Promise<void> {
@@ -44,7 +44,7 @@ export async function checkPlanFile(path: string, { cwd }: Context): Promise<voi
   }
 }
 
-/** Only the owner can read it: `--set` and `--where` values are in it. @throws UsageError */
+/** Only the owner can read it, because it contains values of `--set` and `--where`. @throws UsageError */
 export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
   await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
     throw unwritable(path, error);
@@ -57,7 +57,7 @@ function unwritable(path: string, error: unknown): UsageError {
   return new UsageError(`--save-plan: ${path} cannot be written: ${why}`, { cause: error });
 }
 
-/** @throws UsageError for what cannot be read, or is not the plan that was expected */
+/** @throws UsageError if the plan cannot be read, or is not the expected one */
 export async function loadPlan(
   path: string,
   expect: string | undefined,
@@ -79,7 +79,7 @@ export async function loadPlan(
   });
 }
 
-/** What the plan settles itself need not be typed again. */
+/** Flags that are part of the plan, and so need not be typed again. */
 const SETTLED = [
   '--dry-run',
   '--save-plan',
@@ -99,7 +99,7 @@ const SETTLED = [
   '--quiet',
 ];
 
-/** What is said of a plan that was saved. */
+/** The text for a saved plan. */
 export function savedPlanText(path: string, digest: string, commands: Commands): string {
   const next = commands.again({ command: 'apply', paths: [path], without: SETTLED });
   return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;

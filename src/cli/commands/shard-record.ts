@@ -2,7 +2,7 @@
 import type { ShardRecord } from '../../engine/state/shards.js';
 import type { ListRecord } from '../output/records.js';
 
-/** One of the processes that send a run in parts; its rows are as they were when it ended. */
+/** A shard of a run; its rows are those of when it ended. */
 export function shardRecord({
   shard,
   status,

@@ -10,7 +10,7 @@ export interface Topic {
   text(): string;
 }
 
-/** One meaning for each code there is: a code without one does not compile. */
+/** The meaning of each code. A code without one does not compile. */
 export const MEANING: Record<keyof typeof Exit, string> = {
   done: 'done',
   unexpected: 'unexpected failure',
@@ -207,7 +207,7 @@ export const TOPICS: readonly Topic[] = [
 
 const WIDTH = 80;
 
-/** A text as lines; the line breaks that it has count as spaces. */
+/** Wraps a text; its own line breaks count as spaces. */
 const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
 
 /** Terms on the left, padded to the longest; a long description wraps below itself. */

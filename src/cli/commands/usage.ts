@@ -1,8 +1,8 @@
-/** What is wrong with a command line, in this program's words: the parser's own are terse and point nowhere. */
+/** Errors of the command line in our own words: those of the parser are terse, and give no advice. */
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../engine/errors.js';
 
-/** Flags of other programs, and what does that here. */
+/** Flags of other programs, and the equivalent here. */
 const HABITS: ReadonlyMap<string, string> = new Map([
   ['-v', 'for the version: profiles --version; to log each request: --debug'],
   ['--verbose', 'to log each request: --debug'],
@@ -14,7 +14,7 @@ const HABITS: ReadonlyMap<string, string> = new Map([
   ['--file', 'files need no flag: profiles import companies.csv'],
 ]);
 
-/** @param command the one that the parser had reached, whose help says more */
+/** @param command the command that the parser had reached; its help says more */
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = nameOf(command);
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');

@@ -1,17 +1,17 @@
-/** What is said about inputs, their columns and their cells: hints with the flags that read them. */
+/** Texts for problems with inputs, columns, and cells: hints with the flags that help. */
 import { type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from '../again.js';
 import { shellWord } from '../shell.js';
 
 export interface Words {
-  /** Replaces the engine's sentence, where it is about a flag that was given. */
+  /** Replaces the engine's sentence, if the problem is a flag that was given. */
   message?: string;
-  /** Lines to read or to run; absent where the engine's own hint is enough. */
+  /** Lines to read or to run; absent if the engine's own hint is enough. */
   hint?: string;
 }
 
-/** The words for each code. */
+/** The texts for each code. */
 export type Dictionary = { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Commands) => Words };
 
 /** The flag of each rule about columns. */
@@ -26,9 +26,12 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   where: '--where',
 };
 
-/** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
+/**
+ * The command for the likeliest reading. Several inputs need a mapping, because one file's columns may not fit
+ * another's.
+ */
 function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, company }: Reading): Words {
-  // It is being said in a mapping file.
+  // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return {};
   const without = ['--kind', '--id'];
   if (paths.length <= 1) {
@@ -45,7 +48,7 @@ function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, comp
   ];
   return { hint: lines.join('\n') };
 }
-/** A type that a column has without a rule. */
+/** A type that a column can have without a rule. */
 const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
@@ -153,7 +156,7 @@ export const INPUT_WORDS = {
     const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
     return {
       message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
-      // It may be in a mapping file.
+      // The name may come from a mapping file.
       hint: wasTyped('--id')
         ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
         : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',

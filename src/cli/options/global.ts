@@ -66,7 +66,7 @@ export const GLOBAL = {
   },
 } as const satisfies Table;
 
-/** Built into commander, which gets their names and texts from here. */
+/** Options that are built into commander, with their names and texts. */
 export const BUILT_IN = {
   version: { type: FLAG, summary: 'print the version' },
   help: { type: FLAG, short: 'h', summary: 'show help' },

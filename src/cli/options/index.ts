@@ -1,6 +1,6 @@
 /**
- * The options, all of them, once each. Flags, the reading of values, the config file's schema, help, completion, the man
- * page and `docs/reference.md` are made from this table. It is loaded by every command, so it loads nothing heavy.
+ * The table of all options. Flags, parsing, the config file's schema, help, completion, the man page, and
+ * `docs/reference.md` are generated from it. Every command loads it, so it must not load anything heavy.
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
@@ -18,7 +18,7 @@ import {
   RESUME,
   RUNS,
   SANDBOX,
-  SANDBOX_LIST,
+  SANDBOX_REGION,
   STATE_MIGRATE,
   STATE_UNLOCK,
 } from './others.js';
@@ -34,7 +34,7 @@ export * from './sending.js';
 const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';
 
-/** In the order of help. `*` is every command. */
+/** The groups in the order of help. `*` means every command. */
 const GROUPS: readonly Group[] = [
   { heading: null, commands: ['*'], options: { ...GLOBAL, ...FLAGLESS } },
   { heading: 'Reading files:', commands: ['import', 'inspect'], options: READING },
@@ -64,7 +64,7 @@ const GROUPS: readonly Group[] = [
   },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
-  { heading: null, commands: ['sandbox list'], options: SANDBOX_LIST },
+  { heading: null, commands: ['sandbox list', 'sandbox show'], options: SANDBOX_REGION },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
@@ -83,7 +83,7 @@ export function declareOptions(command: Command): void {
   for (const option of OPTIONS) {
     if (option.flag === false || !option.commands.includes(path)) continue;
     const declared = command.createOption(option.flags, descriptionOf(option));
-    // `--input` and `--no-input` have nothing to do with each other.
+    // `--input` and `--no-input` are unrelated.
     if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);

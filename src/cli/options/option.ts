@@ -1,11 +1,12 @@
-/** What the table says of an option, and how values are read by it. */
+/** The description of an option in the table, and how its values are read. */
+import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
-/** Flags as commander gives them, by their camelCase names. */
+/** Flags as commander returns them, by camelCase name. */
 export type Flags = Record<string, unknown>;
 
-/** Where completion finds values that only this machine knows; `column=` is the beginning of a value. */
+/** Where completion finds values on this machine; `column=` is the beginning of a value. */
 export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=';
 
 export interface Option {
@@ -13,16 +14,18 @@ export interface Option {
   type: Type<any>;
   /** What it does: the start of a sentence, for help, completion, man page, reference and config schema. */
   summary: string;
-  /** In the units of the type. Used when the option is not given; an option without one is then absent. */
+  /** In the units of the type. Used if the option is not given; an option without a default is then absent. */
   default?: unknown;
-  /** The default in words, where it is not a value: "detected from the columns". */
+  /** The default in words, if it is not a value: "detected from the columns". */
   otherwise?: string;
   repeatable?: true;
+  /** Of pairs that may be repeated: each with another left side. */
+  distinct?: true;
   /** On unless switched off: its flag is `--no-<name>`. */
   negated?: true;
-  /** Its place in the config file; `import.chunk_size`. */
+  /** Its key in the config file: `import.chunk_size`. */
   config?: string;
-  /** Its place directly below `accounts.<name>`, where it has one there only. */
+  /** Its key directly below `accounts.<name>`, if only accounts have it. */
   accountConfig?: string;
   /** The environment variable that sets it. */
   env?: string;
@@ -32,10 +35,10 @@ export interface Option {
   /** False for a setting that has no flag. */
   flag?: false;
   hidden?: true;
-  /** Its flag, where that does not follow from its name. */
+  /** Its flag, if that does not follow from its name. */
   spelled?: string;
   short?: string;
-  /** Commands that take it, where they are others than those of its group. */
+  /** Commands that take it, if they differ from those of its group. */
   commands?: readonly string[];
 }
 
@@ -44,12 +47,12 @@ export type Table = Readonly<Record<string, Option>>;
 /** A part of the table: a heading in help, and the commands that take its options. */
 export interface Group {
   heading: string | null;
-  /** Paths such as `config list`; `*` is every command, since the root takes it. */
+  /** Paths such as `config list`; `*` means every command, because the root takes the option. */
   commands: readonly string[];
   options: Table;
 }
 
-/** An option by its name: what the table says, and what follows from its name. */
+/** An option with what follows from its name. */
 export interface Entry extends Option {
   /** camelCase, as commander names its value. */
   name: string;
@@ -71,11 +74,11 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     return { commands, ...option, name, long, flags, heading };
   });
 
-/** `chunkSize` as it is typed: `--chunk-size`. */
+/** Makes the flag of a name: `chunkSize` becomes `--chunk-size`. */
 export const spelled = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** What help says: the summary, whether it may be repeated, the default. */
+/** The text for help: the summary, whether the option is repeatable, and the default. */
 export function descriptionOf(option: Option): string {
   const notes = [
     ...(option.repeatable ? ['repeatable'] : []),
@@ -84,13 +87,13 @@ export function descriptionOf(option: Option): string {
   return notes.length === 0 ? option.summary : `${option.summary} (${notes.join('; ')})`;
 }
 
-/** The default as it could be typed, or in words; null where there is none to show. */
+/** The default as it could be typed, or in words; null if there is none to show. */
 export function defaultOf({ type, default: value, otherwise }: Option): string | null {
   if (otherwise !== undefined) return otherwise;
   return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
 }
 
-/** Units and bounds of an engine's number: a row of the table begins with them. */
+/** Units and bounds of a number of the engine, for the beginning of a row of the table. */
 export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholder?: string) {
   const { unit, least, default: value }: NumberOption = NUMBERS[sets];
   const types = {
@@ -114,22 +117,35 @@ export type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
 export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
 
 /**
- * Reads the flags of a table, by their camelCase names, as commander or the config file has them.
+ * Reads the flags of a table, from commander or the config file.
  * @throws UsageError naming the flag
  */
 export function given<T extends Table>(table: T, flags: Flags): Given<T> {
   const found: Record<string, unknown> = {};
-  for (const [name, { type, repeatable, spelled: flag = spelled(name) }] of Object.entries(table)) {
+  for (const [name, { type, repeatable, distinct, spelled: flag = spelled(name) }] of Object.entries(table)) {
     const raw = flags[name];
     if (raw === undefined) continue;
     const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
+    if (distinct) refuseRepeated(found[name] as [string, unknown][], flag);
   }
   return found as Given<T>;
 }
 
-/** Likewise, with defaults. @throws UsageError */
+function refuseRepeated(pairs: readonly (readonly [string, unknown])[], flag: string): void {
+  const seen = new Set<string>();
+  for (const [left] of pairs) {
+    if (seen.has(left)) {
+      throw new UsageError(`${flag}: the key ${JSON.stringify(left)} appears twice`, {
+        hint: 'give it once',
+      });
+    }
+    seen.add(left);
+  }
+}
+
+/** The same, with defaults. @throws UsageError */
 export function valuesOf<T extends Table>(table: T, flags: Flags): Values<T> {
   const defaults = Object.entries(table).map(([name, option]) => [name, option.default]);
   return { ...Object.fromEntries(defaults), ...given(table, flags) } as Values<T>;
@@ -149,7 +165,7 @@ export function engineValues<T extends Table>(table: T, flags: Flags): EngineVal
   return Object.fromEntries(pairs) as EngineValues<T>;
 }
 
-/** Flags of a table as commander gives them: words, or whether one was given. */
+/** Flags of a table as commander returns them: texts, or whether a flag was given. */
 export type RawFlags<T extends Table> = {
   -readonly [K in keyof T]?: T[K]['type'] extends Type<boolean> ? boolean : string;
 };

@@ -38,7 +38,7 @@ export const RESULT = {
   },
 } as const satisfies Table;
 
-/** Choosing among records. */
+/** Options for selecting records. */
 export const LISTING = {
   columns: { type: NAMES_TYPE, summary: 'show these fields, in this order' },
   filter: {
@@ -48,7 +48,7 @@ export const LISTING = {
   },
   search: { type: text('text'), summary: 'keep records with this text in any field' },
   sort: { type: text('[-]key'), summary: 'sort by a field; - for descending' },
-  limit: { type: countType(), summary: 'show at most n records' },
+  limit: { type: countType(1), summary: 'show at most n records' },
 } as const satisfies Table;
 
 export const JOB = {
@@ -65,7 +65,7 @@ export const RUNS = {
   },
 } as const satisfies Table;
 
-/** What lies elsewhere than when it was planned. */
+/** Options for inputs that have moved since the plan was made. */
 export const MOVED = {
   inputs: {
     type: INPUT_TYPE,
@@ -207,11 +207,11 @@ export const SANDBOX = {
   lookups: { type: path('file'), summary: 'JSON file with your own lookup lists' },
 } as const satisfies Table;
 
-export const SANDBOX_LIST = {
+export const SANDBOX_REGION = {
   regionOf: {
     type: word('region', ['default', 'eu']),
     default: 'default',
-    summary: 'which region of the sandbox to list',
-    commands: ['sandbox list'],
+    summary: 'which region of the sandbox to show; --region does the same',
+    commands: ['sandbox list', 'sandbox show'],
   },
 } as const satisfies Table;

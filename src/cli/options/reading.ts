@@ -151,7 +151,7 @@ export const SELECTING = {
 /** How columns and values are mapped. */
 export const COLUMNS = {
   map: {
-    type: pair('column=key'),
+    type: pair('column=key', 1),
     summary: 'send a column under another key',
     repeatable: true,
     complete: 'column=',
@@ -167,6 +167,7 @@ export const COLUMNS = {
     type: pair('key=value'),
     summary: 'add a key to the metadata; its value is typed like a CSV cell',
     repeatable: true,
+    distinct: true,
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
   },
   type: {

@@ -98,7 +98,7 @@ export const WAITING = {
   },
   waitTimeout: {
     ...engineNumber('waitTimeoutMs'),
-    summary: 'stop waiting for jobs after this time; they continue',
+    summary: 'stop after this time; jobs that were submitted continue',
     config: 'import.wait_timeout',
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
@@ -140,7 +140,7 @@ export const RETRYING = {
   },
 } as const satisfies Table;
 
-/** What is said of an import where others read it, too. */
+/** Options for reports that others may read. */
 export const REPORTING = {
   report: {
     type: path('file'),

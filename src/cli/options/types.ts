@@ -1,4 +1,4 @@
-/** The kinds of values that options have: how each is written on a command line, and what is read from it. */
+/** The types of option values: how each is written on a command line, and parsed. */
 import { fileURLToPath } from 'node:url';
 import { DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/duration.js';
 import { UsageError } from '../../engine/errors.js';
@@ -11,15 +11,15 @@ export interface Type<V = unknown> {
   kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound' | 'words';
   /** The placeholder of the value in help, without its brackets. Empty for a flag. */
   placeholder: string;
-  /** As the reference names it. */
+  /** The name of the type in the reference. */
   description: string;
-  /** @param setting what to name in the error: `--chunk-size`. @throws UsageError */
+  /** @param setting named in the error: `--chunk-size`. @throws UsageError */
   read(text: string, setting: string): V;
   /** A value as it could be typed. */
   write(value: V): string;
   least?: number;
   words?: readonly string[];
-  /** Of a text in the config file, and the message when it does not match. */
+  /** For texts in the config file: a pattern, and the message if it does not match. */
   pattern?: RegExp;
   form?: string;
 }
@@ -61,14 +61,14 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => (
   write: String,
 });
 
-/** What names an input: also an address, stdin, or a member of an archive. */
+/** The name of an input: a path, an address, stdin, or a member of an archive. */
 export const INPUT_TYPE: Type<string> = {
   ...path('path'),
   description: 'path of a file, an https:// address, or -',
   read: asIs.read,
 };
 
-/** A path as it is typed; a `file://` URL is one too. @throws UsageError for another URL, or a pattern */
+/** Reads a path or a `file://` URL. @throws UsageError for another URL, or a pattern */
 export function readPath(given: string, setting: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(given) ?? [];
   if (scheme?.toLowerCase() === 'file' && URL.canParse(given)) return fileURLToPath(given);
@@ -156,7 +156,7 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** More than a plan is ever divided into. */
+/** More shards than any plan needs. */
 export const MOST_SHARDS = 1_000;
 
 /** `2/4`: the second of four. */
@@ -174,14 +174,14 @@ export const SHARD_TYPE: Type<{ shard: number; shards: number }> = {
   write: ({ shard, shards }) => `${shard}/${shards}`,
 };
 
-/** `left=right`, cut at the first `=`. */
-export const pair = (placeholder: string): Type<readonly [left: string, right: string]> => ({
+/** `left=right`, cut at the first `=`. @param least characters of the right side */
+export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
   kind: 'text',
   placeholder,
   description: placeholder,
   read: (given, setting) => {
     const at = given.indexOf('=');
-    if (at < 1) {
+    if (at < 1 || given.length - at - 1 < least) {
       throw new UsageError(`${setting}: "${given}" is not of the form ${placeholder}`, {
         hint: `write ${setting} ${placeholder}`,
       });

@@ -27,7 +27,7 @@ export interface AnnotateOptions extends Public {
   cwd: string;
 }
 
-/** Names that a plan says in quotes. */
+/** Names that a plan may quote in messages. */
 export const namesIn = (plan: Plan): Set<string> =>
   new Set(plan.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])));
 
@@ -68,7 +68,7 @@ async function appendTo(
   }
 }
 
-/** The path as the repository knows it, by which GitHub finds the file; as it is for a file elsewhere. */
+/** The path relative to the repository, by which GitHub finds the file; unchanged for a file elsewhere. */
 export function workspacePath(file: string, cwd: string, workspace: string | undefined): string {
   if (!workspace || file === '-') return file;
   const path = relative(workspace, resolve(cwd, file));
@@ -115,7 +115,7 @@ function failedJobs(jobs: readonly RunJob[]): FailedJobs[] {
   return [...byFile.values()];
 }
 
-/** Ids that are named. */
+/** The most job ids that are named. */
 const SHOWN_JOBS = 5;
 
 function jobsText(jobs: readonly RunJob[]): string {

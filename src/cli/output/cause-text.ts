@@ -2,7 +2,7 @@
 import type { RejectionCause } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 
-/** One row `is`, several `are`. */
+/** Plural forms of verbs: one row `is`, several `are`. */
 const PLURAL: Readonly<Record<string, string>> = {
   is: 'are',
   has: 'have',
@@ -27,28 +27,28 @@ export function causeText(
 function predicate(reason: string, rows: number): string {
   const [verb = ''] = reason.split(' ', 1);
   const plural = PLURAL[verb];
-  // Whatever else it says, such as the service's own words, is quoted as it is.
+  // Other texts, such as the service's own words, are quoted unchanged.
   if (plural === undefined) return `: ${reason}`;
   return ` ${rows === 1 ? reason : plural + reason.slice(verb.length)}`;
 }
 
-/** What may be shown where others read it, too. */
+/** What may be shown in output that others read. */
 export interface Public {
   /** Whether cells may be shown. */
   values: boolean;
-  /** Of columns and keys, which are no cells though messages quote them, too. */
+  /** Names of columns and keys, which messages quote although they are not cells. */
   names: ReadonlySet<string>;
 }
 
-/** A cause for those who may not see cells: without an example, and without what the service's words quote. */
+/** A cause without an example and without quotes of the service's words, for readers who may not see cells. */
 export function publicCauseText(cause: RejectionCause, { values, names }: Public): string {
   const text = causeText(cause, values);
   return values || cause.column !== null ? text : withoutValues(text, names);
 }
 
 /**
- * A message without the cells that it quotes; names of columns and keys stay. A cell may hold its own quotes, so all
- * goes that is between the first one and the last.
+ * A message without quoted cells; names of columns and keys are kept. A cell may contain quotes, so everything between
+ * the first quote and the last one is removed.
  */
 export function withoutValues(text: string, names: ReadonlySet<string>): string {
   const known = [...text.matchAll(/"([^"]*)"/g)].filter(([, quoted]) => names.has(quoted!));

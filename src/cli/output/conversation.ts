@@ -10,9 +10,12 @@ import { type Env, type OutputFlags, type ProgressMode, type TextStream, termina
 import { writeOut } from './write.js';
 
 export interface Reporter {
-  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
+  /** Reports an event. Await it if there are many events: it resolves when stdout has taken them. */
   report(event: PrintedEvent): void | Promise<void>;
-  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
+  /**
+   * Ends the display and shows the cursor, also after a failure. Resolves when everything is written. May be called
+   * again.
+   */
   close(): Promise<void>;
 }
 
@@ -24,7 +27,7 @@ interface ConversationOptions {
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
-  /** Whether stdout has failed: then the summary is printed here instead. */
+  /** Whether stdout has failed: if so, the summary is printed here. */
   stdoutLost: () => boolean;
 }
 
@@ -42,7 +45,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
   const conclude = async (summary: PrintedSummary): Promise<void> => {
     display.close();
     const { mode, stdoutLost } = options;
-    // An import that is held back has one, too.
+    // Only for a dry run: an import that is held back has a plan, too, but also a run.
     if (mode === 'text' && summary.plan && summary.run === null && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
       const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };

@@ -1,8 +1,8 @@
-/** Progress on a stream, in whichever form the stream allows; the caller need not know which. */
+/** Shows progress in the form that the stream allows, so that callers need not know it. */
 import type { RegionSize } from './live.js';
 import { type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
 
-/** Between two plain progress lines at least. */
+/** Minimum time between two plain progress lines. */
 const PLAIN_EVERY_MS = 5_000;
 
 export interface DisplayView {
@@ -13,13 +13,16 @@ export interface DisplayView {
 }
 
 export interface Display {
-  /** The view has something new. The first time at a terminal, what draws is loaded: resolves when it is drawn. */
+  /**
+   * Call this when the view has changed. The first call at a terminal loads what draws; it resolves when that has
+   * drawn.
+   */
   changed(): void | Promise<void>;
   /** A line that stays above the live region. The plain form leaves it out, because its own lines say the same. */
   finished(line: string): void;
   /** A line that is shown in every form. */
   notice(line: string): void;
-  /** Wipes the live region until the next change: a question takes its place. */
+  /** Clears the live region until the next change, to make room for a question. */
   pause(): void;
   /** Ends the display, with the cursor shown. May be called again. */
   close(): void;
@@ -31,7 +34,7 @@ export interface DisplayOptions {
   clock: { now(): number; monotonic(): number };
 }
 
-/** Opens the display at its first change, so a command that fails at once draws nothing, and loads nothing to draw with. */
+/** Creates a display that opens at its first change, so a command that fails at once draws and loads nothing. */
 export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
   const { stream, mode, clock } = options;
   /** Counts the regions that were opened. */
@@ -88,5 +91,5 @@ function timeOfDay(now: number): string {
     .join(':');
 }
 
-/** Columns that a line which stays behind may take. */
+/** The most columns for a line that stays on screen. */
 export const lineWidth = (stream: TextStream): number => (terminalWidth(stream) ?? 80) - 1;

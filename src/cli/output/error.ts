@@ -1,4 +1,4 @@
-/** An error as a person and as a script read it (contract §6 "Errors"). */
+/** Errors as text and as JSON (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
 import { errorWords } from '../messages.js';
@@ -20,7 +20,7 @@ export function errorLines(
   const message = safeMessage(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];
-  // A hint may be lines to type, each its own.
+  // A hint may consist of several lines to type.
   if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
   if (flags.debug && error instanceof Error && error.stack) {
     lines.push(...error.stack.split('\n').map(safeLine));
@@ -45,7 +45,7 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** For commands that end normally, with a result that says what is wrong. */
+/** For commands that end normally, with a result that reports a failure. */
 const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
   [Exit.usage]: ['config', 'a setting is wrong or missing'],
   [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
@@ -56,8 +56,8 @@ const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]
 };
 
 /**
- * Stderr's last line with `--json` where nothing was thrown, and the exit code is still a failure.
- * @param says what it is, where the exit code has several meanings
+ * The last line of stderr with `--json` if the exit code is a failure although nothing was thrown.
+ * @param says the meaning that applies, if the exit code has several
  */
 export function endingLine(exit: ExitCode, says?: string): string {
   const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];

@@ -1,4 +1,4 @@
-/** Several jobs at once, as lines: what each is doing now, and a line that stays on screen when it has ended. */
+/** Shows several jobs as lines: the status of each, and a line that stays on screen when a job has ended. */
 
 import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -10,7 +10,7 @@ import { safeLine } from './safe.js';
 import type { Style, Styles } from './style.js';
 import { cutTo, layout, type Part, pad } from './width.js';
 
-/** As much of a job's record as a line shows. */
+/** The fields of a job's record that a line shows. */
 export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;
 
 interface Entry {
@@ -61,7 +61,7 @@ export class JobBoard implements DisplayView {
     return this.#ended.size;
   }
 
-  /** Rows that the jobs say they have completed. */
+  /** Rows that the jobs have completed so far. */
   get completedRows(): number {
     return [...this.#open.values()].reduce((sum, { job }) => sum + completedOf(job), this.#endedRows);
   }
@@ -111,7 +111,7 @@ export class JobBoard implements DisplayView {
   }
 }
 
-/** `1,200 of 5,000 rows`, or when the job has ended and all are done `5,000 rows`; nothing where the job does not say. */
+/** `1,200 of 5,000 rows`; `5,000 rows` if the job has ended and completed all; nothing if the job does not say. */
 function rowsOf(job: JobSnapshot): string {
   const done = completedOf(job);
   if (!job.total_rows) return '';
@@ -122,7 +122,7 @@ function completedOf(job: JobSnapshot): number {
   return job.completed_rows ?? (job.status === 'completed' ? (job.total_rows ?? 0) : 0);
 }
 
-/** A duration that does not flicker in its milliseconds. */
+/** A duration in tenths of a second, so that it does not flicker. */
 const tenths = (ms: number): string => formatDuration(Math.round(ms / 100) * 100);
 
 /** Green for done, red for failed, yellow for anything on its way. */

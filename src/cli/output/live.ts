@@ -17,12 +17,12 @@ const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
 const CLEAR_BELOW = `${CSI}J`;
-/** From the region's first cell on. The blank keeps tmux from taking it for a whole screen to be kept in its history. */
+/** Clears from the region's first cell on. The blank keeps tmux from storing it as a whole screen in its history. */
 const WIPE = `\r ${CLEAR_BELOW}\r${CLEAR_LINE}`;
 
 const { frames, interval } = spinners.dots;
 const SPINNER = { interval, frames: frames.map((frame) => NO_WRAP + frame) };
-/** What precedes each line: the spinner and a blank, or as much room below it. */
+/** The space before each line: the spinner and a blank, or as much room below it. */
 const INDENT = '  ';
 
 export interface RegionSize {
@@ -61,7 +61,7 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     spinner.text = text();
     return spinner;
   };
-  // All that makes a frame goes out in one write, or it flickers where a terminal draws in between.
+  // Each frame is one write: otherwise, terminals that draw in between would flicker.
   const drawFrame = spinner.render.bind(spinner);
   spinner.render = () => {
     stream.cork();

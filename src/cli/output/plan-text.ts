@@ -1,4 +1,4 @@
-/** The plan of an import as a person reads it (`--dry-run`). */
+/** The plan of an import as text (`--dry-run`). */
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import type { PlanChanges } from '../../engine/plan-changes.js';
@@ -23,7 +23,7 @@ export function planText(plan: Plan, form: TableForm): string {
   ]);
 }
 
-/** What was found in files, without anything being planned: the same, without what would be sent. */
+/** The same for files without a plan: without what would be sent. */
 export function filesText(files: readonly FilePlan[], form: TableForm): string {
   return joined([...filesSections(files, form), ...sampleSections(files, form)]);
 }
@@ -81,7 +81,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
   );
 }
 
-/** `csv (;, quote ', 2 lines skipped)`: the format, and what is not as it usually is. */
+/** `csv (;, quote ', 2 lines skipped)`: the format, and what is unusual about it. */
 function formatName({ format, dialect }: FilePlan): string {
   if (!dialect) return format;
   const { delimiter, quote, escape: own, comment, skip_lines, lenient_quotes } = dialect;
@@ -96,7 +96,7 @@ function formatName({ format, dialect }: FilePlan): string {
   return parts.length === 0 ? format : `${format} (${parts.join(', ')})`;
 }
 
-/** As it can be typed, where it cannot be seen. */
+/** An invisible character as it can be typed. */
 const characterName = (text: string): string =>
   text === '\t'
     ? 'tab'
@@ -136,7 +136,7 @@ function toSend(plan: Plan): string {
   ].join('\n');
 }
 
-/** Keys that are shown; the JSON document has them all. */
+/** The most keys that are shown; the JSON document has all of them. */
 const SHOWN_KEYS = 20;
 
 function changesText(changes: PlanChanges, form: TableForm): string {

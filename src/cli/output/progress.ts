@@ -1,4 +1,4 @@
-/** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
+/** The progress of an import, computed from its events, as a live region or as one plain line. */
 import type { ImportEvent } from '../../engine/events.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
@@ -10,7 +10,7 @@ import { layout } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
 type Counted = 'downloading' | 'planning' | 'submitted' | 'completed';
-/** Rates from less than this are guesses. */
+/** Rates over less time than this are too inaccurate. */
 const MEASURED_MS = 1_000;
 const BAR_CELLS = 20;
 
@@ -22,7 +22,7 @@ export class ImportProgress implements DisplayView {
   #submitted: number | undefined;
   #toSend: number | null = null;
   #followed: number | undefined;
-  /** What the count was, and when, as the phase began: a resumed import does not begin at 0. */
+  /** The count and the time at the beginning of the phase: a resumed import does not begin at 0. */
   #base: { of: Counted; done: number; at: number } | undefined;
 
   constructor(clock: { monotonic(): number }, styles: Styles) {
@@ -91,7 +91,7 @@ export class ImportProgress implements DisplayView {
   }
 
   #phase(measure: Measure, brief = false): string {
-    // Jobs are followed while later rows are still to be sent: to the reader that is one phase.
+    // Jobs are followed while later rows are still being sent: readers see both as one phase.
     const sending = this.#toSend !== null && (this.#submitted ?? 0) < this.#toSend;
     const phase = measure.phase === 'following' && sending ? 'sending' : measure.phase;
     return measure.kind === null || brief ? phase : `${phase} ${measure.kind}`;
@@ -108,14 +108,17 @@ export class ImportProgress implements DisplayView {
     return of === 'completed' && !brief ? `${known} completed` : known;
   }
 
-  /** What is counted: bytes while downloading and planning; then rows completed, or rows submitted where no job is followed. */
+  /**
+   * What is counted: bytes while downloading and planning; then completed rows, or submitted rows if no job is
+   * followed.
+   */
   #count(): { of: Counted; done: number; total: number | null } {
     const measure = this.#measure;
     if (!measure) return { of: 'submitted', done: 0, total: null };
     if (measure.phase === 'downloading' || measure.phase === 'planning') {
       return { of: measure.phase, done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
     }
-    // While jobs are followed, an event's total is what was sent so far: the time left is that of the whole.
+    // While jobs are followed, an event's total is what was sent so far, but the time left must cover everything.
     const total = this.#toSend ?? measure.total_rows;
     if (this.#followed !== undefined || this.#board.size > 0) {
       return { of: 'completed', done: Math.max(this.#followed ?? 0, this.#board.completedRows), total };
@@ -123,7 +126,7 @@ export class ImportProgress implements DisplayView {
     return { of: 'submitted', done: this.#submitted ?? 0, total };
   }
 
-  /** Rows a second and milliseconds left, from what was done since the phase began; null while unknown. */
+  /** Rows per second and milliseconds left, computed from the beginning of the phase; null while unknown. */
   #throughput(): { rate: number | null; left: number | null } {
     const { of, done, total } = this.#count();
     const base = this.#base;
@@ -131,7 +134,7 @@ export class ImportProgress implements DisplayView {
     const elapsed = this.#clock.monotonic() - base.at;
     if (elapsed < MEASURED_MS || done <= base.done) return { rate: null, left: null };
     const perMs = (done - base.done) / elapsed;
-    // Nothing is left to be done, but the end has not been said yet: "0ms left" would be untrue.
+    // Everything is done, but the end is not reported yet: "0ms left" would be wrong.
     const left = total === null || done >= total ? null : (total - done) / perMs;
     return { rate: of === 'downloading' || of === 'planning' ? null : perMs * 1_000, left };
   }

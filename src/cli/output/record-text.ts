@@ -1,4 +1,4 @@
-/** A record for people, a job's or any other: a field a line. */
+/** A record as text, of a job or any other: one field on each line. */
 
 import { grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';

@@ -3,13 +3,23 @@
 /** A record of the service, and its values as text. */
 export type ListRecord = Readonly<Record<string, unknown>>;
 
+/** Several names in one field: an array in JSON, and joined by commas in a cell. */
+export class Names {
+  constructor(readonly names: readonly string[]) {}
+
+  toJSON(): readonly string[] {
+    return this.names;
+  }
+}
+
 /** A value as a cell shows it, and as `--filter` and `--search` see it: nothing for null, objects as JSON. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
+  if (value instanceof Names) return value.names.join(',');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Every field of the records: those that are expected first, in their order, then others as they appear. */
+/** All fields of the records: expected ones first, in their order, then others as they appear. */
 export function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
   const fields = new Set(expected);
   for (const record of records) for (const key of Object.keys(record)) fields.add(key);
@@ -28,7 +38,7 @@ export function toCsv(records: readonly ListRecord[], columns: readonly string[]
 
 function csvCell(value: unknown): string {
   const text = cellText(value);
-  const guarded = typeof value === 'string' && /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  const guarded = typeof value !== 'number' && /^[=+\-@\t]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

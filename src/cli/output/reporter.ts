@@ -1,4 +1,4 @@
-/** Reports an import: the conversation on stderr, and the result in the form that was asked for. */
+/** Reports an import: the conversation on stderr, and the result in the chosen form. */
 import { OutputError } from '../../engine/errors.js';
 import { type AnnotateOptions, annotate, inGitHubActions, namesIn } from './annotations.js';
 import { conversation, type Reporter } from './conversation.js';
@@ -8,9 +8,9 @@ import { type Env, type OutputFlags, progressMode, type TextStream } from './ter
 import { writeJson, writeOut } from './write.js';
 
 export interface ImportReporter extends Reporter {
-  /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
+  /** The error if something could not be written: the import must then stop, and still report its summary. */
   lost(): OutputError | null;
-  /** Wipes what is drawn until the next event: a question takes its place. */
+  /** Clears the display until the next event, to make room for a question. */
   pause(): void;
 }
 
@@ -19,7 +19,7 @@ export interface ReporterOptions {
   stdout: TextStream;
   stderr: TextStream;
   env: Env;
-  /** What paths in the events are relative to. */
+  /** Base of relative paths in the events. */
   cwd: string;
   flags: OutputFlags;
   /** Whether annotations and the step summary may show cells. Default: not. */
@@ -38,7 +38,7 @@ export interface ReporterOptions {
  */
 export function createReporter(options: ReporterOptions): ImportReporter {
   const { mode, stdout, stderr, env, flags } = options;
-  // Lines of events and a live region would overwrite each other in one terminal.
+  // In one terminal, lines of events and a live region would overwrite each other.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
   const progress = shared ? 'none' : progressMode(stderr, env, flags);
   /** The first part of the result or the conversation that could not be written. */
@@ -49,10 +49,10 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode === 'json' ? [documentResult(stdout)] : []),
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
     ...(inGitHubActions(env) ? [annotations(options)] : []),
-    // Last, also after annotations: a log ends with what became of the rows.
+    // After everything else, so that a log ends with the totals.
     ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
   ];
-  /** A part that fails must not silence the others. */
+  /** If one part fails, the others must still report. */
   const reportTo = async (part: Reporter, event: PrintedEvent): Promise<void> => {
     try {
       await part.report(event);
@@ -68,7 +68,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     lost: () => lost,
     pause: () => talk.pause(),
     report: (event) => {
-      // One after the other: the region is wiped before the result is printed.
+      // In order: the live region is cleared before the result is printed.
       last = last.then(async () => {
         for (const part of parts) await reportTo(part, event);
       });
@@ -97,7 +97,7 @@ function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Repor
   };
 }
 
-/** The totals of an import whose result is read by a program, for those who read its log. */
+/** Prints the totals for readers of a log, if the result is for programs. */
 function totals(stderr: TextStream): Reporter {
   return {
     report: (event) =>

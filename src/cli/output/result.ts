@@ -1,4 +1,4 @@
-/** The result of an import as the command prints it: words and command lines in place of codes. */
+/** The result of an import as the command prints it, with texts and command lines instead of codes. */
 
 import type { ImportEvent } from '../../engine/events.js';
 import type { RejectionCause, Summary } from '../../engine/model.js';
@@ -6,9 +6,9 @@ import type { Commands } from '../again.js';
 import { warningText, wordsOf } from '../messages.js';
 import { type Known, nextSteps, type Step } from '../next-steps.js';
 
-/** A result document as the command prints it: what to continue with, and what to run next, are command lines. */
+/** A result document as the command prints it: `resume` and `next` are command lines. */
 export interface PrintedSummary extends Summary {
-  /** Printed as their commands alone. */
+  /** Only the commands are printed. */
   next: Step[];
 }
 export type PrintedEvent =
@@ -23,7 +23,7 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
   const resumed = rest.shard ? next[0]?.command : commands.command('resume', run ?? '');
   return {
     ...rest,
-    // One that an earlier version recorded has none.
+    // Summaries of earlier versions have no causes.
     causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
     next,
     resume: run === null || resume === null ? null : (resumed ?? null),
@@ -41,7 +41,10 @@ function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): 
   return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
 }
 
-/** Events of one import as the command reports them: words in place of codes. With the summary comes what is known at the end. */
+/**
+ * Turns the events of an import into those that the command reports: texts instead of codes, and at the end the next
+ * steps.
+ */
 export function eventWords(
   commands: Commands,
 ): (event: ImportEvent, known?: Omit<Known, 'commands'>) => PrintedEvent {

@@ -18,10 +18,13 @@ export function safeLine(text: string): string {
   });
 }
 
-/** Spaces that look like the usual one, or like none. In a table they are fine; in a message they are often the point. */
+/**
+ * Spaces that look like the usual one, or are invisible. They are harmless in a table, but in a message they are often
+ * the point.
+ */
 const OTHER_SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
-/** The same for a sentence about a value: what looks like a space, and is another character, becomes visible, too. */
+/** The same for a sentence about a value: unusual spaces become visible, too. */
 export const safeMessage = (text: string): string =>
   safeLine(text).replace(OTHER_SPACES, (c) => `\\u${hex(c.charCodeAt(0), 4)}`);
 
@@ -37,5 +40,5 @@ export function safeJson(json: string): string {
   );
 }
 
-/** The same for text of our own that has its own lines, such as lines to type. */
+/** The same for our own texts of several lines, such as lines to type. */
 export const safeLines = (text: string): string => text.split('\n').map(safeMessage).join('\n');

@@ -6,9 +6,9 @@ import { cellText, fieldsOf, type ListRecord } from './records.js';
 export interface Selection {
   /** Fields to show, in this order. */
   columns?: readonly string[];
-  /** All keys must match; a key given twice matches either value. Texts are equal to the letter. */
+  /** All keys must match; a key that is given twice matches either value. Comparison is exact. */
   filter?: readonly { key: string; value: string }[];
-  /** Found in any field, whatever the case. */
+  /** Searched in all fields, ignoring case. */
   search?: string;
   sort?: { key: string; descending: boolean };
   limit?: number;
@@ -16,14 +16,14 @@ export interface Selection {
 
 export interface Selected {
   records: ListRecord[];
-  /** What a table or a CSV shows. */
+  /** The columns of a table or a CSV. */
   columns: string[];
 }
 
 /**
- * The records that are asked for. `expected` are the fields that the spec names: known even where no record has them.
+ * Selects records. `expected` are the fields in the spec: they are known even if no record has them.
  * @throws UsageError for a column or key that no record has, with the nearest one (not for an empty list: there
- *   is nothing to compare with)
+ * is nothing to compare with)
  */
 export function select(
   records: readonly ListRecord[],
@@ -58,7 +58,7 @@ export function select(
   return { records: chosen, columns };
 }
 
-/** True when nothing is chosen away, rearranged or cut. */
+/** True if the selection changes nothing. */
 export function selectsAll(selection: Selection): boolean {
   return Object.values(selection).every((part) => part === undefined);
 }

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import type { PrintedSummary } from './result.js';
 
 /**
- * Lines as GitHub reads them. What may hold line breaks ends at a word that no value can contain by intent.
- * @param cwd what the paths of the summary are relative to
+ * The lines for GitHub. A value that may have several lines ends with a random word.
+ * @param cwd base of relative paths in the summary
  */
 export function stepOutputs(summary: PrintedSummary, cwd: string): string {
   const { rows, files } = summary;
@@ -18,7 +18,7 @@ export function stepOutputs(summary: PrintedSummary, cwd: string): string {
       .flatMap(({ rejects_file }) => (rejects_file === null ? [] : [resolve(cwd, rejects_file)]))
       .join('\n'),
     resumable: summary.resume !== null,
-    // As in every file of CI: without the values of --set.
+    // As in all CI files, without values of --set.
     next: summary.next.map(({ shared }) => shared).join('\n'),
   };
   const end = `end-${randomUUID()}`;

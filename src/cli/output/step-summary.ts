@@ -7,11 +7,11 @@ import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 
 interface StepOptions extends Public {
-  /** Of UTF-8: what is longer is cut at a row. */
+  /** In UTF-8: longer tables are cut at a row. */
   maxBytes: number;
 }
 
-/** The outcome, rows by what became of them, causes of rejected rows, jobs with their lines, and what to do next. */
+/** The outcome, totals of rows, causes of rejected rows, jobs with their lines, and what to do next. */
 export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
@@ -32,7 +32,7 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
       )
     : [];
   const next = nextText(summary);
-  // What is cut are the tables that may be long: the totals and the next command are what a reader needs.
+  // Only long tables are cut: readers need the totals and the next command.
   const room = new Room(maxBytes - bytes(outcome + [...totals, ...compared].join('') + next) - CUT_BYTES);
   const long = [
     ...room.cut(
@@ -79,11 +79,11 @@ const CUT_BYTES = 200;
 
 const bytes = (text: string): number => Buffer.byteLength(text);
 
-/** What is left of the bytes that may be written. */
+/** The bytes that may still be written. */
 class Room {
   constructor(private left: number) {}
 
-  /** As many rows of a table as there is room for, and a sentence for those that were cut. */
+  /** As many rows of a table as fit, and a sentence about those that were cut. */
   cut(lines: readonly string[], noun: string): string[] {
     if (lines.length <= 2) return [];
     const [names, rule, ...rest] = lines as [string, string, ...string[]];
@@ -116,7 +116,7 @@ function table(
   ];
 }
 
-/** Most ranges of one job that are named. */
+/** The most ranges of one job that are named. */
 const SHOWN_RANGES = 5;
 
 function linesText(job: Summary['jobs'][number]): string {
@@ -128,7 +128,7 @@ function linesText(job: Summary['jobs'][number]): string {
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
-/** What to do now, in a block that nothing in it can end. */
+/** The next steps, in a code block that their text cannot end. */
 function nextText({ next }: PrintedSummary): string {
   const lines = next.flatMap(({ what, shared }) => [`# ${safeLine(what)}`, shared]);
   if (lines.length === 0) return '';
@@ -137,7 +137,7 @@ function nextText({ next }: PrintedSummary): string {
   return `Next:\n\n${fence}\n${text}\n${fence}\n\n`;
 }
 
-/** Text of a file inside a Markdown table: neither a column, nor a line, nor markup, nor a link or a mention. */
+/** Escapes a text for a Markdown table: it cannot make columns, lines, markup, links, or mentions. */
 const cell = (text: string): string =>
   safeLine(text)
     .replace(/[\\|<>`*_~[\]&@:#!$]/g, (c) => `&#${c.charCodeAt(0)};`)

@@ -1,4 +1,4 @@
-/** Color: whether a stream gets any, and the few styles there are. */
+/** Colors: whether a stream gets any, and the available styles. */
 import type { Env, OutputFlags, TextStream } from './terminal.js';
 
 /**
@@ -39,7 +39,7 @@ const COLORED: Styles = {
 };
 const PLAIN: Styles = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
 
-/** The styles for a stream that has color or has none; without, each gives its text back. */
+/** The styles for a stream; without color, they return their text unchanged. */
 export function stylesFor(color: boolean): Styles {
   return color ? COLORED : PLAIN;
 }

@@ -14,7 +14,7 @@ import type { Style, Styles } from './style.js';
 const SHOWN_CAUSES = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
-/** Of one request. */
+/** The most ranges of one request that are named. */
 const SHOWN_RANGES = 3;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
@@ -25,12 +25,12 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   held: { mark: '✗', words: 'held back; nothing was sent', style: 'red' },
   partial: { mark: '!', words: 'partially completed', style: 'yellow' },
   failed: { mark: '✗', words: 'a job failed', style: 'red' },
-  stopped: { mark: '✗', words: 'stopped before the end', style: 'red' },
-  timed_out: { mark: '!', words: 'waiting timed out; the jobs continue', style: 'yellow' },
+  stopped: { mark: '✗', words: 'stopped early', style: 'red' },
+  timed_out: { mark: '!', words: 'timed out; the jobs continue', style: 'yellow' },
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
-/** Whether nothing more than a plan was made. */
+/** Whether only a plan was made. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
 /** A dry run that would reject rows is not a success. */
@@ -64,10 +64,9 @@ export function heldWords({ rows, plan }: Summary): string {
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
-  const { mark, words, style } = outcomeOf(summary);
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
-    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
+    headline(summary, styles) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
@@ -80,7 +79,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
   ];
 }
 
-/** Which part the rest is about, and what the run stands at. */
+/** The shard of this summary, and the progress of the whole run. */
 function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard']>): string {
   const { read, completed } = run.rows;
   const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
@@ -93,10 +92,10 @@ function whereTo({ account, region, base_url }: Summary): string {
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
-/** Keys that are named. */
+/** The most keys that are named. */
 const SHOWN_KEYS = 5;
 
-/** Why it was held back, and what differs in most rows. */
+/** Why the import was held back, and which keys differ in most rows. */
 function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
   const changes = plan?.changes;
   if (!changes) return [];
@@ -117,10 +116,17 @@ const changesLine = (changes: PlanChanges): string =>
     .map((name) => `${grouped(changes[name])} ${name}`)
     .join(' + ');
 
-/** "Nothing was sent after 57ms" would read as if it were the reason. */
-function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
-  if (isOnlyPlanned(status) || status === 'rejected') return '';
-  return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
+/** The time follows the first clause: "the jobs continue after 40ms" would say that they paused. */
+function headline(summary: Summary, styles: Styles): string {
+  const { status, elapsed_seconds } = summary;
+  const { mark, words, style } = outcomeOf(summary);
+  // "Nothing was sent after 57ms" would read as if that were the reason.
+  if (isOnlyPlanned(status) || status === 'rejected') return styles[style](`${mark} ${words}`);
+  const time = formatDuration(elapsed_seconds * 1_000);
+  const took = status === 'submitted' ? `in ${time}` : status === 'stopped' ? `(${time})` : `after ${time}`;
+  const [clause, more] = words.split('; ');
+  const rest = more === undefined ? '' : styles[style](`; ${more}`);
+  return `${styles[style](`${mark} ${clause}`)} ${styles.dim(took)}${rest}`;
 }
 
 /** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
@@ -138,7 +144,7 @@ export function failureLines(summary: PrintedSummary, styles: Styles): string[] 
   return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold)];
 }
 
-/** The last line of a conversation that is not drawn: what became of every row. */
+/** The last line of a plain conversation: the totals of rows. */
 export const totalsLine = (summary: Summary): string =>
   `totals: ${rowsLine(summary)}, ${count(summary.requests, 'request')}, ${summary.status}`;
 
@@ -157,7 +163,7 @@ function requestsLine(summary: Summary): string {
     : `${grouped(summary.requests)}, ${summary.retries === 1 ? '1 retry' : `${grouped(summary.retries)} retries`}`;
 }
 
-/** Lines are those of a file: of several, which one. */
+/** The lines of a place, with the file's name if there are several files. */
 function linesOf(place: Place, files: Summary['files']): string {
   const ranges = rangesIn(place);
   const texts = ranges
@@ -222,7 +228,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** Longer ones have their command on its own line, where it is easy to copy. */
+/** In longer steps, the command has its own line, where it is easy to copy. */
 const STEP_COLUMNS = 100;
 
 /** What to run now. Commands are quoted, so nothing in them needs to be replaced. */

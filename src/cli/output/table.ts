@@ -7,21 +7,21 @@ import { cutTo, pad, widthOf } from './width.js';
 export interface Column {
   header: string;
   align?: 'left' | 'right';
-  /** What a person copies, such as an id: it is cut only when it does not fit by itself. */
+  /** For values that users copy, such as ids: cut only if they do not fit even alone. */
   whole?: boolean;
-  /** Color of a cell, by its text; used only where there is color. */
+  /** Color of a cell by its text, if the output has color. */
   style?: (text: string) => keyof ReturnType<typeof stylesFor> | undefined;
 }
 
 export interface TableForm {
-  /** The terminal's width in cells; null for a pipe: then nothing is cut and nothing is drawn. */
+  /** The terminal's width in cells; null for a pipe, where nothing is cut or drawn. */
   width: number | null;
   color: boolean;
 }
 
 /** cli-table3 needs 1.6 s for 8,000 rows and 13.9 s for 20,000. */
 const MAX_DRAWN = 1_000;
-/** A column that is cut below this shows too little of its values to tell them apart. */
+/** The minimum width of a cut column: less shows too little of its values. */
 const LEGIBLE = 12;
 /** Marks that cli-table3 counts as cells, as in Hindi or Thai: it would cut such a name short. */
 const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
@@ -32,12 +32,12 @@ interface Cell {
   width: number;
 }
 
-/** A table whose cells are safe and measured, once. */
+/** A table whose cells were made safe and measured. */
 interface Sheet {
   columns: readonly Column[];
   head: readonly Cell[];
   body: readonly (readonly Cell[])[];
-  /** Each column's width with nothing cut. */
+  /** The width of each column without cutting. */
   natural: readonly number[];
   color: boolean;
 }
@@ -55,7 +55,10 @@ export function renderTable(
   return render(sheetOf(columns, rows, form), form.width);
 }
 
-/** The same without the last columns where a terminal has no room for all: two stay at least. Names those left out. */
+/**
+ * The same without the last columns if they do not fit the terminal; at least two are kept. Names the columns that
+ * were left out.
+ */
 export function renderFitting(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -97,7 +100,7 @@ function render(sheet: Sheet, width: number | null): string {
   return aligned(sheet, plainWidths(sheet, width));
 }
 
-/** Of the first columns, separated by two spaces. */
+/** Widths of the first columns, separated by two spaces. */
 const plainWidths = ({ columns, natural }: Sheet, width: number, count = columns.length): number[] =>
   share(natural.slice(0, count), width - GAP.length * (count - 1), columns.slice(0, count).map(isWhole));
 
@@ -105,14 +108,11 @@ const isWhole = (column: Column): boolean => column.whole === true;
 const isLegible = (widths: readonly number[], { natural }: Sheet): boolean =>
   widths.every((width, i) => width >= Math.min(LEGIBLE, natural[i]!));
 
-/**
- * Widths within `room`: whole columns and narrow ones keep theirs, wide ones are cut to one common width (1 at
- * least).
- */
+/** Widths within `room`: whole and narrow columns keep theirs, wide ones are cut to one common width (at least 1). */
 export function share(natural: readonly number[], room: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];
   let left = room;
-  // Whole columns take theirs first; the others then share what is left, the narrowest first.
+  // Whole columns come first; the others share what is left, the narrowest first.
   const order = natural
     .map((_, i) => i)
     .sort((a, b) => Number(whole[b] ?? false) - Number(whole[a] ?? false) || natural[a]! - natural[b]!);
@@ -134,7 +134,7 @@ const miscounted = ({ head, body }: Sheet): boolean =>
   [head, ...body].some((row) => row.some(({ text }) => MISCOUNTED.test(text)));
 
 function boxed({ columns, head, body, color }: Sheet, widths: readonly number[]): string {
-  // cli-table3 colors by itself, whatever the stream is, unless it is turned off; it gets its cells cut and styled.
+  // cli-table3 would add colors of its own, so they are turned off; cells are cut and styled before.
   const table = new CliTable({
     colWidths: widths.map((width) => width + 2),
     colAligns: columns.map((column) => column.align ?? 'left'),

@@ -1,13 +1,13 @@
-/** What a stream is, and what may be drawn on it: decided here once, and nowhere else. */
+/** Decides what can be drawn on a stream. No other module decides this. */
 import type { Writable } from 'node:stream';
 import { ConfigError } from '../../engine/errors.js';
 
-/** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */
+/** A stream that may be a terminal. `columns` is absent or 0 if the width is unknown. */
 export type TextStream = Writable & {
   isTTY?: boolean | undefined;
   columns?: number | undefined;
   rows?: number | undefined;
-  /** 1 or 2 of a process. */
+  /** 1 or 2 for the streams of a process. */
   fd?: number | undefined;
 };
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ export interface OutputFlags {
 /** `live`: one region that is painted again and again. `plain`: a line per change. `none`: no progress at all. */
 export type ProgressMode = 'live' | 'plain' | 'none';
 
-/** Width of a terminal in cells; null for a pipe, a file, or a terminal that does not say. */
+/** Width of a terminal in cells; null for a pipe, a file, or a terminal without a known width. */
 export function terminalWidth(stream: TextStream): number | null {
   return stream.isTTY && stream.columns ? stream.columns : null;
 }

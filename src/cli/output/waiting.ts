@@ -4,7 +4,7 @@ import { type Env, type OutputFlags, progressMode, type TextStream } from './ter
 /** Shorter waits show nothing: a flash of text is worse than none. */
 const PATIENCE_MS = 300;
 
-/** Does the work; where the stream can show it, a wait that lasts gets a spinner with the text. Other forms say nothing. */
+/** Does the work. If it takes a while and the stream allows it, shows a spinner with the text. */
 export async function whileWaiting<T>(
   text: string,
   { stderr, env, flags }: { stderr: TextStream; env: Env; flags: OutputFlags },
@@ -15,7 +15,7 @@ export async function whileWaiting<T>(
   let stop: (() => void) | undefined;
   let over = false;
   const show = async (): Promise<void> => {
-    // ora takes 50 ms to load, which a quick reply need not wait for.
+    // Loaded here: ora takes 50 ms to load, which a quick reply should not wait for.
     const [{ startLiveRegion }, { cutTo }] = await Promise.all([import('./live.js'), import('./width.js')]);
     if (!over) stop = startLiveRegion(stderr, ({ columns }) => [cutTo(text, columns)]);
   };

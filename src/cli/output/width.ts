@@ -10,10 +10,10 @@ import type { Style } from './style.js';
 const SIMPLE =
   /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2013\u2014\u2018-\u201e\u2022\u2026\u2713\u2717\u2801-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
 const FIRST_WIDE = 0x3041;
-/** Made by its first use: it costs 20 ms. */
+/** Created when first used, because that takes 20 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** Cells that a line takes. Escape sequences count as nothing. */
+/** Width of a line in cells. Escape sequences have no width. */
 export function widthOf(line: string): number {
   if (!SIMPLE.test(line)) return stringWidth(line);
   let width = line.length;
@@ -21,7 +21,10 @@ export function widthOf(line: string): number {
   return width;
 }
 
-/** The line cut to at most `cells`, ending in `…` where something was cut. No character is halved. The line carries no style yet. */
+/**
+ * Cuts a line to at most `cells`, with `…` at the end if something was cut. Characters are never split. The line must
+ * not be styled yet.
+ */
 export function cutTo(line: string, cells: number): string {
   if (widthOf(line) <= cells) return line;
   if (cells <= 0) return '';
@@ -40,7 +43,7 @@ function* segments(line: string): Generator<string> {
   for (const { segment } of graphemes.segment(line)) yield segment;
 }
 
-/** The line filled up with spaces to `cells`; a wider one stays as it is. `width` is the line's own, if it is known. */
+/** Pads a line with spaces to `cells`; a wider one is unchanged. `width` is the line's own, if it is known. */
 export function pad(
   line: string,
   cells: number,
@@ -52,16 +55,16 @@ export function pad(
 }
 
 export interface Part {
-  /** Safe, without style. An empty part is left out. */
+  /** Safe text without style. An empty part is left out. */
   text: string;
-  /** 0 is kept longest; where the line is too long, the highest goes first. */
+  /** If the line is too long, parts with the highest rank are dropped first. */
   rank: number;
   style?: Style | undefined;
 }
 
 /**
- * Parts in their order, two spaces between them: the most important ones that fit, each whole. Where not even the first
- * of them fits, it is cut.
+ * The parts in order, separated by two spaces: the most important ones that fit, each complete. If not even the first
+ * one fits, it is cut.
  */
 export function layout(parts: readonly Part[], columns: number, indent = ''): string {
   let room = columns - widthOf(indent);

@@ -32,7 +32,7 @@ export function writeLine(stdout: TextStream, text: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
 }
 
-/** Where a report page is: a line of the conversation. */
+/** Prints where the report page is. */
 export async function sayReport(
   name: string,
   { stderr, flags }: { stderr: TextStream; flags: { quiet?: boolean } },

@@ -1,4 +1,6 @@
-/** Which account and which region: both must be known, so that a mistyped `sandbox` never reaches a real service. */
+/**
+ * Chooses the account and the region. Both must be known, so that a mistyped `sandbox` never reaches a real service.
+ */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { type Hint, hinted } from '../hint.js';
@@ -9,7 +11,7 @@ import { first, type Place, property, type Sources } from './sources.js';
 /** Regions that are known without an entry in the file. */
 export const BUILT_IN_REGIONS = ['default', 'eu', 'sandbox'] as const;
 
-/** The account, or null when none is chosen. @throws UsageError or ConfigError when it is not configured */
+/** The account, or null if none is chosen. @throws UsageError or ConfigError if it is not configured */
 export function chooseAccount({ world, flags, config }: Sources): Found<string> | null {
   const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
@@ -21,7 +23,7 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   );
 }
 
-/** The region. @throws UsageError or ConfigError when it is neither built in nor configured */
+/** The region. @throws UsageError or ConfigError if it is neither built in nor configured */
 export function chooseRegion({ world, flags, config }: Sources, sections: readonly Place[]): Found<string> {
   const inFile = (): Found<string> | null =>
     first(
@@ -43,7 +45,7 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   );
 }
 
-/** A mistyped flag is a usage error, anything else a config error. */
+/** The error for an unknown name: a usage error for a flag, otherwise a config error. */
 function unknown(what: string, found: Found<string>, hint: Hint): Error {
   const message = `unknown ${what} "${found.value}" (${found.origin})`;
   return hinted(found.origin.startsWith('flag ') ? new UsageError(message) : new ConfigError(message), hint);

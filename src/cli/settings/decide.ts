@@ -1,4 +1,4 @@
-/** From flags, environment and file to settings: the decision, without I/O (contract §2). */
+/** Decides settings from flags, environment, and file, without I/O (contract §2). */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
@@ -78,7 +78,7 @@ export function decideSettings(sources: Sources): Settings {
 interface Choice {
   account: string | null;
   region: Found<string>;
-  /** The region that the account, or else the top of the file, names: the one that applies if nothing overrides it. */
+  /** The region of the account, otherwise of the top of the file, which applies if nothing overrides it. */
   ownRegion: string;
   sections: readonly Place[];
   warn(message: string): void;
@@ -133,7 +133,7 @@ function findHost(
   }
   choice.ignore(name, `${chosenBy} brings its own hosts`);
   for (const { section, prefix } of choice.sections) {
-    // What an account holds directly are the hosts of its own region, whichever region is chosen now.
+    // Hosts directly in an account belong to its own region, whichever region is chosen now.
     const direct = choice.ownRegion === region ? (section as AccountSection)[key] : undefined;
     const text = direct ?? property(section.regions, region)?.[key];
     if (text === undefined) continue;
@@ -150,7 +150,7 @@ function findToken(
   { world, flags, config, tokenFile }: Sources,
   choice: Choice,
 ): Found<Secret | null> & { command?: TokenCommand } {
-  // The sandbox takes a token made for this process; a real one is not even read.
+  // The sandbox uses a token made for this process; a real one is not even read.
   if (choice.region.value === 'sandbox') {
     if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
     return { value: null, origin: 'embedded' };
@@ -162,7 +162,7 @@ function findToken(
   } else {
     choice.ignore(FLAGLESS.token.env, `--account ${flags.account} brings its own token`);
   }
-  // Only the first place: the token at the top belongs to no account, or to another one.
+  // Only the first section: the token at the top belongs to no account, or to another one.
   const { section, prefix } = choice.sections[0]!;
   if (section.token_command !== undefined) {
     if (section.token !== undefined) {

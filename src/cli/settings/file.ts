@@ -1,6 +1,7 @@
-/** The config file: read and checked, written whole or not at all (contract §2 "File"). */
-import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
+/** The config file: read and checked, written completely or not at all (contract §2 "File"). */
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { ensureFolder } from '../../engine/ensure-folder.js';
 import { ConfigError } from '../../engine/errors.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
@@ -10,7 +11,7 @@ import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile, ConfigSection } from './schema.js';
 
-/** A file as it was found. `mode` is null where there is no file, or no modes (Windows). */
+/** The file as it was read. `mode` is null if there is no file, or no modes (Windows). */
 export interface ReadConfig {
   path: string;
   exists: boolean;
@@ -19,8 +20,8 @@ export interface ReadConfig {
 }
 
 /**
- * Reads the config file. A file that is not there is an empty one.
- * @param named the flag or variable that names it; then it must be there
+ * Reads the config file. A missing file counts as empty.
+ * @param named the flag or variable that names it; then it must exist
  * @throws ConfigError naming the line and column, or the key
  */
 export async function readConfig(
@@ -70,7 +71,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** @throws ConfigError when a file with a secret can be opened by others */
+/** @throws ConfigError if others can read a file with a secret */
 export function refuseExposed(
   path: string,
   mode: number,
@@ -90,13 +91,13 @@ const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
 const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.values(file.accounts ?? {})];
 
 /**
- * Writes the file, mode 0600; a folder that has to be made is 0700.
+ * Writes the file with mode 0600; new folders get 0700.
  * @throws ConfigError
  */
 export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
   try {
     const target = await realpath(path).catch(() => resolve(path));
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    ensureFolder(dirname(target));
     await replaceFile(target, `${JSON.stringify(content, null, 2)}\n`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

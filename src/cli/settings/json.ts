@@ -1,9 +1,9 @@
 /**
- * JSON with a place for its error. `JSON.parse` names no line, and its message quotes the text around the
- * error, which in a config file may be the token.
+ * Locates errors in JSON. `JSON.parse` names no line, and its message quotes the text around the error, which in a
+ * config file may be the token.
  */
 
-/** Where JSON text stops being JSON: line and column from 1, and what is wrong there. */
+/** Where JSON text becomes invalid: line and column from 1, and the reason. */
 export interface JsonFault {
   line: number;
   column: number;

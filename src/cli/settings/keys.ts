@@ -1,4 +1,4 @@
-/** Dotted keys of the config file, as `config get`, `set` and `unset` take them. The table of options says which exist. */
+/** Dotted keys of the config file, as in `config get`, `set`, and `unset`. The table of options defines which exist. */
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
@@ -8,7 +8,7 @@ export type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
 
 /** A known key: its parts, and the option whose value it holds. */
 export interface Key {
-  /** As it is written: `accounts.prod.regions.eu.base_url`. */
+  /** The whole key: `accounts.prod.regions.eu.base_url`. */
   name: string;
   path: readonly string[];
   option: KeyOption;
@@ -75,12 +75,12 @@ function names(key: string, path: readonly string[]): boolean {
   );
 }
 
-/** The known key most like an unknown one, names of accounts and regions taken as they are. */
+/** The known key that is most similar to an unknown one; names of accounts and regions are kept. */
 export function nearestKey(path: readonly string[]): string | undefined {
   return nearest(path.join('.'), knownKeys(path));
 }
 
-/** All keys, with the names that `path` holds put in, else `<name>`. */
+/** All keys, with the names in `path` filled in, otherwise `<name>`. */
 export function knownKeys(path: readonly string[] = []): string[] {
   const account = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
   const ofAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
@@ -105,7 +105,7 @@ export function valueAt(file: object, path: readonly string[]): Scalar | undefin
   return typeof at === 'object' && !Array.isArray(at) ? undefined : (at as Scalar);
 }
 
-/** A copy with the value set; `undefined` removes it, and with it every folder that becomes empty. */
+/** A copy with the value set; `undefined` removes it, and every section that becomes empty. */
 export function withValue<F extends object>(file: F, path: readonly string[], value: Scalar | undefined): F {
   const change = (at: unknown, [part, ...rest]: readonly string[]): Record<string, unknown> => {
     const copy = { ...(at as Record<string, unknown> | undefined) };

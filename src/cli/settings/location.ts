@@ -11,12 +11,12 @@ export interface Found<T> {
   origin: string;
 }
 
-/** A variable that is set to nothing counts as absent: CI systems pass a missing secret that way. */
+/** A variable. An empty one counts as absent: CI systems pass missing secrets that way. */
 export function variable(world: SettingsWorld, name: string): string | undefined {
   return world.env[name] || undefined;
 }
 
-/** An option's flag, else its variable, by what the table calls them; null where neither is set. */
+/** The value of an option's flag, otherwise of its variable; null if neither is set. */
 export function flagOrVariable(
   world: SettingsWorld,
   flags: SettingsFlags,
@@ -29,10 +29,13 @@ export function flagOrVariable(
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
-/** What to name in an error: `--config`, `PROFILES_CONFIG`. */
+/** The name for errors: `--config`, `PROFILES_CONFIG`. */
 export const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
 
-/** `--config`, else `$PROFILES_CONFIG`, else the platform's place. Relative paths count from the working directory. */
+/**
+ * `--config`, otherwise `$PROFILES_CONFIG`, otherwise the platform's default. Relative paths start from the working
+ * directory.
+ */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
   return locate(world, flags, {
     name: 'config',
@@ -43,7 +46,7 @@ export function configLocation(world: SettingsWorld, flags: SettingsFlags): Foun
   });
 }
 
-/** `--state-dir`, else `$PROFILES_STATE_DIR`, else the platform's place. */
+/** `--state-dir`, otherwise `$PROFILES_STATE_DIR`, otherwise the platform's default. */
 export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
   return locate(world, flags, {
     name: 'stateDir',
@@ -84,7 +87,7 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };
 }
 
-/** What is wrong with a flag is wrong usage, not a wrong config. */
+/** Turns config errors into usage errors, for values of flags. */
 export function asUsage<T>(read: () => T): T {
   try {
     return read();

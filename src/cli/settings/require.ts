@@ -1,4 +1,4 @@
-/** What a command needs. No service host is built in (contract §2), so each may be missing. */
+/** Settings that a command requires. No service host is built in (contract §2), so each may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
 import { hinted } from '../hint.js';
@@ -8,7 +8,7 @@ import type { Settings } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
 
-/** The two lines that give a region its hosts, which the reader fills in. */
+/** The two commands that set the hosts of a region, for the reader to complete. */
 export function hostLines(region: string, { command }: Commands): [base: string, lookup: string] {
   const line = (key: string): string =>
     command('config', 'set', `regions.${region}.${key}`, 'https://…').replace("'https://…'", 'https://…');
@@ -37,20 +37,20 @@ function missingHost(region: string, what: string): never {
 export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
   token !== null || tokenCommand !== null;
 
-/** The token, for which a program may have to be run. @throws AuthError (exit 4) with the ways to give one */
+/** The token; may run `token_command`. @throws AuthError (exit 4) with the ways to provide one */
 export async function requireToken(
   settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath' | 'origins'>,
   world: CommandWorld,
 ): Promise<Secret> {
   if (settings.token) return settings.token;
   if (settings.tokenCommand) {
-    // Most commands need no program: what starts one is loaded with it.
+    // Loaded here, because most commands run no program.
     const { runTokenCommand } = await import('./token-command.js');
     return runTokenCommand(settings, world);
   }
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
-  // An account that a flag or a run chose brings its own token.
+  // If a flag or a run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
   const variable = settings.origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
   throw hinted(
     new AuthError(`no token is set${whose}`),

@@ -1,4 +1,4 @@
-/** Reads the sources of settings, and decides them. */
+/** Reads the sources of settings, and decides the settings. */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
@@ -32,7 +32,7 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
   let text: string;
   try {
     const found = await stat(path);
-    // A pipe, as `<(…)` makes, has no mode that matters.
+    // The mode of a pipe, as made by `<(…)`, does not matter.
     if (world.platform !== 'win32' && found.isFile()) {
       refuseExposed(path, found.mode & 0o777, {
         otherwise: '; if that is not possible, set PROFILES_TOKEN instead',

@@ -54,7 +54,7 @@ function schemaOf({ type }: Entry): z.ZodType {
   }
 }
 
-/** The keys that begin with `prefix` and hold a value right below it; `only` chooses those of one place. */
+/** The keys directly below `prefix`; `place` limits them to those of accounts. */
 const shape = (prefix: string, place?: 'account'): Record<string, z.ZodType> =>
   Object.fromEntries(
     KEYS.filter(
@@ -90,7 +90,10 @@ export const fileSchema = partial({
     .describe('Settings of named accounts; each key overrides the one at the top.'),
 });
 
-/** What may be at the top and, for one account, under `accounts.<name>`. The schema, which is made from the table, has no types of its own. */
+/**
+ * The keys at the top and under `accounts.<name>`. Written by hand, because the schema is made from the table and has
+ * no types.
+ */
 export interface ConfigSection {
   token?: string;
   token_command?: string[];
@@ -113,8 +116,8 @@ export interface AccountSection extends ConfigSection {
 }
 
 /**
- * Types a value from the command line as its key's schema wants it: `5000` is a number for `chunk_size`
- * and text for `delimiter`.
+ * Converts a value from the command line to the type of its key: `5000` is a number for `chunk_size` and text for
+ * `delimiter`.
  * @throws ConfigError
  */
 export function parseValue(key: Key, text: string): Scalar {
@@ -124,7 +127,7 @@ export function parseValue(key: Key, text: string): Scalar {
   for (const candidate of [text, ...literal]) {
     if (schema.safeParse(candidate).success) return candidate;
   }
-  // The schema's own messages say more than those about types.
+  // Messages of the schema say more than those about types.
   const messages = [...literal, text].map(
     (candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '',
   );
@@ -132,7 +135,7 @@ export function parseValue(key: Key, text: string): Scalar {
   throw new ConfigError(`${key.name}: "${text}": ${best.replace(/^Invalid (input|option): /, '')}`);
 }
 
-/** An array is written as JSON: only so is it clear where an argument ends. @throws ConfigError */
+/** Reads an array, which is written as JSON so that the end of each argument is clear. @throws ConfigError */
 function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   let value: unknown;
   try {
@@ -148,7 +151,7 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   );
 }
 
-/** The schema as editors take it (JSON Schema 2020-12); `schemas/config.schema.json` is this, written out. */
+/** The JSON Schema (2020-12) for editors; the content of `schemas/config.schema.json`. */
 export function configJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(fileSchema);
   return { $schema, title: 'Config file of profiles', ...schema };

@@ -10,24 +10,24 @@ export class Secret {
   reveal(): string {
     return this.#value;
   }
-  /** `…abcd`: all that is ever shown. A token of fewer than 8 characters shows nothing of itself. */
+  /** `…abcd`, which is all that is ever shown. Of a token with fewer than 8 characters, nothing is shown. */
   toString(): string {
     return this.#value.length < 8 ? '…' : `…${this.#value.slice(-4)}`;
   }
   toJSON(): string {
     return this.toString();
   }
-  /** What `util.inspect` and so `console.log` show. */
+  /** For `util.inspect`, which `console.log` uses. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString();
   }
 }
 
 /**
- * A token as it was read, its ends trimmed; null when nothing is left.
- * @param origin where it was read, for the error: the text itself is never in it
- * @throws ConfigError when white space, a control character or a character beyond ASCII is inside: none
- * of them is allowed in a header, and a line break there would make Node print the whole header
+ * Trims and checks a token; null if nothing is left.
+ * @param origin where it was read, for the error, which never contains the text
+ * @throws ConfigError for white space, control characters, and non-ASCII characters inside: headers must not contain
+ * them, and for a line break, Node would print the whole header
  */
 export function readToken(text: string, origin: string): Secret | null {
   const token = text.replace(/^\uFEFF/, '').trim();

@@ -1,4 +1,4 @@
-/** What settings are decided from, all of it read already. */
+/** The sources of settings, already read. */
 import type { ReadConfig } from './file.js';
 import type { Found } from './location.js';
 import type { ConfigSection } from './schema.js';
@@ -9,14 +9,14 @@ export interface Sources {
   world: SettingsWorld;
   flags: SettingsFlags;
   config: ReadConfig;
-  /** From `--token-file`. */
+  /** The token from `--token-file`. */
   tokenFile: Secret | null;
 }
 
-/** A part of the config file that may hold a value, the first one that does wins. */
+/** A section of the config file that may have a value. The first section that has it wins. */
 export interface Place {
   section: ConfigSection;
-  /** In front of its keys: empty at the top, `accounts.prod.` for an account. */
+  /** The prefix of its keys: empty at the top, `accounts.prod.` for an account. */
   prefix: string;
 }
 
@@ -36,7 +36,7 @@ export function first(candidates: Iterable<[string | undefined, string]>): Found
   return null;
 }
 
-/** An own property: `constructor` is a name like any other. */
+/** An own property, because `constructor` is a possible name. */
 export function property<T>(record: Record<string, T> | undefined, name: string): T | undefined {
   return record && Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -9,7 +9,8 @@ import type { Place, Sources } from './sources.js';
 import type { Settings, SettingsWorld } from './types.js';
 
 /**
- * `--state`, else `$PROFILES_STATE`, else the key `state` of the account or of the file, else the state folder.
+ * `--state`, otherwise `$PROFILES_STATE`, otherwise the key `state` of the account or the file, otherwise the state
+ * directory.
  * @throws UsageError for a flag that holds a password
  */
 export function stateSetting(
@@ -42,12 +43,12 @@ function refusePassword(text: string, flag: string): void {
   );
 }
 
-/** What is needed to get to a database. */
+/** What is needed to open a database. */
 interface Reach extends Pick<SettingsWorld, 'env'> {
   abort: AbortSignal;
 }
 
-/** Where the state is, unless it is in the state directory. */
+/** The location of a state outside the state directory; undefined if it is inside. */
 export function stateElsewhere(
   { state, stateDir, origins }: Settings,
   { env, abort }: Reach,
@@ -57,7 +58,7 @@ export function stateElsewhere(
   return { at, env, origin: origins.state!, signal: abort };
 }
 
-/** A state that a flag names. @throws UsageError */
+/** Reads the state that a flag names. @throws UsageError */
 export function stateNamed(
   text: string,
   flag: string,

@@ -1,16 +1,17 @@
 /** `token_command`: the token from a program such as a password manager (contract §2 "Keys"). */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Clock } from '../../engine/clock.js';
 import { AuthError, InterruptedError } from '../../engine/errors.js';
 import { readToken, type Secret } from './secret.js';
 import type { Settings } from './types.js';
 
-/** A password manager may ask its owner first. */
+/** A password manager may first ask its owner. */
 const PATIENCE_S = 60;
-/** No token is longer, and no program is read for ever. */
+/** No token is longer than this. */
 const MOST_BYTES = 64 * 1024;
-/** What the program started may hold its output open after it has ended, as gpg-agent does. */
+/** The program's children may keep its output open after it has ended, as gpg-agent does. */
 const LINGER_MS = 250;
 
 export interface CommandWorld {
@@ -20,8 +21,8 @@ export interface CommandWorld {
 }
 
 /**
- * Runs the program, without a shell and with nothing on stdin, and reads the first line of its stdout. Its output is
- * never in an error; of its stderr the last line is, unless it repeats the output.
+ * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never contain its
+ * stdout; they have the last line of its stderr, unless that repeats the output.
  * @throws AuthError when it cannot be started, fails, prints nothing, or takes longer than 60 s; InterruptedError
  */
 export async function runTokenCommand(
@@ -31,15 +32,13 @@ export async function runTokenCommand(
   const { words, origin } = tokenCommand!;
   const [given = '', ...args] = words;
   const folder = dirname(configPath);
-  // A path counts from the config file: what runs does not depend on where you are.
+  // Relative to the config file, so that the current folder does not decide which program runs.
   const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
 
-  const child = spawn(program, args, {
-    env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    windowsHide: true,
+  const child = await start(program, args, env).catch((error: NodeJS.ErrnoException) => {
+    throw fail(startTrouble(error.code));
   });
   const out = collect(child.stdout);
   const err = collect(child.stderr);
@@ -64,12 +63,7 @@ export async function runTokenCommand(
       if (stop.aborted) done('stopped');
       stop.addEventListener('abort', () => done('stopped'), { once: true, signal: over.signal });
     });
-    let end: number | string;
-    try {
-      end = await Promise.race([ended, late, full, stopped]);
-    } catch (error) {
-      throw fail(startTrouble((error as NodeJS.ErrnoException).code));
-    }
+    const end = await Promise.race([ended, late, full, stopped]);
     if (end === 'stopped') throw InterruptedError.of(stop);
     if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
     if (end === 'full') throw fail('printed more than a token: its first line must be the token');
@@ -92,7 +86,21 @@ export async function runTokenCommand(
   }
 }
 
-/** What a stream says, up to the most that is read; then it emits `full`. */
+/**
+ * Starts the program, and waits until it runs: `spawn` throws some errors and the child emits others, perhaps without
+ * having streams.
+ */
+async function start(program: string, args: readonly string[], env: CommandWorld['env']) {
+  const child = spawn(program, args, {
+    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  await once(child, 'spawn');
+  return child;
+}
+
+/** Collects the output of a stream up to the limit; then it emits `full`. */
 function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }): { text(): string } {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -107,6 +115,7 @@ function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }
 function startTrouble(code: string | undefined): string {
   switch (code) {
     case 'ENOENT':
+    case 'ENOTDIR':
       return 'was not found';
     case 'EACCES':
       return 'cannot be run: permission denied';
@@ -117,7 +126,7 @@ function startTrouble(code: string | undefined): string {
   }
 }
 
-/** The last line of stderr, or nothing if it holds a word of what may be the token. */
+/** The last line of stderr, or nothing if it contains a word that may be the token. */
 function lastLine(stderr: string, stdout: string): string {
   const line = stderr
     .trim()

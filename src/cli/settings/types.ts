@@ -14,16 +14,16 @@ export interface Settings {
   /** Configured name of the account, or null. */
   account: string | null;
   region: string;
-  /** True for region `sandbox`: the service is embedded, hosts and token are made by the process. */
+  /** True for region `sandbox`: the service is embedded, and the process makes its hosts and token. */
   embedded: boolean;
-  /** Without a trailing slash. Null where none is configured: `requireBaseUrl` gives the error with the lines to type. */
+  /** Without a trailing slash. Null if none is configured: `requireBaseUrl` throws the error with the lines to type. */
   baseUrl: string | null;
   lookupBaseUrl: string | null;
-  /** Null where there is none, and for region `sandbox`: a real token never goes there. */
+  /** Null if there is none, and for region `sandbox`, to which a real token is never sent. */
   token: Secret | null;
-  /** Where the token comes from a program instead; then `token` is null. */
+  /** The program that prints the token; then `token` is null. */
   tokenCommand: TokenCommand | null;
-  /** Where runs, jobs and fingerprints are: a folder, or a URL, which may hold a password. */
+  /** Location of runs, jobs, and fingerprints: a folder, or a URL that may contain a password. */
   state: { kind: 'sqlite'; folder: string } | { kind: 'postgres'; url: Secret };
   /** The machine's own files: spooled inputs and the sandbox's data. */
   stateDir: string;
@@ -33,13 +33,13 @@ export interface Settings {
   confirm: boolean;
   /** How long rows are kept for `history`, milliseconds. */
   historyKeepMs: number;
-  /** `import.*` of the file: defaults for import flags, by their camelCase flag name, values as the file has them. */
+  /** `import.*` in the file: defaults for import flags, by camelCase name, with values as in the file. */
   importDefaults: Readonly<Record<string, string | number | boolean>>;
   /** The config file, whether or not it exists. */
   configPath: string;
   /** Where each value came from, by its name in `config list`: `region`, `base_url`, `import.chunk_size`, … */
   origins: Readonly<Record<string, string>>;
-  /** Shown once, such as an ignored environment variable. */
+  /** Warnings that are shown once, such as an ignored environment variable. */
   warnings: string[];
 }
 

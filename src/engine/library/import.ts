@@ -4,6 +4,7 @@ import { platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { systemClock } from '../clock.js';
+import { closeAll } from '../close-all.js';
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type ImportResult, runImport as start } from '../import.js';
@@ -138,7 +139,6 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       abort: abortSignal,
     });
   } finally {
-    await client?.close();
-    await state.close();
+    await closeAll([() => client?.close(), () => state.close()]);
   }
 }

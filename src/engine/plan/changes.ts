@@ -1,4 +1,4 @@
-/** Which rows of an input are left to send, kept from the scan of it (contract §3 "Only what changed"). */
+/** The rows of an input that are left to send, kept from its scan (contract §3 "Only what changed"). */
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { type CellType, COLUMN_TYPES } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
@@ -9,7 +9,10 @@ import { type ScanOptions, scanInput } from '../read/scan.js';
 import type { OpenedInput, Scan } from '../read/types.js';
 import { RowMarks } from './row-marks.js';
 
-/** Bytes of items that are kept of all inputs of a kind. Beyond them an input is read again, for what has changed of it. */
+/**
+ * The most bytes of items that are kept for all inputs of a kind. Beyond that, an input is read again for its changed
+ * rows.
+ */
 export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** What the service has of a kind. */
@@ -19,37 +22,37 @@ export interface Known {
   readonly types: ReadonlyMap<string, string>;
 }
 
-/** Makes items of those rows of the input that are wanted. */
+/** Builds the items of the wanted rows of an input. */
 type Build = (isWanted: (row: number) => boolean) => AsyncIterable<ItemBatch>;
 
 /** The accepted rows of an input: those to send as items, the others as runs of unchanged rows. */
 export class KeptRows {
-  /** Null where the items were too many, or were taken. */
+  /** Null if there were too many items, or they were taken. */
   #parts: ChangedPart[] | null;
 
   constructor(
     parts: ChangedPart[] | null,
     private readonly marks: RowMarks,
     private readonly known: Known,
-    /** What the items take in memory. */
+    /** Memory that the items take. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
   }
 
-  /** Whether they are told by this, and not by what was known before. */
+  /** Whether these rows were compared with `known`, and not with an older index. */
   isOf(known: Known | undefined): boolean {
     return known === this.known;
   }
 
-  /** In batches and in order. Items that were kept are handed over once: what was taken is no longer kept. */
+  /** The rows in batches and in order. Kept items can be taken once: after that, they are no longer kept. */
   take(build: Build): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
     const parts = this.#parts;
     this.#parts = null;
     return parts ? batchesOf(parts) : this.marks.among(build(this.marks.isChanged));
   }
 
-  /** The rows to send, as long as they were not taken; null where they were not kept. */
+  /** The rows to send, until they are taken; null if they were not kept. */
   changed(): ItemBatch[] | null {
     return this.#parts?.map(({ changed }) => changed) ?? null;
   }
@@ -63,9 +66,9 @@ function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
 }
 
 /**
- * Reads the whole input once, and finds in the same pass which of its rows are unchanged, where that is known.
- * @param room bytes that may be kept of the rows
- * @returns `kept` is null where all rows must be built to tell; then `classes` is, too
+ * Reads the whole input once, and in the same pass finds its unchanged rows if possible.
+ * @param room how many bytes of rows may be kept
+ * @returns `kept` and `classes` are null if all rows must be built to find the unchanged ones
  * @throws as `scanInput` does
  */
 export async function scanChanges(
@@ -89,7 +92,7 @@ export async function scanChanges(
       marks.add(part);
       if (parts === null) return;
       bytes += sizeOf(part);
-      // Of ten million rows there may be 14,000 parts in which nothing has changed.
+      // Ten million rows may have 14,000 parts in which nothing has changed.
       if (part.kept && bytes <= room)
         parts.push(part.changed.ends.length === 0 ? { ...part, changed: NO_ITEMS } : part);
       else parts = null;
@@ -112,15 +115,15 @@ const knownItems = ({ index }: Known, types: CellType[]): KnownItems => ({
 });
 
 /**
- * The types that columns had last time; null where one had none, or one of JSON's. Where the decided types differ from
- * them, any item of a cell may differ.
+ * The types that columns had last time; null if one had none, or a type of JSON. If the decided types differ from
+ * them, any item may differ.
  */
 function typesOfLastTime(input: OpenedInput, last: Known['types']): CellType[] | null {
   const types = metadataTypes(input.targets, ({ key, pinned }) => pinned ?? inferred(last.get(key!)));
   return types.every((type) => type !== undefined) ? (types as CellType[]) : null;
 }
 
-/** A type that a column can have without a rule. */
+/** The type, if it is one that a column can have without a rule. */
 const inferred = (type: string | undefined): CellType | undefined =>
   COLUMN_TYPES.find((known) => known === type);
 

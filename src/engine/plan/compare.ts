@@ -1,4 +1,7 @@
-/** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
+/**
+ * Which rows the service already has (contract §3 "Only what changed"): counts them, and decides for identifiers that
+ * appear more than once.
+ */
 import type { Kind } from '../model.js';
 import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
 import { buildItems, type ItemBatch, ItemHashes, itemIn, type Pool } from '../read/index.js';
@@ -12,26 +15,26 @@ export interface CompareDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  /** The cells of a send; null where differences are not counted by key. */
+  /** The cells of a send; null if differences are not counted by key. */
   cells: ((send: number) => Promise<CellColumns | null>) | null;
 }
 
-/** How the rows of a kind stand to what is known. */
+/** How the rows of a kind compare with what the service has. */
 export interface Comparison {
-  /** To what they were compared. */
+  /** What the rows were compared with. */
   known: Known;
   changes: Classes;
   /** In how many changed rows each key differs. */
   keys: KeyChange[];
-  /** Null where no identifier stands more than once, or nothing is known. */
+  /** Null if no identifier appears more than once, or nothing is known. */
   repeats: Repeats | null;
   /** Changed rows that are not counted by key: their cells were not kept when they were sent. */
   untracked: number;
 }
 
 /**
- * Compares all rows of a kind. The scan tells most of it; the inputs are read again where identifiers stand more than once,
- * and where the scan could not tell.
+ * Compares all rows of a kind. The scan has compared most of them. The inputs are read again if identifiers appear more
+ * than once, or if the scan could not compare a row.
  * @throws InputError; the signal's reason when aborted
  */
 export async function compareRows(
@@ -91,7 +94,7 @@ export async function compareRows(
   return done(repeats);
 }
 
-/** Whether the scan has told all there is to tell, where each row stands alone. */
+/** Whether the scan has compared every row; each identifier must appear only once. */
 const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
   classes !== null &&
   (keys === null || classes.changed === 0 || (kept!.isOf(known) && kept!.changed() !== null));

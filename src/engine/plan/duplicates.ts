@@ -28,7 +28,7 @@ export class DuplicateFinder implements Duplicates {
   readonly #hash = new BigUint64Array(1);
   readonly #words = new Uint32Array(this.#hash.buffer);
 
-  /** @param known what is remembered of the kind, which does not change; null where nothing is */
+  /** @param known what is remembered of the kind, which must not change; null if nothing is */
   constructor(private known: FingerprintIndex | null = null) {
     this.#seen = new Uint8Array(Math.ceil(((known?.rows ?? 0) + 1) / 4));
   }
@@ -39,7 +39,7 @@ export class DuplicateFinder implements Duplicates {
     return this.#count;
   }
 
-  /** The array is not kept. */
+  /** Adds the hashes of some rows. Keeps no reference to the array. */
   add(hashes: BigUint64Array): void {
     const words = wordsOf(hashes);
     for (let at = 0; at < words.length; at += 2) {
@@ -63,7 +63,9 @@ export class DuplicateFinder implements Duplicates {
     return ((this.#seen[row >>> 2]! >>> (2 * (row & 3))) & 3) as 0 | 1 | 2;
   }
 
-  /** Once all are in: gives back the memory of those that appear once. Nothing is added any more, or looked for among all. */
+  /**
+   * Call this when all hashes are added: frees the memory of those that appear once. After that, nothing may be added.
+   */
   settle(): void {
     if (this.#count === 0) {
       this.known = null;
@@ -73,7 +75,7 @@ export class DuplicateFinder implements Duplicates {
     for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated(this.#pages);
   }
 
-  /** How many of these are not among those that were added. */
+  /** How many of these hashes were not added. */
   countAbsent(hashes: BigUint64Array): number {
     const words = wordsOf(hashes);
     let absent = 0;
@@ -102,27 +104,27 @@ export class DuplicateFinder implements Duplicates {
   }
 }
 
-/** Slots of a page, as a power of two: what V8 divides by in one step. */
+/** Slots of a page, as a power of two, by which V8 divides in one step. */
 const PAGE_BITS = 10;
 const PAGE = 1 << PAGE_BITS;
-/** Of a slot: its number in its page. */
+/** Mask for the number of a slot in its page. */
 const IN_PAGE = PAGE - 1;
 /** Two words for the hash of each slot, and one bit that says whether it appeared again. */
 const PAGE_WORDS = 2 * PAGE + PAGE / 32;
 /** A page for each shard takes 0.5 MB, and fifty thousand identifiers find their place without growth. */
 const FIRST_PAGES = 1;
-/** Beyond this share of used slots a search takes long. */
+/** With a larger share of used slots, searches take long. */
 const MOST_USED = 0.8;
 
 /**
- * Memory of all shards. What one that has grown gives back, the next one takes: arrays of ever new sizes would leave
- * gaps that nothing fits in.
+ * Memory of all shards. A page that one shard frees is used by the next: arrays of different sizes would leave gaps in
+ * which nothing fits.
  */
 class Pages {
   readonly #free: Uint32Array[] = [];
   #made = 0;
 
-  /** All zeros. */
+  /** Returns a page of zeros. */
   take(): Uint32Array {
     const page = this.#free.pop();
     if (page) return page.fill(0);
@@ -149,7 +151,7 @@ class Shard {
     this.#pages = Array.from({ length: FIRST_PAGES }, () => memory.take());
   }
 
-  /** @returns false for a hash that was there, which is then marked */
+  /** @returns false for a hash that was already there; it is marked as repeated */
   add(low: number, high: number): boolean {
     const slot = this.#find(low, high);
     const page = this.#pageOf(slot);
@@ -169,7 +171,7 @@ class Shard {
     return isMarked(page, slot) ? 2 : 1;
   }
 
-  /** Those that appeared again; undefined where none did. */
+  /** The hashes that appeared again; undefined if there are none. */
   repeated(memory: Pages): Shard | undefined {
     let found: Shard | undefined;
     for (const page of this.#pages) {
@@ -186,7 +188,7 @@ class Shard {
     return this.#pages[slot >>> PAGE_BITS]!;
   }
 
-  /** Where a hash is, or the empty slot where it belongs. */
+  /** The slot of a hash, or the empty slot where it belongs. */
   #find(low: number, high: number): number {
     const pages = this.#pages;
     const slots = pages.length * PAGE;

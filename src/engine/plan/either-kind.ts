@@ -1,9 +1,12 @@
-/** Rows that name both a user and a company may be either's (contract §3 "Kind and identifier"). */
+/**
+ * Finds out whether rows that name both a user and a company are users or companies (contract §3 "Kind and
+ * identifier").
+ */
 import { UsageError } from '../errors.js';
 import type { OpenedInput } from '../read/index.js';
 import { DuplicateFinder } from './duplicates.js';
 
-/** What a batch tells of it, as keyed hashes. */
+/** Keyed hashes of the identifiers in a batch. */
 interface Part {
   ids: BigUint64Array;
   companies: BigUint64Array | null;
@@ -11,8 +14,8 @@ interface Part {
 }
 
 /**
- * Whether what is read as users may be companies, each with one of its users: the users repeat, and the companies do not.
- * In a file of users a company soon repeats, and from then on nothing is kept.
+ * Whether rows that are read as users may be companies, each with one of its users: if users repeat and companies do
+ * not. In a file of users, a company soon repeats, and nothing is kept from then on.
  */
 export class EitherKind {
   readonly #users = new DuplicateFinder();
@@ -32,7 +35,7 @@ export class EitherKind {
     return !this.#settled && this.#named && this.#users.count > 0;
   }
 
-  /** @throws UsageError that asks */
+  /** @throws UsageError that asks for the kind */
   check({ path, idColumn, companyIdColumn }: OpenedInput): void {
     if (!this.unclear) return;
     const company = companyIdColumn!;

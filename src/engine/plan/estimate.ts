@@ -1,7 +1,7 @@
-/** Numbers of the plan that need no second look at the rows. Pure. */
+/** Numbers of the plan that can be computed without reading the rows again. Pure. */
 import { envelopeBytes, type Kind } from '../model.js';
 
-/** What the scans of all inputs of a kind know of the rows that would be sent. */
+/** Totals of the rows of a kind that would be sent, from the scans of its inputs. */
 export interface Volume {
   kind: Kind;
   rows: number;
@@ -10,7 +10,7 @@ export interface Volume {
   largestItemBytes: number;
 }
 
-/** Requests of an import, as they were counted or measured. */
+/** Totals of the requests of an import. */
 export interface RequestTotals {
   requests: number;
   bytes: number;
@@ -20,9 +20,9 @@ export interface RequestTotals {
 }
 
 /**
- * Requests and bytes of a kind when every row is sent by itself. `exact` is false where the byte limit may
- * cut a request short: then the number of requests is the least it can be, and only chunking tells.
- * @param canary items of the first request, where that is one
+ * Requests and bytes of a kind if no rows merge. `exact` is false if the byte limit may end a request early: then
+ * `requests` is the minimum, and only chunking gives the number.
+ * @param canary items of the first request, if it is a canary
  */
 export function measure(
   volume: Volume,
@@ -36,11 +36,11 @@ export function measure(
   const first = Math.min(rows, limits.items, canary ?? 0);
   const byItems = (first > 0 ? 1 : 0) + Math.ceil((rows - first) / limits.items);
   const requests = exact ? byItems : Math.max(byItems, Math.ceil((bytes + rows) / limits.bytes));
-  // Every item but the first of a request has a comma before it.
+  // Every item except the first of a request has a comma before it.
   return { requests, bytes: bytes + requests * envelope + (rows - requests), exact };
 }
 
-/** Seconds until the service has worked it all off; null when the throughput of some kind is not known. */
+/** Seconds until the service has processed everything; null if the throughput of a kind is not known. */
 export function estimateSeconds(work: readonly { rows: number; throughput: number | null }[]): number | null {
   let seconds = 0;
   for (const { rows, throughput } of work) {

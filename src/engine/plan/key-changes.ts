@@ -1,4 +1,4 @@
-/** In how many changed rows each key differs from what was sent last, by the hashes of cells that are remembered. */
+/** Counts in how many changed rows each key differs from what was sent last, by the remembered hashes of cells. */
 
 import type { Kind } from '../model.js';
 import type { KeyChange } from '../plan-changes.js';
@@ -6,28 +6,28 @@ import { CellHasher, MOST_KEYS } from '../read/index.js';
 import type { PlaceOfRow } from '../row-sources.js';
 import { type CellColumns, StoredCells } from '../stored-cells.js';
 
-/** Of cells that were read: a file in the order of the last time needs those of one request after the other. */
+/** The most memory for cells. A file in the order of the last import needs the cells of one request after another. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 interface Sent {
   cells: StoredCells;
   bytes: number;
-  /** Of each of its keys, as they are numbered here; -1: left out. */
+  /** For each of its keys: its number in this object; -1: not counted. */
   numbers: number[];
 }
 
 export class KeyChanges {
-  /** Changed rows of which no cells are remembered. */
+  /** Changed rows whose cells are not remembered. */
   untracked = 0;
   readonly #hasher: CellHasher;
-  /** By the numbers of keys. */
+  /** Rows by the number of the key. */
   readonly #rows: number[] = [];
   readonly #before = new Uint16Array(MOST_KEYS);
   readonly #now = new Uint16Array(MOST_KEYS);
   readonly #sends = new Map<number, Sent | null>();
   #bytes = 0;
 
-  /** @param read the cells of a send; null where none were kept */
+  /** @param read reads the cells of a send; null if none were kept */
   constructor(
     kind: Kind,
     hashKey: Uint8Array,
@@ -37,9 +37,9 @@ export class KeyChanges {
   }
 
   /**
-   * Compares rows of one id, of which later ones lie over earlier ones.
-   * @param places where they were sent last
-   * @param items their JSON texts now
+   * Compares the rows of one id; later rows are merged over earlier ones.
+   * @param places where the rows were sent last
+   * @param items their JSON texts of now
    */
   async add(places: readonly PlaceOfRow[], items: readonly Buffer[]): Promise<void> {
     this.#before.fill(0, 0, this.#hasher.keys.length);
@@ -63,7 +63,7 @@ export class KeyChanges {
     }
   }
 
-  /** Those that differ. */
+  /** The keys that differ. */
   list(): KeyChange[] {
     return this.#rows.flatMap((rows, key) => (rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : []));
   }

@@ -1,4 +1,7 @@
-/** The form of a saved plan, for reading one and for its JSON Schema. Loaded where a plan is read: zod takes its time. */
+/**
+ * The schema of a saved plan, for reading one and for its JSON Schema. Loaded only when needed: zod takes time to
+ * load.
+ */
 import * as z from 'zod';
 import { FORMATS, KINDS } from '../model.js';
 
@@ -82,7 +85,7 @@ export const planSchema = z.strictObject({
         .describe('With trackKeys: in how many changed rows each key differs.')
         .optional(),
     })
-    .describe('With changedOnly: how the rows stand to what the service has.')
+    .describe('With changedOnly: how the rows compare with what the service has.')
     .optional(),
   account: text.nullable().describe('Configured name; null for an account without one.'),
   account_hash: sha256.describe('Of an account without a name: hash of token, host, and inputs.').optional(),
@@ -104,7 +107,7 @@ export const planSchema = z.strictObject({
 export type SavedPlan = Omit<z.infer<typeof planSchema>, '$schema'>;
 export type SavedRequest = SavedPlan['requests'][number];
 
-/** JSON Schema of the file: `schemas/plan.schema.json`. */
+/** The content of `schemas/plan.schema.json`. */
 export function planJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(planSchema);
   return { $schema, title: 'Saved plan of an import', ...schema };

@@ -1,6 +1,6 @@
 /**
- * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all input, in which every row is read,
- * mapped, typed and checked. Nothing is sent by anything in this file.
+ * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all inputs, in which every row is read, mapped,
+ * typed, and checked. Nothing in this file sends anything.
  */
 
 import { Channel } from '../channel.js';
@@ -21,13 +21,13 @@ import { DuplicateFinder, type Duplicates } from './duplicates.js';
 import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
 
-/** An input that was read to its end once. */
+/** An input after its scan. */
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
-  /** Rows that need not be built from the file; null when all of them must be. */
+  /** Rows that were kept from the scan; null if all rows must be built from the file. */
   kept: KeptRows | null;
-  /** How they stand to what is known, row by row; null where that was not asked, or only building them tells. */
+  /** How each row compares with what is known; null if that was not asked, or only building the items can tell. */
   classes: Classes | null;
 }
 
@@ -37,9 +37,9 @@ export interface ScanDeps {
   itemLimitBytes: number;
   pool: Pool;
   signal: AbortSignal;
-  /** What the service has of a kind; undefined when everything is sent. */
+  /** What the service has of a kind; undefined if everything is sent. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** Takes a rejected row of the input with this index to its rejects file. */
+  /** Writes a rejected row of the input with this index to its rejects file. */
   reject(input: number, row: RejectedRow): void;
 }
 
@@ -71,7 +71,7 @@ export async function* scanAll(
     let absentHere = 0;
     const kinds = new EitherKind();
     const events = new Channel<ImportEvent>();
-    /** Ends the reading when its events are no longer taken. */
+    /** Ends the reading when its consumer stops. */
     const left = new AbortController();
     const scan = scanChanges(input, {
       hashKey: deps.hashKey,
@@ -119,7 +119,7 @@ export async function* scanAll(
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
   for (const finder of finders.values()) finder.settle();
-  // Rows of an identifier that appears more than once are told by all of them: where there are any, every item may be needed.
+  // Whether rows of a repeated identifier changed depends on all of them. If there are any, every item may be needed.
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
   );
@@ -129,7 +129,7 @@ export async function* scanAll(
   return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
 
-/** The limit counts rows of a kind, whichever of its inputs they are in. */
+/** The limit counts the rows of a kind over all of its inputs. */
 function withLimitLeft(input: OpenedInput, taken: number): OpenedInput {
   const { selection } = input;
   if (selection === null || selection.limit === null || taken === 0) return input;
@@ -152,13 +152,13 @@ export function plannedRows({ inputs }: Scanned): FileRows {
   return rows;
 }
 
-/** Rows that are to be sent, as far as the plan tells. */
+/** Rows to send, as far as the plan knows. */
 export const acceptedOf = ({ read, filtered, rejected }: FileRows): number => read - filtered - rejected;
 
 export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
   inputs.filter(({ opened }) => opened.kind === kind).map(({ scan }) => scan);
 
-/** What the inputs hold, for telling whether they are the same again. */
+/** The digests of the inputs, by which a later session recognizes them. */
 export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
 
@@ -168,14 +168,14 @@ function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
   return { ...characters, skip_lines: skipLines, lenient_quotes: lenientQuotes };
 }
 
-/** What the plan says of one input. */
+/** The plan of one input. */
 export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = scan;
   return { path, kind, format, encoding, delimiter, dialect: dialectPlan(opened), rows, columns, sample };
 }
 
-/** The `plan` object, from what was scanned and the requests that it comes to. */
+/** The `plan` object, from the scans and the totals of requests. */
 export function planOf(
   scanned: Scanned,
   totals: RequestTotals,

@@ -3,7 +3,7 @@ import type { ColumnPlan, PropertyCheck } from '../model.js';
 import { nearest } from '../nearest.js';
 import type { LookupRecord } from '../service/contract.js';
 
-/** What the service may call a type of ours; its names are not shown by the spec, so common ones are known. */
+/** Names that the service may use for our types. The spec does not list them, so these are common ones. */
 const SAME_TYPE: Record<string, readonly string[]> = {
   string: ['string', 'text', 'str', 'varchar', 'date', 'datetime', 'timestamp'],
   integer: ['integer', 'int', 'number', 'numeric', 'long', 'float', 'double', 'decimal'],
@@ -12,7 +12,7 @@ const SAME_TYPE: Record<string, readonly string[]> = {
   object: ['object', 'json', 'list', 'array'],
 };
 
-/** Keys that the service does not know, those that look like a slip of one it knows, and those of another type. */
+/** Finds keys that the service does not know, keys that look like a misspelled property, and keys of another type. */
 export function checkProperties(
   columns: readonly ColumnPlan[],
   records: readonly LookupRecord[],
@@ -27,7 +27,7 @@ export function checkProperties(
   for (const column of columns) {
     const { key, type } = column;
     if (key === null || key === 'user_id' || key === 'company_id' || isSpread(column)) continue;
-    // Several files of one import have the same columns; where their types differ, that is said of each.
+    // Several files of one import may have the same column. It is reported once, unless its types differ.
     const once = JSON.stringify([key, known.has(key) ? type : null]);
     if (seen.has(once)) continue;
     seen.add(once);
@@ -45,6 +45,6 @@ export function checkProperties(
   return check;
 }
 
-/** A column of JSON objects is not a property: its members are, and a column does not name them. */
+/** A column of JSON objects is not a property, but its members are, and the column does not name them. */
 const isSpread = ({ column, key, type }: ColumnPlan): boolean =>
   column === 'metadata' && key === 'metadata' && type === 'object';

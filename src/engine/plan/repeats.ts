@@ -1,7 +1,7 @@
 /**
- * Identifiers that stand more than once in the inputs of a kind: whether what their rows come to is what the service has
- * (contract §3 "Only what changed"). The sequence of their contents tells so at eight bytes for each row that is remembered.
- * Where it differs, so may what the rows come to; that is compared as long as there is room for them.
+ * Identifiers that appear more than once in the inputs of a kind: whether their merged content is what the service has
+ * (contract §3 "Only what changed"). Comparing the sequence of contents takes eight bytes for each remembered row. If the
+ * sequence differs, the merged content may still be the same; it is compared as long as there is room for the rows.
  */
 import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
@@ -18,17 +18,17 @@ import {
 import { foldContents } from '../row-sources.js';
 import type { KeyChanges } from './key-changes.js';
 
-/** Of items that are kept to be merged. */
+/** The most memory for items that are kept to be merged. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** What one takes beside its text. */
+/** Memory that an item takes in addition to its text. */
 const OVERHEAD = 128;
 
 export class Repeats {
-  /** By the rows of the index: what the rows of their ids come to, how many there are, and whether they are as they were. */
+  /** By row of the index: the hash of the sequence of contents, the number of rows, and whether they are unchanged. */
   readonly #contents: BigUint64Array;
   readonly #counts: Uint32Array;
   readonly #same: Uint8Array;
-  /** Items of the ids that are known; null where there are too many. */
+  /** Items of the ids that are known; null if there are too many. */
   #items: Map<number, Buffer[]> | null = new Map();
   #room = MOST_BYTES;
   readonly #merged: MergedHashes;
@@ -47,7 +47,7 @@ export class Repeats {
     this.#hashes = new ItemHashes(hashKey);
   }
 
-  /** Takes a row, in input order. */
+  /** Adds a row. Rows must come in input order. */
   add(batch: ItemBatch, at: number): void {
     const row = this.index.rowOf(batch.ids[at]!);
     if (row === 0) {
@@ -63,7 +63,7 @@ export class Repeats {
     else if (this.#items.get(row)?.push(item) === undefined) this.#items.set(row, [item]);
   }
 
-  /** Once all rows are in. */
+  /** Decides for each id. Call this when all rows are added. */
   async decide(keys: KeyChanges | null): Promise<void> {
     for (const [row, rows] of this.#counts.entries()) {
       if (rows === 0) continue;
@@ -80,7 +80,7 @@ export class Repeats {
     this.#items = null;
   }
 
-  /** Whether the rows of an id need not be sent. */
+  /** Whether the service already has the merged rows of an id. */
   isUnchanged(id: bigint): boolean {
     return this.#same[this.index.rowOf(id)] === 1;
   }
@@ -90,7 +90,7 @@ export class Repeats {
     if (items === undefined) return false;
     const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
     if (merged !== 0n && merged === this.#merged.of(whole)) return true;
-    // Perhaps it stood there once, as it is now together.
+    // The merged content may have been sent as one row.
     return this.#hashes.isOf(content, JSON.stringify(whole));
   }
 }

@@ -1,20 +1,20 @@
-/** How the rows of an input stand to what the service has: two bits for each, however many of them have changed. */
+/** How the rows of an input compare with what the service has: two bits for each, however many of them have changed. */
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, NO_ITEMS, withUnchanged } from '../read/change-detector.js';
 
-/** Rows that are not sent at all have neither. */
+/** The two marks. Rejected and filtered rows have neither. */
 const UNCHANGED = 1;
 const CHANGED = 2;
 
-/** Rows without a changed one among them that make a batch at most. */
+/** The most unchanged rows in a batch without changed ones. */
 const ROWS_AT_ONCE = 1 << 16;
 
 export class RowMarks {
-  /** Four rows a byte. */
+  /** Four rows in each byte. */
   #marks = new Uint8Array(1 << 10);
   #end = 0;
 
-  /** Parts are added in input order. */
+  /** Adds a part. Parts must come in input order. */
   add({ changed, runs, first }: Pick<ChangedPart, 'changed' | 'runs' | 'first'>): void {
     const { rows } = changed;
     const lastRun = runs.length > 0 ? first + runs.at(-2)! + runs.at(-1)! : 0;
@@ -53,7 +53,7 @@ export class RowMarks {
     }
   }
 
-  /** Of each run of unchanged rows its first one, less `from`, and its length. */
+  /** For each run of unchanged rows: the offset of its first row from `from`, and its length. */
   #runs(from: number, to: number): Uint32Array<ArrayBuffer> {
     const runs: number[] = [];
     let next = -1;

@@ -1,7 +1,7 @@
 /**
- * A plan as it is saved, so that it can be reviewed and then carried out (contract §3 "Review before sending"). It holds no
- * cell values but those of rules, and no token. Everything but its run and its time follows from the inputs and the
- * options: a plan that is made again has the same digest.
+ * A saved plan, which can be reviewed and then applied (contract §3 "Review before sending"). It holds no cell values
+ * except those of rules, and no token. Everything except its run and time follows from the inputs and the options, so
+ * a plan that is made again has the same digest.
  */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../errors.js';
@@ -10,10 +10,10 @@ import type { SavedPlan } from './plan-schema.js';
 
 export type { SavedPlan, SavedRequest } from './plan-schema.js';
 
-/** Of the format that this version of profiles writes; it reads no newer one. */
+/** Version of the format that is written; plans of newer versions are refused. */
 export const PLAN_VERSION = 1;
 
-/** Of what a plan says, whatever the order of its members and the space between them. */
+/** Digest of the content of a plan, independent of the order of its members and of white space. */
 function digestOf(plan: Record<string, unknown>): string {
   const { digest: _digest, run: _run, created_at: _time, $schema: _schema, ...content } = plan;
   return createHash('sha256')
@@ -36,7 +36,7 @@ export const sealed = (plan: Omit<SavedPlan, 'digest'>): SavedPlan => {
   return { ...written, digest: digestOf(written) };
 };
 
-/** The file: what a reviewer reads comes first, and each request is one line. */
+/** The text of the file: what a reviewer reads comes first, and each request is one line. */
 export function planFile({ requests, ...plan }: SavedPlan): string {
   const marker = '@requests@';
   const { run, created_at, digest, ...first } = plan;
@@ -51,7 +51,7 @@ export const fileDigest = (bytes: Uint8Array): string => createHash('sha256').up
 /**
  * Reads a plan file.
  * @param path for messages
- * @throws UsageError for what is no plan, a plan of a newer version, and one that was edited
+ * @throws UsageError if it is not a plan, is of a newer version, or was edited
  */
 export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPlan> {
   let value: unknown;
@@ -86,7 +86,7 @@ export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPl
   return value as SavedPlan;
 }
 
-/** What a plan keeps of the options: not what is decided when it is applied. */
+/** The options that a plan keeps: without those that are chosen when it is applied. */
 export function optionsToSave(options: ImportOptions): SavedPlan['options'] {
   const { paths, dryRun, resume, failed, rejects, outcomes, checkProperties, plan, waitForLockMs, ...kept } =
     options;

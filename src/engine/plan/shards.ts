@@ -1,20 +1,20 @@
 /**
- * A plan in parts, each for a shard (contract §10 "Shards"). Requests that share identifiers must not overtake each other,
- * so they are one group, and a group is in one part. Pure.
+ * Divides a plan into parts, one for each shard (contract §10 "Shards"). Requests that share identifiers must not
+ * overtake each other, so they form a group, and a group is in one part. Pure.
  */
 
 import { IdTable } from '../id-table.js';
 import { type Kind, kindsOf } from '../model.js';
 import type { SavedRequest } from './saved-plan.js';
 
-/** Finds the groups of the requests of one plan while they are made. */
+/** Finds the groups of a plan's requests while they are made. */
 export class RequestGroups {
-  /** Identifiers of companies and users are not the same. */
+  /** By kind: companies and users have separate identifiers. */
   readonly #requests = { companies: new IdTable(), users: new IdTable() };
-  /** Of each request: one before it in the same group, or itself. */
+  /** For each request: an earlier one of the same group, or itself. */
   readonly #before: number[] = [];
 
-  /** The next request. @param shared its ids that appear more than once in the inputs of the kind */
+  /** Adds the next request. @param shared its ids that appear more than once in the inputs of the kind */
   add(kind: Kind, shared: Iterable<bigint>): void {
     const request = this.#before.push(this.#before.length) - 1;
     for (const id of shared) {
@@ -24,7 +24,7 @@ export class RequestGroups {
     }
   }
 
-  /** Of each request in order: the number of its group, from 1; null where it shares no identifier. */
+  /** For each request in order: the number of its group, from 1; null if it shares no identifier. */
   numbers(): (number | null)[] {
     const firsts = this.#before.map((_, request) => this.#first(request));
     const sizes = new Map<number, number>();
@@ -38,7 +38,7 @@ export class RequestGroups {
     });
   }
 
-  /** The earlier of two firsts stays the first, so that the numbers follow the order of requests. */
+  /** Joins two groups. The earlier first request stays the first, so that the numbers follow the order of requests. */
   #join(a: number, b: number): void {
     const [first, second] = [this.#first(a), this.#first(b)];
     this.#before[Math.max(first, second)] = Math.min(first, second);
@@ -47,7 +47,7 @@ export class RequestGroups {
   #first(request: number): number {
     let first = request;
     while (this.#before[first] !== first) first = this.#before[first]!;
-    // The next search takes the short way.
+    // Shortens the path for the next search.
     for (let at = request; at !== first; ) {
       const next = this.#before[at]!;
       this.#before[at] = first;
@@ -58,8 +58,9 @@ export class RequestGroups {
 }
 
 /**
- * The part of each request in order, from 1 to `shards`: about as many rows in each, of each kind by itself, since users
- * wait for companies. What is in no group goes out in stretches, so that a shard reads little more than its own rows.
+ * The part of each request in order, from 1 to `shards`. Parts have about the same number of rows of each kind, since
+ * users wait for companies. Requests outside of groups are divided into consecutive stretches, so that a shard reads
+ * little more than its own rows.
  */
 export function partsOf(
   requests: readonly Pick<SavedRequest, 'input' | 'rows' | 'group'>[],
@@ -80,7 +81,7 @@ export function partsOf(
     let [part, end, before] = [0, room[0]!, 0];
     for (const at of single) {
       const size = requests[at]!.rows;
-      // Where its middle is.
+      // A request belongs to the part in which its middle is.
       while (part < shards - 1 && before + size / 2 > end) end += room[++part]!;
       before += size;
       parts[at] = part + 1;
@@ -105,7 +106,7 @@ function groupsIn(
   return [...groups.values()].sort((a, b) => rowsOf(b, requests) - rowsOf(a, requests));
 }
 
-/** How many of these rows go to each part, so that all parts are filled alike. */
+/** How many of these rows go to each part, so that all parts get about the same. */
 function roomIn(filled: readonly number[], rows: number): number[] {
   const sorted = [...filled].sort((a, b) => a - b);
   let [level, sum] = [0, rows];

@@ -6,7 +6,7 @@ interface Types {
   types: readonly (readonly [key: string, type: string | null])[];
 }
 
-/** Types of metadata keys, as the state keeps them: JSON values with their own types have none. */
+/** Types of metadata keys, as the state stores them. JSON values have types of their own, so they are not included. */
 export function typesOf(scans: readonly Types[]): Map<string, string> {
   const types = new Map<string, string>();
   for (const scan of scans) {
@@ -22,7 +22,7 @@ export function typeChanges(
   last: ReadonlyMap<string, string>,
   scans: readonly (Types & { columns: readonly { column: string; key: string | null }[] })[],
 ): Warning[] {
-  // A type is pinned where a key's values come from.
+  // The warning names the column, because types are pinned by column.
   const columnOf = new Map<string | null, string>(
     scans.flatMap(({ columns }) => columns.map(({ key, column }) => [key, column] as const)),
   );

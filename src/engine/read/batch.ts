@@ -1,7 +1,7 @@
 /** Batches of items in columns: typed arrays of one length, of which the n-th entries belong to one row. */
 import type { RejectedRecord } from './types.js';
 
-/** What is known of each row beside its item. */
+/** What is known about each row besides its item. */
 export interface RowColumns {
   /** Line on which the row's record begins (item number in a JSON array). */
   lines: Uint32Array<ArrayBuffer>;
@@ -11,15 +11,15 @@ export interface RowColumns {
   ids: BigUint64Array<ArrayBuffer>;
   /** Keyed hash of the whole item. */
   contents: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the record, and of how the item was made of it. */
+  /** Keyed hash of the record and of the rules by which it became an item. */
   records: BigUint64Array<ArrayBuffer>;
 }
 
-/** Items ready to be sent, as they stand in a request. Plain data. */
+/** Items ready to be sent, as in a request. Plain data. */
 export interface ItemBatch extends RowColumns {
   /** JSON texts of the items, a comma after each. */
   items: Uint8Array<ArrayBuffer>;
-  /** For each item: the place in `items` after its comma. */
+  /** For each item: the offset in `items` after its comma. */
   ends: Uint32Array<ArrayBuffer>;
   /** For an entry without bytes: the length of the run of unchanged rows that it represents. Null: all are items. */
   unchanged: Uint32Array<ArrayBuffer> | null;
@@ -28,7 +28,7 @@ export interface ItemBatch extends RowColumns {
   rejected: RejectedRecord[];
 }
 
-/** Where an item begins, or the one after the last would. */
+/** The offset of an item, or of the one that would follow the last. */
 export const startOf = ({ ends }: ItemBatch, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
 
 /** The JSON text of an item, in the batch's memory; empty for an entry without bytes. */
@@ -65,10 +65,10 @@ export function append(target: RowColumns, at: number, source: RowColumns, from:
   return at + to - from;
 }
 
-/** Places in a batch, the end exclusive. */
+/** Indexes in a batch, the end exclusive. */
 export type Range = readonly [from: number, to: number];
 
-/** Places, ascending, as ranges. */
+/** Makes ranges of ascending indexes. */
 export function rangesOf(places: Iterable<number>): Range[] {
   const ranges: [number, number][] = [];
   for (const place of places) {
@@ -79,7 +79,7 @@ export function rangesOf(places: Iterable<number>): Range[] {
   return ranges;
 }
 
-/** Some items of a batch that has nothing else, in their own memory; its rejected rows are left out. */
+/** Copies some items of a batch that has only items; its rejected rows are left out. */
 export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
   const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);

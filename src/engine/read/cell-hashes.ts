@@ -1,6 +1,6 @@
 /**
- * Cells of items as short keyed hashes (contract §3 "Review before sending"): they tell which keys differ from what was
- * sent last, and nothing else depends on them. Two cells in 65,536 have the same one.
+ * Short keyed hashes of the cells of items (contract §3 "Review before sending"). They tell which keys differ from
+ * what was sent last, and are used for nothing else. In one of 65,536 cases, two different cells have the same hash.
  */
 import { createHmac } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../model.js';
@@ -15,7 +15,7 @@ import { viewOf } from './text/fours.js';
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;
 
-/** Hashes the cells of one item after another. Keys have numbers in the order in which they were met. */
+/** Hashes the cells of items. Keys are numbered in the order in which they appear first. */
 export class CellHasher {
   readonly keys: string[] = [];
   readonly #numbers = new Map<string, number>();
@@ -28,7 +28,7 @@ export class CellHasher {
   /** The text of the last items. */
   #items: Buffer = Buffer.alloc(0);
   #view = viewOf(this.#items);
-  /** Of the item at hand: keys as numbers, and their hashes. */
+  /** For the current item: numbers of keys, and hashes. */
   #count = 0;
   #found = new Uint32Array(64);
 
@@ -110,7 +110,7 @@ export class CellHasher {
   }
 }
 
-/** The cells of items back to back, as they are stored. @param ends of each item */
+/** The hashes of several items one after another, as they are stored. @param ends of each item */
 export function hashCells(
   hasher: CellHasher,
   items: Buffer,
@@ -128,7 +128,7 @@ export function hashCells(
   const bytes = Buffer.alloc(found.length * marks + 2 * cells);
   let at = 0;
   for (const row of found) {
-    // Mostly they are in order already. A key that stands twice counts as it came last.
+    // Mostly they are in order already. Of a key that appears twice, the last value counts.
     const ordered = row.every((cell, index) => index === 0 || cell >>> 16 > row[index - 1]! >>> 16)
       ? row
       : [...new Map(Array.from(row, (cell) => [cell >>> 16, cell])).values()].sort((a, b) => a - b);

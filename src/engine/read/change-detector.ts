@@ -1,6 +1,6 @@
 /**
- * Tells during the scan which rows the service already has (contract §3 "Only what changed"): known rows by the hash of
- * their record, so that only the others are made into items. Then nobody has to read the input again.
+ * Finds during the scan which rows the service already has (contract §3 "Only what changed"). It recognizes them by
+ * the hash of their record, so that only the others are made into items, and the input need not be read again.
  */
 import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
 import { append, emptyColumns, type ItemBatch, rangesOf, select } from './batch.js';
@@ -10,11 +10,14 @@ import { ItemWriter } from './item-writer.js';
 import { rowOf } from './text/splitter.js';
 import type { RecordBatch, Schema } from './types.js';
 
-/** What is known before the input is read. It can be posted to a thread. */
+/** What is known before the input is read. Can be posted to a thread. */
 export interface KnownItems {
   /** Fingerprints of what the service has. */
   tables: PrintTables;
-  /** Types as they were last time: what is detected counts only if they turn out to be the same. No item is too large. */
+  /**
+   * The types of the last import: the result is valid only if the types turn out to be the same. No limit on the size
+   * of items.
+   */
   schema: Schema;
 }
 
@@ -23,12 +26,14 @@ export interface ChangedPart {
   /** Rows that the service does not have, ready to be sent; without items once there are too many to keep. */
   changed: ItemBatch;
   kept: boolean;
-  /** Runs of those that it has: for each its first row number, less `first`, and its length. */
+  /** Runs of rows that it has: for each, the number of its first row less `first`, and its length. */
   runs: Uint32Array<ArrayBuffer>;
   first: number;
 }
 
-/** Bytes of items of one input that a thread keeps at most. Sending more takes longer than reading the input again. */
+/**
+ * The most bytes of items that a thread keeps for one input. Sending more takes longer than reading the input again.
+ */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 export class ChangeDetector {
@@ -38,7 +43,7 @@ export class ChangeDetector {
   readonly #items: ItemHashes;
   #room = MAX_BYTES;
 
-  /** @param recordHashes hashes records as `known` did; null where the format tells rows by their items alone */
+  /** @param recordHashes hashes records as `known` did; null if the format recognizes rows only by their items */
   constructor({ tables, schema }: KnownItems, hashKey: Uint8Array, recordHashes: () => Hashes | null) {
     this.#index = new FingerprintIndex(tables);
     this.#records = recordHashes();
@@ -46,7 +51,10 @@ export class ChangeDetector {
     this.#writer = new ItemWriter(schema, hashKey, recordHashes());
   }
 
-  /** Whether it must be told the hashes of identifiers: without records, it makes all items and with them their hashes. */
+  /**
+   * Whether `detect` needs the hashes of identifiers: without hashes of records, it makes all items and hashes them
+   * itself.
+   */
   get needsIds(): boolean {
     return this.#records !== null;
   }
@@ -92,7 +100,7 @@ export class ChangeDetector {
   }
 }
 
-/** The rows that are not among the items, as runs. */
+/** Runs of the rows that are not among the items. */
 function unchangedRuns(rows: Uint32Array, changed: ItemBatch, first: number): Uint32Array<ArrayBuffer> {
   const runs: number[] = [];
   for (let at = 0, item = 0, next = -1; at < rows.length; at++) {

@@ -1,4 +1,4 @@
-/** What a format of input files is: one object for each, registered in `formats.ts`. */
+/** The interface of an input format: each is one object, registered in `formats.ts`. */
 
 import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
@@ -16,7 +16,7 @@ interface Reader {
   /** Its formats, by the extensions of files that have them. */
   readonly extensions: Readonly<Record<string, Format>>;
 
-  /** The plan's look at records, on any thread: what the rows hold, and why some cannot be sent. */
+  /** Scans records for the plan, on any thread: what the rows contain, and why some cannot be sent. */
   scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;
 
   /** Adds up what the scan found in the columns or fields. */
@@ -28,10 +28,10 @@ interface Reader {
   /** The records of a batch as they are in the file, for the rejects file. */
   original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
 
-  /** The item of one accepted row as it would be sent, by what `original` or the scan gave. */
+  /** The item of one accepted row as it would be sent, from what `original` or the scan returned. */
   item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
 
-  /** What the numbers of records are called in messages: `line`, `item`, `row`. */
+  /** The word for record numbers in messages: `line`, `item`, `row`. */
   placeOf(input: OpenedInput): string;
 }
 
@@ -86,7 +86,7 @@ export interface BinaryReader extends Reader {
    */
   records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch>;
 
-  /** They take long to read: a thread of its own does. */
+  /** Records take long to read, so a separate thread reads them. */
   slow?: true;
 }
 

@@ -8,7 +8,7 @@ import type { SourceFile } from './text/source.js';
 import type { InputOptions } from './types.js';
 import { xlsxReader } from './xlsx/reader.js';
 
-/** In the order in which they look at a text. CSV comes last: any text may be CSV. */
+/** In the order in which they are asked. CSV comes last, because any text may be CSV. */
 const TEXT_READERS: readonly TextReader[] = [jsonReader, csvReader];
 const BINARY_READERS: readonly BinaryReader[] = [parquetReader, xlsxReader];
 const READERS: readonly FormatReader[] = [...TEXT_READERS, ...BINARY_READERS];
@@ -29,7 +29,7 @@ export function textReaderOf(input: { format: Format }): TextReader {
 }
 
 /**
- * The reader of a file that is not text: the one of the format that was asked for, else by the file's first bytes.
+ * The reader of a file that is not text: that of the format that was asked for, otherwise by the file's first bytes.
  * @throws InputError for a file that is called what it is not
  */
 export async function binaryReaderOf(
@@ -64,7 +64,7 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
   return 'csv';
 }
 
-/** The format that a file's name tells, packed or not; undefined where it tells none. */
+/** The format in a file's name, packed or not; undefined if it has none. */
 export function formatOfName(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   const extension = /\.([a-z\d-]+)$/.exec(name)?.[1];

@@ -1,8 +1,10 @@
-/** What an identifier may be (contract §3 "Kind and identifier"): what means no value would merge profiles that differ. */
+/**
+ * Checks identifiers (contract §3 "Kind and identifier"): a text that means no value would merge different profiles.
+ */
 import type { MappingRules } from '../mapping-rules.js';
 import { codePoints, quoted } from './wording.js';
 
-/** What databases, programs and spreadsheets write where there is no value, in lower case. */
+/** What databases, programs, and spreadsheets write for a missing value, in lower case. */
 const MARKERS = [
   ...['null', '\\n', 'n/a', 'nan', 'none', 'undefined', '<na>', '(null)', '<null>'],
   ...['#n/a', '#ref!', '#value!', '#div/0!', '#name?', '#null!', '#num!'],
@@ -16,7 +18,7 @@ for (const marker of MARKERS) {
 }
 
 // Functions: V8 collects the members of such a class when it meets the expression, which no start needs.
-/** Nothing that can be seen. */
+/** Whether a text has no visible character. */
 const isBlank = (text: string): boolean => /^[\p{Z}\p{Cc}\p{Cf}\p{DI}]*$/u.test(text);
 /** White space at an end, or something anywhere that is invisible or looks like a space. */
 const hasOdd = (text: string): boolean => /^ | $|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/u.test(text);
@@ -27,7 +29,7 @@ const isPlain = (code: number): boolean => code > 0x20 && code < 0x7f;
 export const isSuspect = (first: number, length: number): boolean =>
   !isPlain(first) || (length < 16 && (LENGTHS[first]! & (1 << length)) !== 0);
 
-/** Why a text that is not empty cannot be an identifier; null when it can. */
+/** Why a nonempty text cannot be an identifier; null if it can. */
 export type IdentifierCheck = (text: string, column: string) => string | null;
 
 export function identifierCheck({ allowIds = [] }: MappingRules): IdentifierCheck {
@@ -68,7 +70,7 @@ export function oddWords(text: string): string {
   return `${codePoints(text)} has white space or invisible characters around it`;
 }
 
-/** What becomes of a text before anything else: null where nothing does. */
+/** Makes a function that cleans a text first of all; null if no rule asks for that. */
 export function cleaner({ nulls = [], trim = false }: MappingRules): ((text: string) => string) | null {
   if (nulls.length === 0 && !trim) return null;
   const empty = new Set(nulls);

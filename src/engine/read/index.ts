@@ -1,4 +1,7 @@
-/** The door of `read/`: files in, items out. Nothing else in this folder is imported from outside, except by the plan. */
+/**
+ * The public part of `read/`: files in, items out. Other folders import nothing else from this one, except for the
+ * plan.
+ */
 import type { Mapping } from './mapping/rules.js';
 
 export {
@@ -27,9 +30,9 @@ export {
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { idHashes } from './hashes.js';
-export { trimmed } from './identifier.js';
+export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
-export { inexactNumber, writtenAgain } from './json/text.js';
+export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export {

@@ -1,4 +1,4 @@
-/** Collects the items of a batch: their text back to back, and what identifies each of them. */
+/** Collects the items of a batch: their texts one after another, and their hashes. */
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
 import { ItemHashes } from './item-hashes.js';
@@ -8,12 +8,12 @@ import { Output } from './text/output.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 
-/** Why a row is rejected whose item no request could hold. */
+/** The reason for a row whose item fits no request. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
 const COMMA = 0x2c;
 
-/** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
+/** Memory that is kept for the next batch; more, as for a batch of huge items, is freed. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
 /** What is hashed of rows beside identifier and item. */
@@ -93,7 +93,7 @@ export class ItemWriter {
     this.#rejected.push(row);
   }
 
-  /** What was written since `begin`, in its own memory. */
+  /** A copy of what was written since `begin`. */
   finish(): ItemBatch {
     const items = itemMemory.take(this.#items.length);
     items.set(this.#items.bytes.subarray(0, this.#items.length));

@@ -1,4 +1,4 @@
-/** What follows a plan: it is only shown, it speaks against sending, or it is carried out. Pure. */
+/** What follows a plan: it is only shown, it prevents the sending, or it is carried out. Pure. */
 
 import type { FileRows, RowCounts } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -10,7 +10,7 @@ import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js
 
 type AfterPlan =
   | { mode: 'planned' | 'held' | 'refused'; rows: RowCounts }
-  /** `left`: rows that go out, now or when the run continues. */
+  /** `left`: rows to send, now or when the run continues. */
   | { mode: 'sent'; rows: RowCounts; left: number };
 
 export function afterPlan(
@@ -23,13 +23,13 @@ export function afterPlan(
   },
 ): AfterPlan {
   const { totals, changes, run, options } = of;
-  // Whether the plan may be sent was asked of the whole.
+  // `checkShard` has decided for the whole plan.
   if (run.shard) {
     const rows = countRows(planned, run.records);
     return { mode: 'sent', rows, left: rows.unsent ?? 0 };
   }
   const isValid = isWithinBound(planned, options.invalid);
-  // A run that continues was not held back when it began.
+  // Only a new run can be held back.
   const held = isValid && !run.earlier && isHeld(planned, changes, options);
   const rows = countPlanned(planned, totals);
   if (options.dryRun) return { mode: held ? 'held' : 'planned', rows };

@@ -1,4 +1,4 @@
-/** What stands between a plan and the first request: the locks, and the run on disk. */
+/** What happens between a plan and the first request: locks are taken, and the run is recorded. */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { InterruptedError, LockedError } from '../errors.js';
@@ -16,7 +16,7 @@ import { sweepSpools } from './tidy.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
- * @param holder the run and its files, for those who come while it is still planning
+ * @param holder the run and its files, for processes that find the lock taken while it is still planning
  * @throws LockedError naming the run that holds one
  */
 export async function takeLocks(
@@ -41,10 +41,10 @@ export async function takeLocks(
   }
 }
 
-/** How often it is tried again. */
+/** Time between two attempts. */
 const AGAIN_MS = 1_000;
 
-/** @throws LockedError when it is still held after the wait; the signal's reason, or InterruptedError */
+/** @throws LockedError if the lock is still held after the wait; the signal's reason, or InterruptedError */
 export async function* waitForLocks(
   take: () => Promise<HeldLease[]>,
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
@@ -76,7 +76,7 @@ async function lockedBy(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
   if (shard && running?.run === shard.run) {
-    const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;
+    const which = `another process is sending shard ${shard.shard} of run ${shard.run}, or died a moment ago`;
     return new LockedError(which, { problem: { code: 'import_running', run: shard.run } });
   }
   const which = running
@@ -97,16 +97,16 @@ export interface RunToBegin {
   scanned: Scanned;
   /** Rejects file of each input, or null. */
   rejects: readonly (string | null)[];
-  /** Of a saved plan: its requests, and the moment since which others count as later. */
+  /** For a saved plan: its requests, and the time since which other sends count as later. */
   planned?: { requests: readonly RequestRecord[]; at: string | null; itemFormat: number } | undefined;
-  /** Of a run that others begin too: whoever is first makes it. */
+  /** For a run with shards: the first shard creates it. */
   shard?: ShardOf | undefined;
 }
 
 /**
- * Records a new run. With `sends` the rows of older unfinished ones of the same files are its own now: those
- * give way to it, since their requests would not fit its rows. One that sends nothing leaves all as it was.
- * @returns the runs that gave way
+ * Records a new run. With `sends`, older unfinished runs of the same files are superseded, since their requests would
+ * not fit its rows. Without it, they stay as they are.
+ * @returns the superseded runs
  */
 export async function beginRun(
   { run, scope, account, options, scanned, rejects, planned, shard }: RunToBegin,
@@ -114,12 +114,12 @@ export async function beginRun(
   state: State,
   clock: Clock,
 ): Promise<string[]> {
-  // Before there is a run: one that is found unfinished must not leave it undone.
+  // Before the run is recorded: if it is found unfinished, this must have been done.
   if (sends && options.full) {
     for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
   }
   const paths = scanned.inputs.map(({ opened }) => opened.path);
-  // As they are shown: an address may hold a signature.
+  // Without the signatures of addresses.
   const shown = { ...options, paths };
   const stored = {
     run,
@@ -129,8 +129,8 @@ export async function beginRun(
     status: 'running',
     finished: false,
     item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
-    // The plan of a shard has what is private, on whichever machine.
-    options: shard ? withoutPrivate(state, shown) : storeOptions(state, run, shown),
+    // A shard reads private values from its plan, on any machine.
+    options: shard ? withoutPrivate(state, shown) : await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,
@@ -146,9 +146,9 @@ export async function beginRun(
     await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, at });
   } else await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
-  // After there is a run: those before it give way to something that can be resumed.
+  // After the run is recorded: the runs that it supersedes need a successor that can be resumed.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
-  // A copy lies elsewhere in each run.
+  // Each run has its own copy of a downloaded input, so these are compared by address.
   const addresses = new Set(
     scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
   );

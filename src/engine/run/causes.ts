@@ -4,21 +4,21 @@ import type { Problem } from '../problems.js';
 import { type Converter, converterOf, isShortRow, type OpenedInput, quoted, trimmed } from '../read/index.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
-/** Different causes that are told apart; the rows of further ones are counted together. */
+/** The most causes that are counted separately; the rows of all others are counted together. */
 const MOST_CAUSES = 200;
-/** A cause has no more characters: the service's words may be long. */
+/** The longest cause, in characters: the service's words may be long. */
 const LONGEST = 300;
-/** As many characters are named. */
+/** The most characters that are named. */
 const MOST_CHARACTERS = 5;
 
 interface Group {
   cause: RejectionCause;
-  /** Characters that are in the way of a number. */
+  /** Characters that keep the cells from being numbers. */
   characters: Set<string> | null;
   /** Types that all cells of the group would fit. */
   types: OtherType[];
   advice: Problem | undefined;
-  /** All its cells are of their type without the white space around them. */
+  /** Whether all cells would fit their type without the white space around them. */
   trims: boolean;
 }
 
@@ -30,17 +30,17 @@ interface OtherType {
 export class CauseTotals {
   readonly #groups = new Map<string, Group>();
   #others: RejectionCause | null = null;
-  /** The column that was found last: rows of one cause follow one another. */
+  /** The column that was found last, since rows of one cause follow one another. */
   #column: string | null = null;
 
-  /** A row that the plan rejected. */
+  /** Adds a row that the plan rejected. */
   add(input: OpenedInput, row: Rejected & Pick<RejectedRow, 'line'>): void {
     const told = this.#tell(input, row);
     const at = `${input.format === 'json' ? 'item' : 'line'} ${row.line}`;
     this.#count(input.path, told, 1, row.line, at);
   }
 
-  /** Rows that the service refused for good. @param paths of the run's inputs */
+  /** Adds rows that the service refused for good. @param paths of the run's inputs */
   addRefused(records: readonly RequestRecord[], paths: readonly string[]): void {
     for (const record of standing(records)) {
       if (record.state !== 'rejected') continue;
@@ -52,7 +52,7 @@ export class CauseTotals {
     }
   }
 
-  /** Most rows first; what was not told apart comes last. */
+  /** The causes with the most rows first; those that were not counted separately come last. */
   list(): RejectionCause[] {
     const causes = [...this.#groups.values()].map(causeOf);
     causes.sort(
@@ -102,7 +102,7 @@ export class CauseTotals {
     if (group.types.length > 0) group.types = group.types.filter((other) => fits(cell ?? '', other));
   }
 
-  /** Column, cause and cell of a reason. */
+  /** Splits a reason into column, cause, and cell. */
   #tell(input: OpenedInput, { reason, original, cause }: Rejected): Told {
     const cells = 'cells' in original ? original.cells : null;
     const item = cells === null ? String('item' in original && original.item) : null;
@@ -116,14 +116,14 @@ export class CauseTotals {
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
-    // Where letters are in the way it is a word, and its letters say nothing.
+    // A cell with letters is a word, and its single letters say nothing.
     if (cause.characters.some((character) => /\p{L}/u.test(character))) {
       return { ...told, reason: `is not of type ${cause.type}` };
     }
     return { ...told, characters: cause.characters };
   }
 
-  /** The column that a reason begins with. Those of JSON are known by the item. */
+  /** The column that a reason begins with. For JSON, the item has the columns. */
   #columnOf(reason: string, input: OpenedInput, item: string | null): string | null {
     const begins = (column: string): boolean =>
       reason.startsWith(column) && (reason.startsWith(': ', column.length) || reason[column.length] === ' ');
@@ -152,15 +152,15 @@ type Rejected = Pick<RejectedRow, 'reason' | 'original' | 'cause'>;
 interface Told {
   column: string | null;
   reason: string;
-  /** What stands in the column, where that is known. */
+  /** The cell, if it is known. */
   cell?: string;
-  /** The type that the cell is not of, and what of it is in the way. */
+  /** The type that the cell does not fit, and the characters that are in the way. */
   type?: CellType;
   characters?: readonly string[];
   advice?: Problem | undefined;
 }
 
-/** What can be done about a reason that is not about a type. @param optional whether the value may be left out */
+/** Advice for a reason that is not about a type. @param optional whether the value may be left out */
 function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isShortRow(reason)) return { code: 'short_rows' };
   if (/\bno number holds \S+ exactly/.test(reason)) return { code: 'inexact_number' };
@@ -183,7 +183,7 @@ function causeOf({ cause, characters, types, advice, trims }: Group): RejectionC
   };
 }
 
-/** `"$" or ","`; what is not named is other. */
+/** `"$" or ","`; further ones are "other". */
 function alternatives(characters: readonly string[]): string {
   const named = characters.slice(0, MOST_CHARACTERS).map((character) => JSON.stringify(character));
   if (characters.length > MOST_CHARACTERS) named.push('other characters');
@@ -194,14 +194,17 @@ function alternatives(characters: readonly string[]): string {
 const STYLES = ['number:1,234.56', 'number:1.234,56', 'number:1 234,56', "number:1'234.56"] as const;
 const NUMBERS: readonly CellType[] = ['percent', ...STYLES, 'money', 'money:1.234,56'];
 
-/** What else cells may be that are not of a type, the likeliest first: what is plainest, and text if nothing else fits. */
+/**
+ * Other types to suggest for cells that do not fit a type, the likeliest first: the plainest ones, and text if nothing
+ * else fits.
+ */
 const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   integer: ['number', ...NUMBERS, 'string'],
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'string'],
   string: [],
-  // Those that fit are of the type: these are to be fixed.
+  // Cells that do not fit must be fixed, so no type is suggested.
   date: [],
   datetime: [],
 };
@@ -217,11 +220,11 @@ function isTrimmable(cell: string, type: CellType): boolean {
   return text !== cell && converterOf(type)?.json(text) != null;
 }
 
-/** Text has no converter: anything is. */
+/** Text has no converter: every cell fits. */
 const fits = (text: string, { converter }: OtherType): boolean =>
   converter === null || converter.json(text) !== null;
 
-/** Values differ from row to row; a count of cells says what is wrong. */
+/** Removes quoted values, which differ from row to row. A number of cells is kept, because it says what is wrong. */
 function withoutValues(text: string): string {
   const quotes = text.replace(/"[^"]{0,61}"/g, '"…"');
   return /cells?, the header has/.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');

@@ -1,4 +1,4 @@
-/** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
+/** How the rows of a session compare with what the service has (contract §3 "Review before sending"). */
 
 import { type Bound, isWithin } from '../bounds.js';
 import type { Kind, RowCounts } from '../model.js';
@@ -10,7 +10,7 @@ import type { Scanned } from '../plan/plan.js';
 import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 
-/** Compares the rows of each kind once, as long as what is known of it stays as it is. */
+/** Compares the rows of each kind, again only if what is known of the kind has changed. */
 export class ComparedRows {
   readonly #kinds = new Map<Kind, Comparison>();
 
@@ -22,14 +22,14 @@ export class ComparedRows {
   async of(kind: Kind, known: Known): Promise<Comparison> {
     const before = this.#kinds.get(kind);
     if (before?.known === known) return before;
-    // What was counted has been said: later only what is sent matters.
+    // The plan has reported the counts by key; later, only the rows to send matter.
     const deps = before ? { ...this.deps, cells: null } : this.deps;
     const compared = await compareRows(this.scanned, kind, known, deps);
     this.#kinds.set(kind, compared);
     return compared;
   }
 
-  /** What the comparisons of these kinds come to; undefined where everything is sent. */
+  /** Totals for these kinds; undefined if everything is sent. */
   async all(
     kinds: readonly Kind[],
     knownOf: (kind: Kind) => Promise<Known | undefined>,
@@ -62,7 +62,7 @@ export function isHeld(
   changes: PlanChanges | undefined,
   { maxChanged }: Pick<ImportOptions, 'maxChanged'>,
 ): boolean {
-  // Runs that began before there was the option do not have it.
+  // Runs of earlier versions do not have the option.
   const bound: Bound | null = maxChanged ?? null;
   if (bound === null || !changes) return false;
   return !isWithin(changes.new + changes.changed, rows.read - rows.filtered, bound);

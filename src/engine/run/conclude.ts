@@ -1,4 +1,4 @@
-/** The end of an import: outcomes are written, the summary is made of what was recorded, and the run ends. */
+/** The end of an import: writes the outcomes, makes the summary from the records, and ends the run. */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
@@ -27,9 +27,9 @@ interface Course {
   options: ImportOptions;
   deps: ImportDeps;
   kinds: Kind[];
-  /** All that were yielded, those of the end included. */
+  /** All warnings that were yielded, including those of the end. */
   warnings: readonly string[];
-  /** Of a dry run, and of an import that is held back. */
+  /** Only for a dry run, and for an import that is held back. */
   plan: Plan | undefined;
   /** When it began, on the monotonic clock. */
   started: number;

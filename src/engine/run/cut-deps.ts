@@ -1,4 +1,4 @@
-/** What a session tells of itself where rows are split into requests. */
+/** What splitting rows into requests needs from a session. */
 import type { ImportOptions } from '../options.js';
 import type { OpenedInput, Pool } from '../read/index.js';
 import type { CutDeps } from '../send/cutting.js';
@@ -34,7 +34,7 @@ export function cutDepsOf(
     signal: stop,
     known: (kind) => known.of(kind),
     repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
-    // A retry leaves out what others have sent since.
+    // A retry leaves out ids that other runs have sent since.
     sentLater: async (kind) => (isLater ? sentLater(run, kind, state, needs.isSentAgain) : null),
     recorded: (kind) => needs.recorded((input) => opened[input]!.kind === kind),
     isSentAgain: needs.isSentAgain,

@@ -1,4 +1,4 @@
-/** What an import is given, and what comes of it. */
+/** The dependencies of an import, and its result. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
@@ -15,43 +15,43 @@ export type Confirm = (about: { plan: Plan; rows: number; continues: string | nu
 
 export interface ImportDeps {
   state: State;
-  /** Null where there is no token yet: enough for a dry run, which then knows nothing of past imports. */
+  /** Null if there is no token: enough for a dry run, which then knows nothing of past imports. */
   scope: Scope | null;
-  /** Asked for as planning begins, where something may be sent; it connects when it sends. */
+  /** Called when planning begins, if something may be sent; connects only when it sends. */
   client(): Promise<ServiceClient>;
-  /** A hash of the token with these texts; null for an account that goes by its name. */
+  /** A hash of the token and these texts; null for an account with a name. */
   tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
-  /** Takes the plan of a dry run, where it is to be saved. */
+  /** Saves the plan of a dry run. */
   savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
-  /** As reports name it. */
+  /** The service as reports name it. */
   service: { account: string | null; region: string; base_url: string };
   clock: Clock;
   random: () => number;
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
-  /** Read in place of files, as one input that goes by this name. */
+  /** Read instead of files, as one input with this name. */
   records?: Records | undefined;
-  /** Of a run that continues: inputs that lie elsewhere now. */
+  /** For a run that continues: inputs that are elsewhere now. */
   inputs?: readonly string[] | undefined;
-  /** How inputs that are addresses are fetched. The token is no part of it. */
+  /** Options for downloading inputs. They do not include the token. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
-  /** Asks whether an unfinished run of the same content is to continue. Without it, only `resume` makes it. */
+  /** Asks whether to continue an unfinished run of the same content. Without it, only `resume` does. */
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
-  /** Asks whether what is planned may go out; it throws where it may not. */
+  /** Asks whether the plan may be sent, and throws if not. */
   confirm?: Confirm | undefined;
-  /** Milliseconds for which rows are kept for the history of profiles. Default 90 days. */
+  /** How long rows are kept for the history of profiles, milliseconds. Default: 90 days. */
   historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /**
-   * Makes V8 optimize less of the program while most of it runs rarely; what it gives makes it as usual again. For the
-   * whole process, so a program that embeds the engine goes without.
+   * Makes V8 optimize less of the program while most of it runs rarely; the function that it returns restores the
+   * default. It affects the whole process, so programs that embed the engine do without it.
    */
   optimizeLess?: (() => () => void) | undefined;
-  /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */
+  /** First Ctrl-C: ends reading and waiting. Its reason names the signal, or is the error that ends the import. */
   stop: AbortSignal;
-  /** Second Ctrl-C: requests in flight end. */
+  /** Second Ctrl-C: ends requests in flight. */
   abort: AbortSignal;
 }
 

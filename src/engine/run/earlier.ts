@@ -9,8 +9,8 @@ import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 
 /**
- * Whether a run of this content may be continued from here: one of this account, or, of an account without a name,
- * one whose token was refused, since the right token makes another account of it.
+ * Whether a run of this content may be continued with this account. If the account has no name and the run's token was
+ * refused, any account of the service may: the right token makes it another account.
  * @param account configured name of the account in use, or null
  */
 function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
@@ -19,10 +19,10 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
   return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
-/** It carries out a saved plan: its requests are those of the plan, and not those of another import of its inputs. */
+/** Whether the run applies a saved plan: its requests then are those of the plan, and do not fit another import. */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
-/** The unfinished run of this content that may be continued from here, if there is one. */
+/** Finds an unfinished run of this content that may be continued with this account. */
 export async function unfinished(
   identity: string,
   here: Scope,
@@ -35,7 +35,7 @@ export async function unfinished(
 }
 
 /**
- * The run as it is now: between the look at it and the lock, another process may have ended it.
+ * Reads the run again: before the lock was taken, another process may have ended it.
  * @throws UsageError
  */
 export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
@@ -47,7 +47,7 @@ export async function stillUnfinished({ run }: StoredRun, state: State): Promise
   );
 }
 
-/** Likewise a finished one. @throws UsageError */
+/** The same for a finished run. @throws UsageError */
 export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
   if (now?.finished) return now;
@@ -57,8 +57,8 @@ export async function stillFinished({ run }: StoredRun, state: State): Promise<S
 }
 
 /**
- * Refuses to continue a run whose rows became items by rules that this version does not have. It has those of all earlier
- * versions (`openInput`). @throws UsageError
+ * Refuses to continue a run whose rows became items by rules that this version does not have. It has the rules of all
+ * earlier versions (`openInput`). @throws UsageError
  */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
   if (item_format <= ITEM_FORMAT_VERSION) return;
@@ -69,8 +69,9 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
 }
 
 /**
- * An import that finds its content in an unfinished run has read it by the rules of this version already.
- * @throws UsageError when the run began by earlier ones
+ * For an import that finds an unfinished run of its content: by then, it has read the input by the rules of this
+ * version.
+ * @throws UsageError if the run began with earlier rules
  */
 function checkSameFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
@@ -80,8 +81,8 @@ function checkSameFormat({ run, item_format }: StoredRun): void {
 }
 
 /**
- * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
- * began with. @throws UsageError when they differ
+ * For an import that finds an unfinished run of its content: by then, it has inferred the types, but the run sends
+ * those that it began with. @throws UsageError if they differ
  */
 function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
@@ -117,13 +118,13 @@ export function isContinuable(...of: Parameters<typeof checkContinuable>): boole
   }
 }
 
-/** What its command line said that the rows are. */
+/** Kind and identifier, if the options of the run name them. */
 function namedIn({ options }: StoredRun): { kind: Kind | undefined; id: string | undefined } {
   const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
   return { kind, id };
 }
 
-/** Refuses to continue with other content than the run began with. @throws InputError */
+/** Refuses to continue if the inputs have changed since the run began. @throws InputError */
 export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
   for (const [index, input] of run.inputs.entries()) {
     if (found[index]?.digest === input.digest) continue;

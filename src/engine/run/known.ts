@@ -1,4 +1,4 @@
-/** What the service holds (contract §3 "Only what changed"), read once for each kind and as long as it is true. */
+/** What the service has (contract §3 "Only what changed"), read once for each kind, and again if it has changed. */
 
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -9,8 +9,8 @@ export class KnownProfiles {
   readonly #kinds = new Map<Kind, Known & { newest: number }>();
 
   /**
-   * @param scope as it is now; null when everything is sent
-   * @param since ISO 8601: what was completed earlier counts as unknown; null: however long ago
+   * @param scope returns the current scope; null if everything is sent
+   * @param since ISO 8601: what was completed earlier counts as unknown; null: no limit
    */
   constructor(
     private readonly state: State,
@@ -18,7 +18,7 @@ export class KnownProfiles {
     private readonly since: string | null,
   ) {}
 
-  /** Undefined when everything is sent. The same object as long as nothing was forgotten. */
+  /** Undefined if everything is sent. Returns the same object until something is forgotten. */
   async of(kind: Kind): Promise<Known | undefined> {
     const scope = this.scope();
     if (scope === null) return undefined;
@@ -31,7 +31,10 @@ export class KnownProfiles {
     return known;
   }
 
-  /** After hours of waiting for the companies, users are not held against what `identify` has changed since. */
+  /**
+   * Forgets a kind if something of it was sent since: companies may take hours, and `identify` may change users in
+   * between.
+   */
   async renew(kind: Kind): Promise<void> {
     const scope = this.scope();
     const known = this.#kinds.get(kind);
@@ -39,13 +42,13 @@ export class KnownProfiles {
     if (known.newest !== (await this.state.newestFingerprints(scope, kind))) this.#kinds.delete(kind);
   }
 
-  /** Another scope continues: fingerprints of this one say nothing there. */
+  /** Forgets everything: another scope continues, for which these fingerprints mean nothing. */
   forget(): void {
     this.#kinds.clear();
   }
 }
 
-/** What was completed before this moment counts as unknown; null where age does not matter. */
+/** What was completed before this time counts as unknown; null if age does not matter. */
 export function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
   // Runs of version 0.1.0 do not have the option.
   return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;

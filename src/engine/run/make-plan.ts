@@ -1,4 +1,4 @@
-/** The plan of a session: what was scanned, the requests that it comes to, and what the service is asked about it. */
+/** The plan of a session: the scans, the totals of requests, and the answers of the service to questions about them. */
 import type { Kind, Plan } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -20,7 +20,7 @@ interface From {
   changes: PlanChanges | undefined;
 }
 
-/** Saves it, where that is asked for. @throws UsageError for one that cannot be saved */
+/** Makes the plan, and saves it if that was asked for. @throws UsageError for a plan that cannot be saved */
 export async function makePlan(
   scanned: Scanned,
   cut: CutDeps,

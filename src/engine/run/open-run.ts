@@ -1,4 +1,8 @@
-/** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that continues. */
+/**
+ * The run of a session on disk, from taking its locks to recording its end: a new run, or an earlier one that
+ * continues.
+ */
+import { closeAll } from '../close-all.js';
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
@@ -24,15 +28,15 @@ export class OpenRun {
   #earlier: StoredRun | null;
   readonly #records: RequestRecord[] = [];
   #others: ReadonlySet<RequestRecord> = new Set();
-  /** Spooled input of a run that was not recorded is of no use to anyone. */
+  /** The run whose spool must be removed, because the run was never recorded; null once it is. */
   #unrecorded: string | null;
-  /** Its inputs, for others to read. */
+  /** The inputs, as other processes see them in the lock. */
   #files = '';
   readonly #locks: HeldLease[] = [];
 
   /**
-   * @param earlier the run that continues, as it was found before its lock was taken
-   * @param shard the part of the run that is this session's, where others have the rest
+   * @param earlier the run that continues, as read before its lock was taken
+   * @param shard the part of the run that this session sends; null for all of it
    */
   constructor(
     earlier: StoredRun | null,
@@ -44,7 +48,7 @@ export class OpenRun {
     this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
   }
 
-  /** A new run that carries out a plan goes by the name that the plan has for it, unless there is one of that name. */
+  /** Gives a new run the name in its plan, unless there already is a run with that name. */
   async nameAfter(plan: { run: string }): Promise<void> {
     if (this.shard || this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0)
       return;
@@ -56,7 +60,7 @@ export class OpenRun {
     return this.#id;
   }
 
-  /** The name of its private folder. Shards on one machine have one each. */
+  /** The name of its private folder. Each shard on a machine has its own. */
   get spool(): string {
     return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
   }
@@ -66,30 +70,33 @@ export class OpenRun {
     return this.#earlier;
   }
 
-  /** Its requests, those of earlier sessions first. Whoever sends adds to them. */
+  /** Its requests, those of earlier sessions first. Senders add to this list. */
   get records(): RequestRecord[] {
     return this.#records;
   }
 
-  /** Those of its plan that other shards send. */
+  /** Requests of its plan that other shards send. */
   get others(): ReadonlySet<RequestRecord> {
     return this.#others;
   }
 
-  /** Of requests that are added. */
+  /** Numbers for new requests; undefined if the run has no shards. */
   get numbers(): Numbers | undefined {
     return this.shard?.numbers;
   }
 
-  /** A run keeps the scope it began with, also where another token continues with it. @throws AuthError */
+  /** A run keeps the scope that it began with, even if another token continues it. @throws AuthError */
   get scope(): Scope {
     if (this.#earlier) return this.#earlier.scope;
-    // The command asks for a token before it imports; without one there is nothing but a dry run.
+    // The command asks for a token before it imports; only a dry run does without.
     if (!this.deps.scope) throw new AuthError('an import needs a token');
     return this.deps.scope;
   }
 
-  /** Held until `close`; not needed for a dry run. @throws LockedError while others have it for longer than it may wait */
+  /**
+   * Takes the locks, which are held until `close`; a dry run needs none. @throws LockedError if others hold one for
+   * longer than it may wait
+   */
   async *lock(
     { dryRun, waitForLockMs }: ImportOptions,
     inputs: readonly { path: string; kind: Kind }[],
@@ -100,19 +107,19 @@ export class OpenRun {
     this.#files = inputs.map(({ path }) => path).join(', ');
     const kinds = kindsOf(inputs);
     const { state, clock } = this.deps;
-    // The one before a shard may have died a moment ago, and its lock ends by itself.
+    // The previous process of this shard may just have died; its lock expires by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
     const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.of);
     this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
-  /** As another import names it that finds the lock taken. */
+  /** How other imports that find the lock taken name this one. */
   get #holder(): string {
     const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
     return `${part}run ${this.#id} (${this.#files})`;
   }
 
-  /** Continues with an earlier run in place of a new one. */
+  /** Continues an earlier run instead of beginning a new one. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     if (this.#id !== run.run) {
@@ -124,22 +131,22 @@ export class OpenRun {
 
   #keep(records: RequestRecord[]): void {
     const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
-    // Whoever counts by them continues with the same list.
+    // The same array is kept, because others refer to it.
     this.#records.length = 0;
     for (const record of own) this.#records.push(record);
     this.#others = others;
   }
 
-  /** As it stands now, where another shard has begun it. */
+  /** Reads the run if another shard has begun it. */
   async join(): Promise<void> {
     const [run] = await this.deps.state.knownRuns({ run: this.#id });
     if (run) await this.continueWith(run);
   }
 
   /**
-   * The run is on disk from here on, with its rejects files: a resume must not write them again.
-   * @param sends whether rows will be sent, so that older runs of the same files give way
-   * @returns the runs that gave way
+   * Records the run with its rejects files, so that a resume does not write them again.
+   * @param sends whether rows will be sent; then older runs of the same files are superseded
+   * @returns the superseded runs
    */
   async begin(
     plan: Pick<RunToBegin, 'options' | 'scanned' | 'rejects' | 'planned'>,
@@ -150,15 +157,15 @@ export class OpenRun {
     const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.of };
     if (this.shard) {
       const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
-      // Another one may have made it a moment ago.
+      // Another shard may have just begun it.
       this.#keep(await state.requests(this.#id));
       for (const [input, file] of plan.rejects.entries()) await this.nameRejects(input, file);
       return gaveWay;
     }
     if (this.#earlier) {
-      keepValues(state, this.#id, plan.options);
+      await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
-      keepPlaces(this.#earlier, locations, state);
+      await keepPlaces(this.#earlier, locations, state);
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
@@ -172,21 +179,21 @@ export class OpenRun {
     return gaveWay;
   }
 
-  /** The failed requests of a finished run are to be sent again, with these options: that is on disk from here on. */
+  /** Records that the failed requests of a finished run are sent again, with these options. */
   async retry(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records);
     await this.#reopenWith(options, requests, [...newRejects(this.#records)]);
     this.#records.push(...requests);
   }
 
-  /** Whether a canary must still complete. Also for a run that began with one and continues without the option. */
+  /** Whether a canary must still complete: also if the run began with one and continues without the option. */
   isCanaryDue(options: ImportOptions): boolean {
     if (this.shard && !this.shard.hasCanary) return false;
     const began = this.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(options.canary ?? began?.canary, this.records);
   }
 
-  /** The canary did not complete: its rows are to be sent again, as the new one. */
+  /** Records that the rows of a canary that did not complete are sent again, as the new one. */
   async retryCanary(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records, failedCanaries(this.#records), this.numbers);
     if (requests.length === 0) return;
@@ -202,11 +209,11 @@ export class OpenRun {
     requests: readonly RequestRecord[],
     rejects: readonly number[],
   ): Promise<void> {
-    const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
+    const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
     await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
-  /** On record before the rows in it are: whoever continues after a crash adds to this file. */
+  /** Records the file before the rows in it, so that a session after a crash adds to it. */
   async nameRejects(input: number, file: string | null): Promise<void> {
     if (file === null) return;
     if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);
@@ -226,8 +233,8 @@ export class OpenRun {
 
   /**
    * Writes the end of the session of a shard.
-   * @param whole what all requests of the run come to
-   * @returns what the run stands at, null where the state fails; and what ended the session early
+   * @param whole summary of all requests of the run
+   * @returns the standing of the whole run, null if the state fails; and what ended the session early
    */
   async endShard(
     summary: Summary,
@@ -251,9 +258,9 @@ export class OpenRun {
   }
 
   /**
-   * Writes the end of the session. A state that fails now has failed before, and that is what is reported. A run whose
-   * lock another import has is no longer this session's to end.
-   * @returns what ended it: who took over its lock is known only now
+   * Writes the end of the session. If the state fails now, an earlier failure of it is reported. If another import has
+   * the lock of the run, only that one may end it.
+   * @returns what ended it; only here is it known who took over the lock
    */
   async end(summary: Summary, finished: boolean, failure: unknown, keep: Keep): Promise<unknown> {
     const { state } = this.deps;
@@ -261,7 +268,7 @@ export class OpenRun {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return failure;
-      // What failed may be sent again, from the same bytes.
+      // Failed requests may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
@@ -272,7 +279,9 @@ export class OpenRun {
 
   /** Releases the locks. */
   async close(): Promise<void> {
-    for (const lock of this.#locks) await lock.release();
-    if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
+    await closeAll([
+      ...this.#locks.map((lock) => () => lock.release()),
+      () => this.#unrecorded !== null && this.deps.state.removeSpool(this.#unrecorded),
+    ]);
   }
 }

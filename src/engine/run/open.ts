@@ -54,7 +54,7 @@ async function* openInputs(
   return inOrder(selectIn(opened, options.where));
 }
 
-/** The inputs of an earlier session, from where they lay, or lie now. */
+/** Opens the inputs of an earlier session, at their old or new location. */
 export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
@@ -70,7 +70,7 @@ export async function reopenInputs(
   return selectIn(opened, options.where);
 }
 
-/** @throws UsageError for a path into JSON where there is none */
+/** @throws UsageError for a JSON path without a JSON input */
 function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
   const [first] = opened;
   if (jsonPath === undefined || !first || opened.some(({ body }) => body !== null)) return;
@@ -82,7 +82,7 @@ function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions):
 
 /**
  * The inputs of a plan that is applied, of an earlier session, or of a new import.
- * @returns of a plan: where they lie now, and what they are
+ * @returns for a plan: the location and the digest of each input
  */
 export async function* openFor(
   { apply, earlier, id }: { apply: Apply | null; earlier: StoredRun | null; id: string },
@@ -103,7 +103,7 @@ export async function* openFor(
   return { opened, located };
 }
 
-/** The inputs of a saved plan, read as it decided. */
+/** Opens the inputs of a saved plan, with the types and formats that it decided. */
 async function openPlanned(
   { inputs, item_format }: SavedPlan,
   located: readonly Located[],

@@ -1,6 +1,6 @@
 /**
- * How the rows of a rejects file were read by the run that rejected them, so that its fixed rows become the same items
- * (contract §3 "Rejects"): written down with the file, and applied when it is imported.
+ * How the rows of a rejects file were read by the run that rejected them: recorded with the file, and applied when it
+ * is imported, so that its fixed rows become the same items (contract §3 "Rejects").
  */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -12,16 +12,16 @@ import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } fro
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';
 
-/** How one input of a run was read. What is set for every item is metadata, which the state does not hold. */
+/** How one input of a run was read. Values that were set for every item are metadata, which the state does not hold. */
 export interface Reading {
   /** As the user wrote it. */
   path: string;
-  /** Of a CSV, but those of an earlier rejects file. */
+  /** Columns of a CSV, without those that an earlier rejects file added. */
   columns: string[];
   kind: Kind;
   id: string;
   companyId: string | null;
-  /** Types of all columns are among them. */
+  /** Includes the types of all columns. */
   rules: MappingRules;
   /** Keys of what was set for every item. */
   set: string[];
@@ -35,7 +35,7 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
-  // What a rule says of a column says more than the type that it came to.
+  // A rule for a column says more than the type that it resulted in.
   const pinned = rules.types.filter(([, type]) => type !== 'auto');
   return {
     path,
@@ -50,14 +50,14 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
   };
 }
 
-/** Hashes of rows of this machine's rejects files have their own key. Hexadecimal. */
+/** The key for hashes of rows in this machine's rejects files. Hexadecimal. */
 export const rowKey = (secret: Buffer): string =>
   createHash('sha256').update('rejected rows:').update(secret).digest('hex');
 
 /**
- * How a rejects file is read: as its run read the rows, where nothing else was asked for.
- * @throws UsageError for a run that this state does not know, unless what the columns are was said; for a file that may
- * come from either of two inputs; for metadata that has to be said again
+ * How a rejects file is read: as its run read the rows, unless the options say otherwise.
+ * @throws UsageError for a run that this state does not know, unless the options say what the columns are; for a file
+ * that may come from either of two inputs; for values that must be given again
  */
 export async function readAgain(
   found: RejectsHead,
@@ -106,7 +106,9 @@ export async function readAgain(
   };
 }
 
-/** Names that were asked for, where the file has such a column; else those of the run, for the same kind. */
+/**
+ * The identifiers that the options name, if the file has such columns; otherwise those of the run, for the same kind.
+ */
 function identifiersOf(
   kind: Kind,
   reading: Reading,
@@ -128,7 +130,7 @@ function identifiersOf(
 const unknown = ({ run }: RejectsHead): string =>
   run === null ? 'does not name its run' : `comes from run ${run}, which this state does not know`;
 
-/** The input that a file's rows come from: by its columns, or by where it was written. Null where that does not tell. */
+/** The input from which the rows of a file come: by its columns, or by where it was written. Null if neither tells. */
 function chooseInput(
   records: readonly RejectsRecord[],
   { columns }: RejectsHead,
@@ -150,7 +152,7 @@ function chooseInput(
   return new Set(exactly.map(({ input }) => input)).size === 1 ? exactly[0]! : null;
 }
 
-/** @throws UsageError where values are missing that every item of the run had */
+/** @throws UsageError if values are missing that every item of the run had */
 function checkSet(
   path: string,
   { run, reading }: RejectsRecord,
@@ -168,7 +170,7 @@ function checkSet(
   );
 }
 
-/** Hashes of several files, in ascending order. */
+/** Merges the hashes of several files, in ascending order. */
 function joined(parts: readonly BigUint64Array[]): BigUint64Array {
   const all = new BigUint64Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

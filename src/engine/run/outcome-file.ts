@@ -1,4 +1,7 @@
-/** The file that takes what became of each row (contract §3 "Result"): made beside its name, and given the name once it is whole. */
+/**
+ * The file with the outcome of each row (contract §3 "Result"). It is written under a temporary name, and renamed once
+ * it is complete.
+ */
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, OutputError } from '../errors.js';
@@ -9,11 +12,11 @@ import type { RowOutcome } from './outcome.js';
 export interface OutcomeRow extends RowOutcome {
   file: string;
   line: number;
-  /** As it was sent; what stands in its place where a row is rejected. */
+  /** The identifier as it was sent; for a rejected row, whatever its cell holds. */
   id: string;
 }
 
-/** A row as text, by the name of the file. CSV as RFC 4180 has it, cells unaltered. */
+/** How rows are written; the name of the file decides. CSV follows RFC 4180, with unaltered cells. */
 export interface OutcomeForm {
   head: string;
   line(row: OutcomeRow): string;
@@ -38,9 +41,9 @@ function cell(value: string | number | null): string {
 }
 
 /**
- * Whether a file can be written, before anything is sent.
+ * Checks that a file can be written, before anything is sent.
  * @param path absolute
- * @param taken files that must stay as they are
+ * @param taken files that must not be replaced
  * @throws InputError
  */
 export function checkOutcomesFile(path: string, taken: readonly string[]): void {
@@ -67,7 +70,7 @@ export function checkOutcomesFile(path: string, taken: readonly string[]): void 
 
 const isSame = (a: Stats, b: Stats | undefined): boolean => a.dev === b?.dev && a.ino === b.ino;
 
-/** Where a link leads; the path itself where there is nothing yet. */
+/** The target of a link; the path itself if nothing exists there. */
 function realpath(path: string): string {
   try {
     return realpathSync(path);
@@ -95,7 +98,7 @@ export class OutcomesFile {
     this.#size += line.length;
   }
 
-  /** Writes what was added, once it is much. @throws OutputError */
+  /** Writes what was added, if it is enough to be worth it. @throws OutputError */
   async drain(): Promise<void> {
     if (this.#size > BUFFERED) await this.#attempt(() => this.#write());
   }
@@ -109,7 +112,7 @@ export class OutcomesFile {
     });
   }
 
-  /** Leaves nothing behind of a file that is not whole. */
+  /** Removes an incomplete file. */
   async discard(): Promise<void> {
     await this.#file?.discard();
     this.#file = null;

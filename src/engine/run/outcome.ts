@@ -1,4 +1,4 @@
-/** What became of a row (contract §3 "Result"), by the request that had it. Pure. */
+/** The outcome of a row (contract §3 "Result"), from the request that had it. Pure. */
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 
@@ -17,13 +17,13 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export interface RowOutcome {
   outcome: Outcome;
-  /** Number of the request in the run; null where none had it. */
+  /** Number of the request in the run; null if no request had the row. */
   request: number | null;
   job_id: string | null;
   reason: string | null;
 }
 
-/** Of rows that a request sent, or was to send; those that merged into another row aside. */
+/** The outcome of rows that a request sent or was to send, except for rows that merged into others. */
 export function outcomeOf(r: RequestRecord): RowOutcome {
   const [outcome, reason] = resultOf(r);
   const went = outcome === 'unsent' ? { request: null, job_id: null } : { request: r.seq, job_id: r.job_id };

@@ -1,4 +1,7 @@
-/** What became of each row (contract §3 "Result"), in one pass over the inputs: nothing is kept but what a request needs. */
+/**
+ * Finds the outcome of each row (contract §3 "Result") in one pass over the inputs. It keeps only what a request
+ * needs.
+ */
 import { resolve } from 'node:path';
 import { OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -25,7 +28,7 @@ import { RowOutcomes } from './row-outcomes.js';
 import type { Ending } from './summary.js';
 
 /**
- * Whether the file can be written, before anything is sent.
+ * Checks that the file can be written, before anything is sent.
  * @param path absolute
  * @throws InputError
  */
@@ -46,7 +49,8 @@ export function checkOutcomes(
 
 /**
  * Writes the file at the end of a session, unless it was aborted.
- * @returns how the session ended: where the file cannot be written, the run stays unfinished, for a resume to write it
+ * @returns how the session ended: if the file cannot be written, the run stays unfinished, so that a resume can write
+ * it
  */
 export async function* tellOutcomes(
   path: string,
@@ -78,7 +82,7 @@ interface OutcomeSource {
   state: Pick<State, 'rowsOf' | 'idsOf' | 'secret'>;
   threads: number;
   signal: AbortSignal;
-  /** Why rows that no request had were not sent. */
+  /** The reason for rows that no request had. */
   unsent: string;
 }
 
@@ -96,13 +100,19 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
     for (const [index, input] of inputs.entries()) {
       const { opened, scan } = input;
       const reading = { planned: scan.marks, signal };
-      const writer = new InputOutcomes(input, index, outcomes, file, filteredRows(opened, reading));
+      const filtered = filteredRows(opened, reading);
+      const writer = new InputOutcomes(input, index, outcomes, file, filtered);
       const building = { ...reading, hashKey: state.secret, records: false, pool };
-      for await (const batch of buildItems(opened, scan.schema, building)) {
-        await writer.add(batch);
-        await file.drain();
+      try {
+        for await (const batch of buildItems(opened, scan.schema, building)) {
+          await writer.add(batch);
+          await file.drain();
+        }
+        await writer.end();
+      } finally {
+        // It has the input open on its own.
+        await filtered.return(undefined);
       }
-      await writer.end();
     }
     await file.finish();
   } finally {
@@ -110,9 +120,9 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
   }
 }
 
-/** The rows of one input in order, whichever of three ways they come: as items, rejected, or filtered. */
+/** Writes the rows of one input in order. They come from three sources: items, rejected rows, and filtered rows. */
 class InputOutcomes {
-  /** Rows that are not taken and not written yet, in order. */
+  /** Filtered rows that are not written yet, in order. */
   #filtered: OriginalRow[] = [];
   #at = 0;
 
@@ -159,7 +169,7 @@ class InputOutcomes {
     }
   }
 
-  /** Reads filtered rows as far as there may be some before this one. */
+  /** Reads all filtered rows before this one. */
   async #read(row: number): Promise<void> {
     while ((this.#filtered.at(-1)?.row ?? -1) < row && (await this.#more()));
   }

@@ -1,4 +1,4 @@
-/** The requests of a saved plan and the rows they stand for: as the plan names them, and as its run records them. */
+/** The requests of a saved plan: as the plan names them, and as its run records them. */
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import type { Start } from '../read/index.js';
 import type { serialize } from '../send/body.js';
@@ -37,7 +37,7 @@ export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): 
   };
 }
 
-/** The requests of a plan as its run records them: none of them has been sent. */
+/** The requests of a plan as its run records them, before any of them is sent. */
 export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
   const rangeOf = ({ input, first_row, last_row, first_line, last_line }: SavedRequest | SavedRange) => ({
     input,
@@ -72,7 +72,7 @@ export function rangesOfSaved(request: SavedRequest): SavedRange[] {
 }
 
 /**
- * The first row of an input that is still to be sent, where the plan says at which byte it begins: requests before it
+ * The first row of an input that is still to be sent, if the plan says at which byte it begins: all requests before it
  * are done.
  */
 export function startOfRest(
@@ -81,7 +81,7 @@ export function startOfRest(
   isDone: (seq: number) => boolean,
 ): Start | null {
   const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
-  // What begins in another input may want the first rows of this one.
+  // A request that begins in another input may need the first rows of this one.
   const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
     first !== input && more.some((range) => range.input === input);
   if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
@@ -89,12 +89,12 @@ export function startOfRest(
   const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
   if (next?.offset === undefined) return null;
   const { offset, first_line, first_row, last_row } = next;
-  // The line is that of the first row that is sent: it need not be the first of the range.
+  // `first_line` belongs to the first row that is sent, which may not be the first row of the range.
   const isFirst = rangesOfSaved(next)[0]!.rows === last_row - first_row + 1;
   return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }
 
-/** The row of an input before which the rest ends: 0 where nothing of it is still to be sent. */
+/** The row of an input before which the unsent rest ends; 0 if nothing of the input is left to send. */
 export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
   let end = 0;
   for (const [index, request] of requests.entries()) {

@@ -1,4 +1,7 @@
-/** A saved plan that is applied: held against what is there, and made into a run (contract §3 "Review before sending"). */
+/**
+ * Applies a saved plan: compares it with the inputs and settings, and makes a run of it (contract §3 "Review before
+ * sending").
+ */
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type CellType, type ColumnPlan, envelopeBytes, kindsOf } from '../model.js';
@@ -18,14 +21,14 @@ import { accountOf, stateMark } from './save-plan.js';
 import type { Shard } from './shard.js';
 import { type DigestedInput, digestInputs } from './sources.js';
 
-/** A plan that is to be carried out. */
+/** A plan to apply. */
 export interface Apply {
   plan: SavedPlan;
-  /** Inputs that lie elsewhere than the plan has them. */
+  /** Inputs that are not where the plan found them. */
   inputs: readonly string[];
-  /** Repeat it: then it is as new as this run. */
+  /** Whether to send a plan again that was already applied. Its data then counts as new. */
   again: boolean;
-  /** One part of it, from 1. */
+  /** The shard to send, from 1. */
   shard?: { shard: number; shards: number } | undefined;
 }
 
@@ -55,7 +58,7 @@ export async function checkAccount(
   }
 }
 
-/** Refuses a plan of what changed whose state has moved. @throws UsageError */
+/** Refuses a `changedOnly` plan if the state is another one, or has changed since. @throws UsageError */
 export async function checkState(
   plan: SavedPlan,
   { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
@@ -63,7 +66,7 @@ export async function checkState(
   if (!plan.state) return;
   const now = await stateMark(state, scope!, kindsOf(plan.inputs));
   if (now.id !== plan.state.id) {
-    throw new UsageError('the plan holds what changed against the record of past imports in another state', {
+    throw new UsageError('this plan was compared with another state', {
       hint: 'apply it with the state that it was made with',
       problem: { code: 'plan_outdated' },
     });
@@ -78,7 +81,7 @@ export async function checkState(
 }
 
 /**
- * A plan of what changed is out of date once something was sent, unless it was by another shard of its run.
+ * Refuses a `changedOnly` plan if something was sent since it was made, unless by another shard of its run.
  * @throws UsageError
  */
 export async function checkOutdated(
@@ -95,7 +98,9 @@ export async function checkOutdated(
   }
 }
 
-/** The run of a plan in this state: an unfinished one, else a finished one; undefined where it was not applied yet. */
+/**
+ * The run of a plan in this state: an unfinished one, otherwise a finished one; undefined if it was not applied yet.
+ */
 export async function runOfPlan(
   { run, digest }: SavedPlan,
   state: State,
@@ -132,8 +137,8 @@ export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
 };
 
 /**
- * What a scan of the inputs would find again. Null where only a scan tells: which rows to leave out or reject, which identifiers stand
- * more than once, which rows have changed.
+ * What a scan of the inputs would find again. Null if only a scan can find it: which rows to leave out or reject, which
+ * identifiers appear more than once, which rows have changed.
  */
 export function scannedByPlan(
   plan: SavedPlan,
@@ -171,7 +176,7 @@ export function scannedByPlan(
   };
 }
 
-/** Holds what a scan found against the plan. @throws UsageError */
+/** Compares a scan with the plan. @throws UsageError if they differ */
 export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   for (const [index, { opened, scan }] of scanned.inputs.entries()) {
     const { read, filtered, rejected } = inputs[index]!;
@@ -184,7 +189,7 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   }
 }
 
-/** What its run begins with: its requests, and how old they are. */
+/** What its run begins with: its requests, and the time of their data. */
 export const runPlanned = ({ plan, again }: Apply): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
   at: again ? null : plan.created_at,
@@ -192,9 +197,9 @@ export const runPlanned = ({ plan, again }: Apply): NonNullable<RunToBegin['plan
 });
 
 /**
- * Finds the inputs of a plan: among the files that are named, by their digest, else where the plan has them.
+ * Finds the inputs of a plan: among the named files by their digest, otherwise where the plan found them.
  * @param folder of the run, for copies
- * @throws InputError for one that is missing or has changed, and for a file that is none of them
+ * @throws InputError if an input is missing or has changed, or a named file is not an input
  */
 export async function* locateInputs(
   plan: SavedPlan,
@@ -231,6 +236,7 @@ export async function* locateInputs(
     inputs.push(own);
   }
   const [stray] = others;
-  if (stray) throw new InputError('is none of the inputs of the plan, or has changed', { file: stray.path });
+  if (stray)
+    throw new InputError('is not an input of the plan, or its content has changed', { file: stray.path });
   return inputs;
 }

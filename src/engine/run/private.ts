@@ -1,10 +1,9 @@
 /**
- * What of a run's options the state does not hold: values of the user's own may be of persons. They lie with the run's
- * spooled input, on the machine where it began; the state has a keyed digest, by which another machine knows them when they
- * are given again.
+ * The values in a run's options that the state must not hold, because they may be personal data. They are stored with
+ * the run's spooled input, on the machine where it began. The state has a keyed digest, by which another machine
+ * checks the values when they are given again.
  */
 import { createHmac } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
 import type { Condition, MappingRules } from '../mapping-rules.js';
@@ -12,6 +11,7 @@ import { KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
+import { readSpooled, writeSpooled } from './spooled-json.js';
 
 const SET_FILE = 'set.json';
 const WHERE_FILE = 'where.json';
@@ -19,23 +19,23 @@ const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as c
 
 type SetValues = MappingRules['set'];
 
-/** Values that were given again. */
+/** Private values that were given again. */
 export interface Repeated {
-  /** For all inputs; then those of each kind, where it has its own. */
+  /** Constant values for all inputs, followed by those of each kind that has its own. */
   sets?: readonly SetValues[] | undefined;
   where?: readonly Condition[] | undefined;
 }
 
-/** By what values that are given again are known: the keys in their order, and a keyed digest. */
+/** How repeated values are recognized: their keys in order, and a keyed digest. */
 interface Mark {
   keys: string[][];
   digest: string;
 }
 
-/** What is stored in place of the values. */
+/** What the state stores instead of the values. */
 interface Stored {
   hasSet: boolean;
-  /** Runs of earlier versions do not have it, nor what follows. */
+  /** Runs of earlier versions do not have this field or those below. */
   hasWhere?: boolean;
   setMark?: Mark;
   whereMark?: Mark;
@@ -64,15 +64,15 @@ function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(
   };
 }
 
-const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
+const markOfSets = (sets: readonly SetValues[], secret: Buffer): Mark => ({
   keys: sets.map((set) => set.map(([key]) => key)),
   digest: digestOf('set', sets, secret),
 });
 
-/** In which order they were given makes no difference. */
+/** Sorted, because their order does not matter. */
 const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
 
-const whereMark = (where: readonly Condition[], secret: Buffer): Mark => ({
+const markOfWhere = (where: readonly Condition[], secret: Buffer): Mark => ({
   keys: [where.map(([column, is]) => `${column}${is}`)],
   digest: digestOf('where', sorted(where), secret),
 });
@@ -82,64 +82,63 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .update(`${what}:${JSON.stringify(values)}`)
     .digest('hex');
 
-/** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
-export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  keepValues(state, run, options);
+/** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
+export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
+  await keepValues(state, run, options);
   return withoutPrivate(state, options);
 }
 
-/** The same, where the values are kept elsewhere. */
+/** The same for values that are stored elsewhere. */
 export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);
   const hasWhere = where.length > 0;
-  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: setMark(sets, state.secret) }) };
-  return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
+  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: markOfSets(sets, state.secret) }) };
+  return {
+    ...withSets(others, []),
+    ...kept,
+    ...(hasWhere && { whereMark: markOfWhere(where, state.secret) }),
+  };
 }
 
-/** So that this machine need not be given them again. @throws StateError */
-export function keepValues(state: State, run: string, options: ImportOptions): void {
+/** Stores the values, so that this machine does not ask for them again. @throws StateError */
+export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
-  if (sets.some((set) => set.length > 0)) keepPrivate(state, run, SET_FILE, { sets });
-  if (where.length > 0) keepPrivate(state, run, WHERE_FILE, where);
+  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, { sets });
+  if (where.length > 0) await keepPrivate(state, run, WHERE_FILE, where);
 }
 
 /**
  * The options of an earlier session.
  * @param given values that were given again, for a machine that does not have them
- * @throws UsageError where they are missing or others than those the run began with; StateError where nothing tells
+ * @throws UsageError if they are missing, or differ from those that the run began with; StateError if that cannot be
+ * told
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
-  const {
-    hasSet,
-    hasWhere,
-    setMark: setMark_,
-    whereMark: whereMark_,
-    ...options
-  } = stored.options as ImportOptions & Stored;
+  const { hasSet, hasWhere, setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
   const sets = hasSet ? readSets(state, run) : [];
   const where = hasWhere ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
   const lacksSets = sets === null && given.sets === undefined;
   const lacksWhere = where === null && given.where === undefined;
   if (lacksSets || lacksWhere) {
-    if (lacksSets && !setMark_) throw gone(state, run, SET_FILE);
-    if (lacksWhere && !whereMark_) throw gone(state, run, WHERE_FILE);
+    if (lacksSets && !setMark) throw gone(state, run, SET_FILE);
+    if (lacksWhere && !whereMark) throw gone(state, run, WHERE_FILE);
     throw new UsageError(`run ${run} was given values that are not on this machine`, {
       hint: 'give them again',
       problem: {
         code: 'values_missing',
         run,
-        set: lacksSets ? namesIn(setMark_!) : [],
-        where: lacksWhere ? namesIn(whereMark_!) : [],
+        set: lacksSets ? namesIn(setMark!) : [],
+        where: lacksWhere ? namesIn(whereMark!) : [],
       },
     });
   }
   const began = {
-    sets: setMark_ ?? (sets && setMark(sets, state.secret)),
-    where: whereMark_ ?? (where && whereMark(where, state.secret)),
+    sets: setMark ?? (sets && markOfSets(sets, state.secret)),
+    where: whereMark ?? (where && markOfWhere(where, state.secret)),
   };
   const values = {
     sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, began.sets, state.secret),
@@ -150,7 +149,7 @@ export function restoreOptions(state: State, stored: StoredRun, given: Repeated 
 
 const namesIn = ({ keys }: Mark): string[] => [...new Set(keys.flat())];
 
-/** The values in the order in which the run began with them. @throws UsageError for others */
+/** The values in the order of the run. @throws UsageError if they differ */
 function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, secret: Buffer): SetValues[] {
   const all = new Map(given[0]);
   const known = mark?.keys ?? [];
@@ -166,14 +165,14 @@ function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, 
   throw differ(run, { set: [...names], where: [] });
 }
 
-/** @throws UsageError for others than those that the run began with */
+/** @throws UsageError if they differ from those that the run began with */
 function whereAgain(
   run: string,
   given: readonly Condition[],
   mark: Mark | null,
   secret: Buffer,
 ): readonly Condition[] {
-  if (mark && whereMark(given, secret).digest === mark.digest) return given;
+  if (mark && markOfWhere(given, secret).digest === mark.digest) return given;
   throw differ(run, { set: [], where: mark ? namesIn(mark) : [] });
 }
 
@@ -183,10 +182,15 @@ const differ = (run: string, names: { set: string[]; where: string[] }): UsageEr
     problem: { code: 'values_differ', run, ...names },
   });
 
-function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+async function keepPrivate(
+  state: State,
+  run: string,
+  name: keyof typeof NAMES,
+  value: unknown,
+): Promise<void> {
   const file = join(state.spoolFolder(run), name);
   try {
-    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+    await writeSpooled(file, value);
   } catch (error) {
     throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
       hint: 'free some disk space, and check the permissions of the folder',
@@ -199,20 +203,18 @@ function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value:
 function readSets(state: State, run: string): SetValues[] | null {
   const kept = readPrivate(state, run, SET_FILE) as SetValues | { sets: SetValues[] } | null;
   if (kept === null) return null;
-  // Earlier versions wrote those for all inputs alone.
+  // Earlier versions wrote only the values for all inputs.
   return 'sets' in kept ? kept.sets : [kept];
 }
 
-/** Null where it is not on this machine. */
-function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
-  const file = join(state.spoolFolder(run), name);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
-}
+/** Null if it is not on this machine. */
+const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
+  readSpooled(join(state.spoolFolder(run), name));
 
-/** Of a run of an earlier version, nothing tells whether other values are the same. */
+/** Runs of earlier versions have no digest, so other values cannot be checked. */
 function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
   const file = join(state.spoolFolder(run), name);
-  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
+  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found or not readable`, {
     hint: 'import the file again',
   });
 }

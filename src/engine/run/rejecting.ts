@@ -1,4 +1,4 @@
-/** Where the rejected rows of an import go: a rejects file for each input, and the first few into the report. */
+/** Collects the rejected rows of an import: a rejects file for each input, and the first few for the report. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
@@ -26,17 +26,20 @@ type Paths = readonly (string | null)[];
 
 interface Where {
   cwd: string;
-  /** Of the rejects file, for an import of one input. */
+  /** Path of the rejects file, for an import of one input. */
   path: string | null;
-  /** Known by it are files that may be replaced, and how their rows were read. */
+  /** Knows which files may be replaced, and how their rows were read. */
   state: State;
-  /** The run, which an import that continues with an earlier one only finds while it plans. */
+  /** Returns the run: an import that continues an earlier run finds it only while it plans. */
   run: () => string;
-  /** Of a run that others send too: the first one has the rows that the plan refuses, and no file of another is replaced. */
+  /**
+   * Number of the shard, or null. The first shard writes the rows that the plan rejects, and none replaces the file of
+   * another.
+   */
   shard: number | null;
 }
 
-/** Rejected rows of a run whose identifiers are kept. */
+/** The most rejected rows of a run whose identifiers are kept. */
 const MOST_REMEMBERED = 10_000;
 
 export class Rejecting {
@@ -46,16 +49,16 @@ export class Rejecting {
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
   #files: Rejects[] = [];
-  /** Rejects files of an earlier session, by input: what the plan refuses is in them already. */
+  /** Rejects files of an earlier session, by input: they already have the rows that the plan rejects. */
   #earlier: Paths = [];
-  /** Inputs whose file of an earlier session is not here. */
+  /** Inputs whose file of an earlier session is not on this machine. */
   #absent: number[] = [];
-  /** By input, of chunks that are narrowed down. */
+  /** Rows of chunks that are narrowed down, by input. */
   readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
-  /** Rows that are rejected only for their shape. */
+  /** Rows that are rejected only because of their shape. */
   readonly #shapes: ShapeRejections[];
   #scanned: Scanned['inputs'] = [];
-  /** By input: files of before that were written for the same content, by location. */
+  /** By input: earlier files that were written for the same content, by location. */
   #replaceable: readonly ReadonlyMap<string, FileMark>[] = [];
   readonly #recorded: (string | undefined)[] = [];
 
@@ -75,7 +78,7 @@ export class Rejecting {
     return rejecting;
   }
 
-  /** Continues with the files of an earlier session after all: what was written since is in them already. */
+  /** Continues the files of an earlier session, which was found while planning: they already have these rows. */
   async adopt(earlier: Paths): Promise<void> {
     await this.#findEarlier(earlier);
     for (const [input, path] of this.#earlier.entries()) {
@@ -85,7 +88,7 @@ export class Rejecting {
     }
   }
 
-  /** Of those that earlier sessions wrote: which of them are here. A file of that name may be another's. */
+  /** Finds which files of earlier sessions are on this machine. A file with such a name may be another one. */
   async #findEarlier(paths: Paths): Promise<void> {
     const known = paths.some((path) => path !== null)
       ? await this.where.state.rejects.ofRun(this.where.run())
@@ -103,9 +106,9 @@ export class Rejecting {
   }
 
   /**
-   * Rows that the service refused in earlier sessions, where the file that has them is not on this machine: together with
-   * what the plan refuses, the file is whole again.
-   * @returns a warning, where not all of them are known any more
+   * Adds rows that the service refused in earlier sessions, if their file is not on this machine. Together with the
+   * rows that the plan rejects, the new file is complete.
+   * @returns a warning if not all of them are still known
    */
   async restore(records: readonly RequestRecord[], signal: AbortSignal): Promise<string | null> {
     const { state, run } = this.where;
@@ -150,7 +153,7 @@ export class Rejecting {
     });
   }
 
-  /** Records which rows the plan refused, the first ones, for the history of their identifiers. */
+  /** Records the first rows that the plan rejected, for the history of their identifiers. */
   async keepRemembered(scope: Scope): Promise<void> {
     const { state, run } = this.where;
     for (const kind of KINDS) {
@@ -173,7 +176,7 @@ export class Rejecting {
     this.#remembered.set(input, known);
   }
 
-  /** A row that the plan refused. */
+  /** Adds a row that the plan rejected. */
   planned(input: number, row: RejectedRow): void {
     this.#shapes[input]!.add(row);
     if ((this.where.shard ?? 1) > 1) return;
@@ -183,7 +186,7 @@ export class Rejecting {
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }
 
-  /** The plan is made: a file that was written for the same content may be replaced. */
+  /** Call this after the scan: the digests tell which files were written for the same content and may be replaced. */
   async scanned({ inputs }: Scanned): Promise<void> {
     this.#scanned = inputs;
     const { rejects } = this.where.state;
@@ -195,9 +198,10 @@ export class Rejecting {
   }
 
   /**
-   * The rows of a request that the service refused for good: read again, since only their items were kept.
-   * @param of which chunk the rows are part, where more of it may follow: its rows are read once
-   * @returns the rejects file of each input that the request is of; the rows are on disk
+   * Adds the rows of a request that the service refused for good. They are read again, since only their items were
+   * kept.
+   * @param of the chunk that the rows are part of, if more of it may follow: its rows are read only once
+   * @returns the rejects file of each input of the request, when the rows are on disk
    */
   async refused(
     chunk: Chunk,
@@ -223,19 +227,19 @@ export class Rejecting {
     return files;
   }
 
-  /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
+  /** Resolves when all rows so far are in the files. @returns for each input its rejects file, or null */
   async flush(): Promise<(string | null)[]> {
     const files: (string | null)[] = [];
     for (const file of this.#files) files.push(await file.flush());
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
   }
 
-  /** Tells the state of the files as they are, so that they can be imported, and replaced. @throws StateError */
+  /** Records the files in the state, so that they can be imported and replaced. @throws StateError */
   async record(): Promise<void> {
     for (const input of this.inputs.keys()) await this.#record(input);
   }
 
-  /** All rows of a chunk that are of one input, for as long as the chunk is there. */
+  /** All rows of a chunk that come from one input; kept as long as the chunk exists. */
   #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<KeptRecords> {
     const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
     this.#kept.set(chunk, known);
@@ -246,7 +250,7 @@ export class Rejecting {
     return kept;
   }
 
-  /** Rows that were written before the run was known name another. */
+  /** Rows that were written before the run was known have another run's name. */
   async #record(input: number): Promise<void> {
     const written = this.#files[input]!.written();
     if (!written) return;

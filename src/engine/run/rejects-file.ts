@@ -1,6 +1,6 @@
 /**
- * The file that rejected rows are written to. It gets its name once all of it is on disk; until then it is a hidden file
- * beside that name, so that nobody takes half of it for all.
+ * The file that rejected rows are written to. Until all of it is on disk, it is a hidden file beside its final name,
+ * so that nobody mistakes half of it for the whole.
  */
 import { createHash, type Hash } from 'node:crypto';
 import {
@@ -13,12 +13,13 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 
-/** By this a file is known again as the one that was written, and as unchanged. */
+/** Identifies a file as the one that was written, and as unchanged. */
 export interface FileMark {
   /** Device and inode. */
   inode: string;
@@ -28,20 +29,23 @@ export interface FileMark {
 export interface WrittenFile {
   /** Absolute. */
   location: string;
-  /** Null for a file that somebody changed before rows were added to it. */
+  /** Null if somebody changed the file before rows were added to it. */
   mark: FileMark | null;
 }
 
-/** What may be replaced: the mark of a file that was written for the same input, or null. */
+/** The mark of a file that was written for the same input, and so may be replaced; otherwise null. */
 export type Replaceable = (location: string) => FileMark | null;
 
-/** Rows that are added to an open file. All but `create` and `continue` throw StateError where it cannot be written. */
+/**
+ * An open rejects file, to which rows are added. All methods except `create` and `continue` throw StateError if it
+ * cannot be written.
+ */
 export class RejectsFile {
-  /** As it is reported; null while it is not published. */
+  /** The path as it is reported; null until the file is published. */
   path: string | null;
   #location: string;
   #handle: number;
-  /** Bytes whose rows are recorded as rejected, and their digest. */
+  /** Size of the part whose rows are recorded as rejected, and its digest. */
   #kept: number;
   #digest: Hash | null;
   #keptDigest: Hash | null;
@@ -60,10 +64,13 @@ export class RejectsFile {
     this.#keptDigest = from.digest?.copy() ?? null;
   }
 
-  /** A new file, mode 0600. @param tag tells apart the files of imports that run at once. @throws InputError */
+  /** Creates a file with mode 0600. @param tag distinguishes the files of simultaneous imports. @throws InputError */
   static create(name: string, cwd: string, tag: string): RejectsFile {
     const wanted = resolve(cwd, name);
     const location = join(dirname(wanted), `.${basename(wanted)}.${tag}.part`);
+    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory()) {
+      throw unwritable(name, { code: 'EISDIR' });
+    }
     try {
       rmSync(location, { force: true }); // of a session of this run that died
       const handle = openSync(location, 'wx', 0o600);
@@ -80,8 +87,8 @@ export class RejectsFile {
   }
 
   /**
-   * The file of an earlier session. Undefined for one that is gone, or that somebody gave another header.
-   * @param mark of the file as it was left
+   * Opens the file of an earlier session. Undefined if it is gone, or has another header.
+   * @param mark of the file when it was last written
    * @throws InputError
    */
   static continue(path: string, cwd: string, head: string, mark: FileMark | null): RejectsFile | undefined {
@@ -109,7 +116,7 @@ export class RejectsFile {
     this.#digest?.update(text);
   }
 
-  /** What is recorded of its rows outlives a power cut, so they must too. It has its name from here on. */
+  /** Records of its rows survive a power failure, so the rows must, too. From here on, the file has its final name. */
   keep(mayReplace: Replaceable): void {
     this.#attempt(() => fsyncSync(this.#handle));
     this.#kept = fstatSync(this.#handle).size;
@@ -124,7 +131,7 @@ export class RejectsFile {
     return { location: this.#location, mark };
   }
 
-  /** A file that was not published goes: nothing is recorded of its rows. */
+  /** Removes a file that was not published: its rows are not recorded. */
   close(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -145,7 +152,7 @@ export class RejectsFile {
     }
   }
 
-  /** Takes away what was written since `keep`. */
+  /** Truncates what was written since `keep`. */
   #cutBack(): void {
     try {
       ftruncateSync(this.#handle, this.#kept);
@@ -153,10 +160,13 @@ export class RejectsFile {
   }
 }
 
-/** Moves a file to the first of its names that is free, or that holds what may be replaced. @throws InputError */
+/**
+ * Renames a file to the first of its names that is free, or that has a file which may be replaced. @throws InputError
+ */
 function publish(part: string, name: string, cwd: string, mayReplace: Replaceable): string {
+  const extension = extname(name);
   for (let copy = 1; ; copy++) {
-    const path = copy === 1 ? name : name.replace(/(\.[^.]*)?$/, (extension) => `-${copy}${extension}`);
+    const path = copy === 1 ? name : `${name.slice(0, name.length - extension.length)}-${copy}${extension}`;
     const location = resolve(cwd, path);
     try {
       if (!reserve(location) && !isUnchanged(location, mayReplace(location))) continue;
@@ -168,7 +178,7 @@ function publish(part: string, name: string, cwd: string, mayReplace: Replaceabl
   }
 }
 
-/** Takes a name. False where there is something of this name. */
+/** Reserves a name. False if something has this name. */
 function reserve(location: string): boolean {
   try {
     closeSync(openSync(location, 'wx', 0o600));
@@ -184,7 +194,7 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   if (mark === null) return false;
   let handle: number;
   try {
-    // Not there on Windows, where a link has another inode than the file.
+    // Windows does not have these flags; there, a link has another inode than its file.
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     handle = openSync(location, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
@@ -200,7 +210,7 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   }
 }
 
-/** Whether it is the file that was marked, edited or not, or a copy of it as it was left. */
+/** Whether it is the marked file, edited or not, or an unchanged copy of it. */
 export function isFileOf(location: string, mark: FileMark): boolean {
   let handle: number;
   try {
@@ -233,7 +243,7 @@ function digestOf(handle: number): Hash {
   }
 }
 
-/** The digest so far: more may be added to it. */
+/** The digest so far; more may be added. */
 const hex = (digest: Hash): string => digest.copy().digest('hex');
 
 function unwritable(path: string, error: unknown): InputError {

@@ -1,6 +1,6 @@
 /**
- * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
- * in a form that can be fixed and imported. Not protected against spreadsheet formulas: it is meant to come back.
+ * Rejects files (contract §3 "Rejects"): the rejected rows with their original cells and the reason, in a form that
+ * can be fixed and imported. Not escaped against spreadsheet formulas, because the file is meant to be imported again.
  */
 import { basename } from 'node:path';
 import type { StateError } from '../errors.js';
@@ -19,44 +19,44 @@ export interface RejectsInput {
 }
 
 export interface Rejects {
-  /** @throws InputError when the file cannot be made; StateError when it cannot be written on, as on a full disk */
+  /** @throws InputError if the file cannot be created; StateError if it cannot be written to, as on a full disk */
   add(row: RejectedRow): void;
   /**
-   * What was added is in the file when this resolves, and the file has its name.
-   * @returns the file's path as it is reported, or null when there is none. @throws StateError, once; InputError
+   * Resolves when all added rows are in the file, and the file has its name.
+   * @returns the file's path as it is reported, or null if there is none. @throws StateError, once; InputError
    */
   flush(): Promise<string | null>;
-  /** What `flush` left on disk; null where there is no file. */
+  /** What `flush` has written to disk; null if there is no file. */
   written(): (WrittenFile & { run: string }) | null;
-  /** A file that was never flushed goes. May be called again. @returns as `flush` does */
+  /** Closes the file, and removes it if it was never flushed. May be called again. @returns as `flush` does */
   close(): Promise<string | null>;
 }
 
-/** Columns of this program's own; those of an earlier rejects file are replaced. */
+/** The prefix of the columns that this program adds. Those of an earlier rejects file are replaced. */
 const PREFIX = OWN_PREFIX;
 const BUFFERED = 64 * 1024;
 
 export interface RejectsPlace {
   cwd: string;
-  /** Of the rejects file; without it the name is the input's, in the working directory. */
+  /** Path of the rejects file. Default: the input's name, in the working directory. */
   path: string | null;
   /** The run that rejects the rows. */
   run: string;
-  /** File of an earlier session of the same run, and how it was left: rows are added where it still looks so. */
+  /** File of an earlier session of the same run, and its mark: rows are added if it is unchanged. */
   continues?: { path: string; mark: FileMark | null } | null;
-  /** A file of that name that may be replaced. Default: none. */
+  /** Finds a file that may be replaced. Default: none may. */
   mayReplace?: Replaceable;
 }
 
 /**
- * The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone, unless it is
- * known to be of the same input and unchanged. Once it cannot be written, it is cut back to the rows of its last `flush`,
- * so that it ends with a whole row and holds none that is rejected again when the import continues.
+ * The rejects of one input. The file is created with the first row, mode 0600. An existing file is not touched, unless
+ * it was written for the same input and is unchanged. If the file cannot be written, it is truncated to the rows of
+ * its last `flush`, so that it ends with a whole row and has none that are rejected again when the import continues.
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const { path, cwd, run, continues, mayReplace = () => null } = where;
   const csv = input.format === 'csv' || input.format === 'tsv' || input.format === 'xlsx';
-  // An import recognizes its rejects files, whatever one character of ASCII separates their cells.
+  // An import recognizes rejects files with any ASCII delimiter.
   const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',', run) : ndjsonForm(run);
   let file: RejectsFile | undefined;
@@ -131,7 +131,7 @@ function csvForm(columns: readonly string[], delimiter: string, run: string): Fo
   const line = (cells: readonly string[]): string =>
     `${cells.map((cell) => quotedCell(cell, delimiter)).join(delimiter)}\r\n`;
   return {
-    // The BOM tells spreadsheets that it is UTF-8.
+    // The BOM tells spreadsheets that the file is UTF-8.
     head: `\uFEFF${line([...cellsOf(columns).kept, ...OWN_COLUMNS])}`,
     line: ({ original, line: number, reason }) => {
       const { kept, extra } = cellsOf('cells' in original ? original.cells : []);
@@ -140,11 +140,11 @@ function csvForm(columns: readonly string[], delimiter: string, run: string): Fo
   };
 }
 
-/** What an earlier rejects file put at the end of an item. */
+/** The fields that an earlier rejects file added to the end of an item. */
 const EARLIER =
   /,?"_profiles_line":\d+,"_profiles_error":"(?:[^"\\]|\\.)*"(?:,"_profiles_run":"(?:[^"\\]|\\.)*")?\s*\}$/;
 
-/** An item is the JSON text that stood in the input: read and written again, a number could lose digits. */
+/** An item is written as its JSON text in the input: parsed and serialized again, a number could lose digits. */
 const ndjsonForm = (run: string): Form => ({
   head: '',
   line: ({ original, line, reason }) => {
@@ -160,7 +160,7 @@ const ndjsonForm = (run: string): Form => ({
   },
 });
 
-/** What stands before a member of an archive. */
+/** The part of a path before the member of an archive. */
 const MEMBER_OF = /^.*\.zip[:#](?=.)/i;
 
 /** `companies.csv.gz` gives `companies.rejects.csv`; so do `exports.zip:companies.csv` and `companies.rejects.csv`. */

@@ -1,8 +1,5 @@
-/**
- * The inputs of a run that continues, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
- * them.
- */
-import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+/** Finds the inputs of a run that continues (contract §10 "Relay"). A machine remembers where it found them. */
+import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -11,6 +8,7 @@ import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
+import { readSpooled, writeSpooled } from './spooled-json.js';
 
 type Deps = Pick<
   ImportDeps,
@@ -19,15 +17,15 @@ type Deps = Pick<
 type Input = StoredRun['inputs'][number];
 type Copy = Parameters<typeof fetchSource>[1];
 
-/** By the number of an input: where this machine found it. */
+/** Where this machine found each input, by its number. */
 const PLACES_FILE = 'inputs.json';
 
 /**
- * Each input under the path that the run has for it: among the files that are named, by its digest, else where this
- * machine or the one that began has read it, else by its path from here. Addresses and members of archives are fetched
- * again where their copies are not on this machine.
- * @param named files that are inputs of the run, which may be less than all of them
- * @throws InputError for an input that is nowhere, and for a file that is none of them
+ * Finds each input: among the named files by its digest, otherwise where this machine or the one that began has read
+ * it, otherwise by its path from the current folder. Addresses and members of archives are fetched again if their
+ * copies are not on this machine.
+ * @param named files that are inputs of the run; they need not be all of them
+ * @throws InputError if an input cannot be found, or a named file is not an input
  */
 export async function* relocate(
   run: StoredRun,
@@ -36,7 +34,7 @@ export async function* relocate(
 ): AsyncGenerator<ImportEvent, Located[]> {
   const places = readPlaces(run.run, deps);
   const copy = (): Copy => {
-    // One of its own: an earlier session may have died while it made one.
+    // A new folder: an earlier session may have died while it made one.
     const folder = mkdtempSync(join(deps.state.spoolFolder(run.run), 'copy-'));
     return { folder: () => folder, name: 'input' };
   };
@@ -53,12 +51,17 @@ export async function* relocate(
   }
   const [stray] = others;
   if (stray) {
-    throw new InputError(`is none of the inputs of run ${run.run}, or has changed`, { file: stray.path });
+    throw new InputError(`is not an input of run ${run.run}, or its content has changed`, {
+      file: stray.path,
+    });
   }
   return found;
 }
 
-/** Where it lies; null where it does not. What lies in one place only is not read here: the plan finds what has changed. */
+/**
+ * The location of the input; null if it is not on this machine. If there is only one candidate, it is not read here:
+ * the plan notices if it has changed.
+ */
 async function onThisMachine(
   { path, location, digest }: Input,
   known: string | undefined,
@@ -76,10 +79,10 @@ async function onThisMachine(
   return here[0] ?? null;
 }
 
-/** Whether its path is not one of a file. */
+/** Whether the path is not that of a file: stdin or an address. */
 const isFetched = (path: string): boolean => path === '-' || /^https?:\/\//i.test(path);
 
-/** @throws InputError for what cannot be fetched again */
+/** @throws InputError if it cannot be fetched again */
 async function* fetchAgain(
   run: string,
   { path, location }: Input,
@@ -99,7 +102,7 @@ async function* fetchAgain(
       return (yield* fetchSource(source, copy(), deps)).location;
     }
   } catch (error) {
-    // What the address was signed with is not kept.
+    // The signature of an address is not stored.
     if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
     throw error;
   }
@@ -109,17 +112,20 @@ async function* fetchAgain(
 
 function readPlaces(run: string, { state }: Deps): Map<number, string> {
   const file = join(state.spoolFolder(run), PLACES_FILE);
-  if (!existsSync(file)) return new Map();
-  return new Map(JSON.parse(readFileSync(file, 'utf8')) as [number, string][]);
+  return new Map(readSpooled(file) as [number, string][] | null);
 }
 
-/** So that this machine need not be told again where the inputs of a run are. @param locations by the number of the input */
-export function keepPlaces({ run, inputs }: StoredRun, locations: readonly string[], state: State): void {
+/** Remembers where the inputs of a run are on this machine. @param locations by the number of the input */
+export async function keepPlaces(
+  { run, inputs }: StoredRun,
+  locations: readonly string[],
+  state: State,
+): Promise<void> {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
   if (moved.length === 0) return;
   const file = join(state.spoolFolder(run), PLACES_FILE);
   try {
-    writeFileSync(file, JSON.stringify(moved), { mode: 0o600 });
+    await writeSpooled(file, moved);
   } catch (error) {
     throw notSpooled('the places of the inputs', file, error);
   }

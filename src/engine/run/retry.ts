@@ -1,15 +1,15 @@
-/** A finished run whose failed requests are sent again (contract §1, `resume`). */
+/** Sends the failed requests of a finished run again (contract §1, `resume`). */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
 import { type Numbers, nextSeq, type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
-/** Accepted, and there is no job to tell what became of it. */
+/** Whether it was accepted, but has no job that tells its outcome. */
 const isUntraceable = (r: RequestRecord): boolean =>
   r.state === 'settled' && (r.job === null || r.job.status === 'unknown');
 
 const isShortOf = (r: RequestRecord): boolean => r.job !== null && isShort(r.job, r.rows);
 
-/** Requests whose rows are not all with the service, as far as it is known. */
+/** Requests whose rows the service does not all have, as far as is known. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
   standing(records).filter((r) => {
     if (r.rows === 0) return false;
@@ -17,7 +17,7 @@ export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
     return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);
   });
 
-/** A request for each of those that failed, which sends the same rows again. */
+/** Makes a request for each failed one, which sends the same rows again. */
 export function retriesOf(
   records: readonly RequestRecord[],
   failed: readonly RequestRecord[] = failedOf(records),
@@ -34,14 +34,14 @@ export function retriesOf(
       left_out: 0,
       left_out_by: null,
       digest: '',
-      // It may have been carried out: then this is the second time.
+      // The first one may have been carried out.
       possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
     });
   }
   return all.slice(records.length);
 }
 
-/** Inputs whose rejects file would still name rows that are sent again: they get a new one. */
+/** Inputs that need a new rejects file, because the old one has rows that are sent again. */
 export const newRejects = (records: readonly RequestRecord[]): Set<number> =>
   new Set(
     failedOf(records)

@@ -1,4 +1,4 @@
-/** What became of the rows of a run, asked row by row in the order of its inputs. */
+/** The outcomes of a run's rows, row by row in the order of its inputs. */
 import { isClosed, wasAccepted } from '../send/accounts.js';
 import { rowsOf } from '../send/part.js';
 import type { KnownRows } from '../state/history.js';
@@ -7,11 +7,11 @@ import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
 
-/** What is known of the rows of one request that are in one input. */
+/** The position in the rows of one request that are in one input. */
 interface Walk {
   sent: Cursor;
   leftOut: Cursor;
-  /** Ids of its rows so far; null where none of them merge. */
+  /** Ids of its rows so far; null if none of them merge. */
   seen: Set<string> | null;
 }
 
@@ -32,19 +32,19 @@ export interface AcceptedRow {
   hash: bigint;
 }
 
-/** By line; or the hashes of those that were sent. */
+/** Recorded rows by line; or only the hashes of those that were sent. */
 type RecordedRows = { sent: KnownRows[]; leftOut: KnownRows[] } | BigUint64Array;
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
   readonly #bySeq: Map<number, RequestRecord>;
-  /** By request; for those of the input that is walked through now. */
+  /** By request, for the current input. */
   readonly #walks = new Map<number, Walk>();
-  /** Of those that are walked through, where some of their rows were not sent. */
+  /** By request, if some of its rows were not sent. */
   readonly #rows = new Map<number, RecordedRows>();
   #input = -1;
 
-  /** @param unsent why rows that no request had were not sent */
+  /** @param unsent the reason for rows that no request had */
   constructor(
     private readonly run: string,
     records: readonly RequestRecord[],
@@ -53,7 +53,7 @@ export class RowOutcomes {
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
     for (const record of standing(records)) {
-      // What was withdrawn is cut again when it goes out again; until then it says why it did not.
+      // Withdrawn rows are split anew when they are sent; until then, the request has the reason.
       const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
       for (const { input, first_row, end_row } of rowsOf(record)) {
         const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
@@ -64,10 +64,10 @@ export class RowOutcomes {
     for (const { stretches } of this.#inputs.values()) stretches.sort((a, b) => a.first_row - b.first_row);
   }
 
-  /** To be called for rows of an input, from the first to the last of them, before `of` is. */
+  /** Call this for a range of rows of an input before `of` is called for them. */
   async prepare(input: number, first: number, last: number): Promise<void> {
     const { stretches, at } = this.#inputs.get(input) ?? { stretches: [], at: 0 };
-    // Those before it are done with, once it is this input's turn.
+    // Earlier stretches of the current input are done.
     for (let next = input === this.#input ? at : 0; next < stretches.length; next++) {
       const { record, first_row, end_row } = stretches[next]!;
       if (first_row > last) return;
@@ -77,16 +77,16 @@ export class RowOutcomes {
   }
 
   async #load(record: RequestRecord): Promise<RecordedRows> {
-    // A part that was not sent itself has rows of the one that it is a part of.
+    // A part that was not sent itself has rows of the request that it is a part of.
     for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
       const rows = await this.state.rowsOf(this.run, of.seq);
       if (rows) return rows;
     }
-    // Of a run that began before rows were kept, or too long ago.
+    // The run began before rows were kept, or too long ago.
     return this.state.idsOf(this.run, record.seq);
   }
 
-  /** What became of a row. */
+  /** The outcome of a row. */
   of(row: AcceptedRow): RowOutcome {
     const record = this.#recordOf(row);
     if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.#why(row) };
@@ -108,7 +108,7 @@ export class RowOutcomes {
   #recordOf({ input, row }: AcceptedRow): RequestRecord | null {
     if (input !== this.#input) {
       this.#input = input;
-      // A request over several inputs may merge rows of one into another's.
+      // A request that spans inputs may merge rows of one input into rows of another.
       for (const [seq, walk] of this.#walks) {
         if (rowsOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#forget(seq);
         else Object.assign(walk, this.#cursorsOf(this.#bySeq.get(seq)!, input));
@@ -169,7 +169,7 @@ const inputOf = (rows: readonly KnownRows[], input: number): KnownRows =>
     ids: new Float64Array(),
   };
 
-/** Tells for one row after another whether it is among some. */
+/** Tells whether a row is in a list; rows must be asked for in order. */
 interface Cursor {
   take(row: Pick<AcceptedRow, 'line' | 'hash'>): boolean;
 }

@@ -1,4 +1,4 @@
-/** What makes a run a run: its name, what it keeps of its options, and what tells two runs of the same content. */
+/** The name of a run, the options that it keeps, and what makes it the same run again. */
 import { createHash } from 'node:crypto';
 import { dialectOptions } from '../dialect-options.js';
 import type { Kind } from '../model.js';
@@ -14,7 +14,7 @@ export function newRunId(now: number, random: () => number): string {
   return `${time}-${tail}`;
 }
 
-/** Same content, kinds, mapping and host: by this an import finds the run to continue (contract §4). */
+/** A hash of content, kinds, mapping, and host, by which an import finds the run to continue (contract §4). */
 export function identityOf(
   scope: Scope,
   inputs: readonly { digest: string; kind: Kind }[],
@@ -25,13 +25,13 @@ export function identityOf(
   const { userId, byKind } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
-  // Of what came later, only what was asked for: runs of earlier versions must be found again.
+  // Newer options are included only if they were given, so that runs of earlier versions are still found.
   const { sheet } = options;
   if (sheet !== undefined) mapping.push({ sheet });
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
-  // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
+  // They decide which rows are invalid: with other bounds, sent and rejected rows would overlap.
   const bounds = [maxCellBytes, chunkBytes];
-  // Only what was asked for: runs that began before there was such a thing are found again.
+  // Only options that were given: runs of earlier versions are still found.
   const { delimiter: _, ...dialect } = dialectOptions(options);
   const read = Object.keys(dialect).length > 0 ? [dialect] : [];
   const chosen = {

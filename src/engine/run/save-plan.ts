@@ -1,4 +1,4 @@
-/** The plan of a dry run, made ready to be saved (contract §3 "Review before sending"). */
+/** Makes a saved plan of the plan of a dry run (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import { type Kind, kindsOf } from '../model.js';
@@ -44,7 +44,7 @@ export async function planToSave(
       sha256: scan.digest,
       ...scan.rows,
       types: scan.schema.types,
-      // Reasons quote cells.
+      // Reasons are left out, because they quote cells.
       columns: scan.columns.map(({ column, key, type, conversion, empty }) => ({
         column,
         key,
@@ -84,7 +84,7 @@ export async function planToSave(
   });
 }
 
-/** Whose plan it is. */
+/** The account that the plan is for. */
 export async function accountOf(
   scope: Scope,
   inputs: readonly { sha256: string }[],
@@ -97,7 +97,7 @@ export async function accountOf(
   };
 }
 
-/** Which state this is, and where it stands: another one, or a later one, tells other rows apart. */
+/** Identifies the state and what was sent so far: with another state, or later, other rows may count as changed. */
 export async function stateMark(
   state: State,
   scope: Scope,
@@ -109,7 +109,7 @@ export async function stateMark(
   return mark;
 }
 
-/** Requests with the byte at which each of them begins, where its input can be read from there. */
+/** Adds to each request the byte at which it begins, if its input can be read from there. */
 export async function withOffsets(
   requests: readonly SavedRequest[],
   { inputs }: Scanned,

@@ -1,4 +1,4 @@
-/** The rows of an import: read once, or as a saved plan says that they are. */
+/** Scans the inputs of an import, or takes the result from a saved plan. */
 
 import type { ImportEvent } from '../events.js';
 import { kindsOf } from '../model.js';
@@ -14,7 +14,7 @@ import { Rejecting } from './rejecting.js';
 import { newRejects } from './retry.js';
 import type { DigestedInput } from './sources.js';
 
-/** Where the rejected rows of these inputs go: of a run that continues, on with its files. */
+/** Opens the rejects files of these inputs; a run that continues continues its files. */
 export async function rejectingFor(
   run: OpenRun,
   opened: readonly OpenedInput[],
@@ -31,16 +31,16 @@ export async function rejectingFor(
 interface Scanning {
   options: ImportOptions;
   deps: ImportDeps;
-  /** The plan that is applied. */
+  /** The plan to apply, or null. */
   apply: Apply | null;
-  /** Its inputs as they were found; null where they are opened again. */
+  /** The inputs of the plan as they were found; null if they are opened again. */
   located: readonly DigestedInput[] | null;
   pool: Pool;
   known: KnownProfiles;
   rejecting: Rejecting;
 }
 
-/** @throws InputError for what cannot be read, and where it is not what was planned; UsageError for a rule that no input has */
+/** @throws InputError if an input cannot be read, or is not as planned; UsageError for a rule that no input has */
 export async function* scanInputs(
   opened: readonly OpenedInput[],
   { deps, options, apply, located, pool, known, rejecting }: Scanning,

@@ -30,7 +30,7 @@ interface Sending {
   known: KnownProfiles;
 }
 
-/** @returns what ended it early, or null */
+/** @returns the error that ended it early, or null */
 export async function* sendKinds({
   scanned,
   opened,

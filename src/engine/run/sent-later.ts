@@ -1,26 +1,26 @@
-/** What a run that continues sends again, and what not: a retry never overtakes (contract §4). */
+/** Decides what a continued run sends again: a retry never overtakes (contract §4). */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { isUnanswered } from '../send/chunker.js';
 import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
+import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
 import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 
-/** The requests of earlier sessions, and those of a saved plan, that say how the rows are cut. */
+/** The requests of earlier sessions and of a saved plan that decide how rows are split. */
 export function needsOf(
   run: {
     records: readonly RequestRecord[];
-    /** Those of a plan that others send. */
+    /** Requests of a plan that other shards send. */
     others: ReadonlySet<RequestRecord>;
   },
   options: ImportOptions,
 ): {
   recorded(isWanted: (input: number) => boolean): RequestRecord[];
-  /** Whether its rows are needed once more. */
+  /** Whether the rows of a request are sent again. */
   isSentAgain(r: RequestRecord): boolean;
-  /** Whether the request of this number needs none of its rows. */
+  /** Whether nothing is left to send of the request with this number. */
   isDone(seq: number): boolean;
 } {
   const isPlanned = options.plan !== undefined;
@@ -44,7 +44,7 @@ export function needsOf(
   };
 }
 
-/** For a request that is repeated, or none, by id: the run that sent it later, be it the same one, or null. */
+/** Returns a function that finds, for a repeated request or null, which run sent an id later. That may be this run. */
 export async function sentLater(
   { id: run, scope, records }: { id: string; scope: Scope; records: readonly RequestRecord[] },
   kind: Kind,
@@ -56,7 +56,7 @@ export async function sentLater(
   return async (repeats) => {
     if (!repeats) return (id) => later.by(id, 0);
     const { seq } = repeats;
-    // Only for the ids that were in its last send does it matter what came after that send.
+    // For ids in its last send, only what came after that send matters.
     const send = await state.lastSend(run, seq);
     const ids = new Set(await state.idsOf(run, seq));
     return (id) => later.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
@@ -64,8 +64,8 @@ export async function sentLater(
 }
 
 /**
- * Ids that the run itself has sent, by the last request of its rows that has them: parts that send rows again count as
- * the request that they are of. What goes out again goes out in order; only what stays as it is can be overtaken.
+ * Ids that the run itself has sent, by the last request that has them. Parts that send rows again count as their
+ * source. What is sent again goes out in order, so only requests that are not sent again can be overtaken.
  */
 async function sentByRun(
   run: string,
@@ -77,7 +77,7 @@ async function sentByRun(
 ): Promise<LaterSends | null> {
   const again = new Set<number>();
   const roots = new Map<number, number>();
-  // A part comes after what it is a part of.
+  // A part comes after its source.
   for (const r of records) {
     const root = r.parent === null ? r.seq : roots.get(r.parent)!;
     roots.set(r.seq, root);

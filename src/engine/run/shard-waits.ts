@@ -1,4 +1,7 @@
-/** What a shard waits for before it sends a request (contract §10): a slot, the canary, and of users all companies. */
+/**
+ * What a shard waits for before it sends a request (contract §10): a slot, the canary, and for users, the end of all
+ * companies.
+ */
 import type { Clock } from '../clock.js';
 import { ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -14,13 +17,13 @@ import type { ShardStore } from '../state/shards.js';
 import type { Scope, State } from '../state/state.js';
 import type { Shard } from './shard.js';
 
-/** Between two looks at what others have come to. */
+/** Time between two looks at the other shards. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
-/** Between two looks at the jobs of a shard that has died. */
+/** Time between two looks at the jobs of a shard that has died. */
 const DEAD_JOBS_MS = 5_000;
 
-/** Shards that a scheduler repeats at once begin so far apart. */
+/** A scheduler that repeats all shards starts them within this time. */
 const REPEATED_WITHIN_MS = 15_000;
 
 interface WaitDeps {
@@ -29,7 +32,7 @@ interface WaitDeps {
   clock: Clock;
   client: Pick<ServiceClient, 'job'>;
   options: Pick<ImportOptions, 'canary' | 'wait' | 'concurrency'>;
-  /** Waiting ends here. */
+  /** Ends the waiting. */
   stop: AbortSignal;
 }
 
@@ -50,7 +53,8 @@ export class ShardWaits implements Slots {
   }
 
   /**
-   * Until requests of a kind may go out: the canary has completed, and of users, all companies have ended.
+   * Waits until requests of a kind may be sent: until the canary has completed, and for users, all companies have
+   * ended.
    * @throws CanaryError
    */
   async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
@@ -77,7 +81,7 @@ export class ShardWaits implements Slots {
     }
   }
 
-  /** Whether one that failed is not the last: its shard is running, or may be about to, where all of them are repeated at once. */
+  /** Whether a failed canary may be sent again: its shard is running, or may start soon if all shards are repeated. */
   async #isCanarySentAgain(): Promise<boolean> {
     if (this.deps.clock.monotonic() - this.#began < REPEATED_WITHIN_MS) return true;
     const shards = await this.#store.of(this.shard.of.run);
@@ -102,7 +106,7 @@ export class ShardWaits implements Slots {
     return this.#store.releaseSlot(this.shard.of, request);
   }
 
-  /** Asks for the jobs of shards that have died: their slots are free once these have ended. */
+  /** Polls the jobs of shards that have died: their slots are free once these jobs have ended. */
   async #lookAfterDead(stop: AbortSignal): Promise<void> {
     const { state, clock } = this.deps;
     const now = clock.monotonic();
@@ -118,14 +122,14 @@ export class ShardWaits implements Slots {
         if (stop.aborted) return;
         if (!(await this.#hasEnded(job!.job_id, stop))) open++;
       }
-      // It may have been repeated in the meantime.
+      // The shard may have been started again in the meantime.
       const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
       for (const { request } of slots.slice(open))
         await this.#store.releaseSlot({ ...this.shard.of, shard }, request);
     }
   }
 
-  /** Whether a job has ended, or the service has not known it for a minute. Whatever else is in the way may pass. */
+  /** Whether a job has ended, or has answered 404 for a minute. Other failures may be temporary. */
   async #hasEnded(job_id: string, stop: AbortSignal): Promise<boolean> {
     const { state, scope, clock, client } = this.deps;
     const seen = await client.job(job_id, stop).catch((error: unknown) => error as Error);

@@ -1,6 +1,6 @@
 /**
- * One shard of a saved plan (contract §10): which requests are its own, and what it waits for. All shards share one run,
- * so each of them reads from the state what the others have come to.
+ * One shard of a saved plan (contract §10): which requests it sends. All shards share one run, so each reads the
+ * progress of the others from the state.
  */
 import { UsageError } from '../errors.js';
 import type { FileRows, Kind, Summary } from '../model.js';
@@ -17,12 +17,12 @@ import { isHeld } from './compared.js';
 import { rangesOfSaved } from './plan-requests.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
-/** So long after its last sign of life the lock of a shard that died is free, and some more. */
+/** Longer than the lock of a dead shard lasts after its last sign of life. */
 export const PREDECESSOR_MS = 120_000;
 
 export class Shard {
   readonly of: ShardOf;
-  /** Of each request of the plan, in order. */
+  /** The part of each request of the plan, in order. */
   readonly #parts: readonly number[];
   #numbers: Numbers;
 
@@ -35,12 +35,12 @@ export class Shard {
     this.#numbers = { after: plan.requests.length, shard, shards };
   }
 
-  /** Numbers of requests that this shard adds. */
+  /** Numbers for new requests of this shard. */
   get numbers(): Numbers {
     return this.#numbers;
   }
 
-  /** Requests of the run: those of this shard, and those of the plan that others send. */
+  /** Divides the requests of the run: those of this shard, and those of the plan that other shards send. */
   divide(records: readonly RequestRecord[]): { own: RequestRecord[]; others: Set<RequestRecord> } {
     const partOf = this.#partsIn(records);
     this.#numbers = {
@@ -53,7 +53,7 @@ export class Shard {
     };
   }
 
-  /** Rows of its part; what the plan leaves out or rejects counts with the first one. */
+  /** Rows of its part; unsent and rejected rows of the plan count with the first shard. */
   rows(input?: number): FileRows {
     const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
     for (const [index, { filtered, rejected }] of this.plan.inputs.entries()) {
@@ -68,12 +68,12 @@ export class Shard {
     return rows;
   }
 
-  /** Inputs with the rows of its part. */
+  /** The inputs, with the numbers of rows in this part. */
   inputs(inputs: Facts['inputs']): Facts['inputs'] {
     return inputs.map((input, index) => ({ ...input, scan: { ...input.scan, rows: this.rows(index) } }));
   }
 
-  /** To which part a request belongs: one that was added later, to that of the rows that it sends. */
+  /** The part of each request: a request that was added later belongs to the part of its rows. */
   #partsIn(records: readonly RequestRecord[]): (r: RequestRecord) => number {
     const bySeq = new Map(records.map((r) => [r.seq, r]));
     const planned = records.filter(({ seq }) => seq <= this.#parts.length);
@@ -94,7 +94,7 @@ export class Shard {
   }
 
   /**
-   * Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended.
+   * Parts with unfinished requests of a kind; with `wait`, a request is finished when its job has ended.
    * @param records in order
    */
   open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
@@ -109,13 +109,13 @@ export class Shard {
     return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);
   }
 
-  /** Jobs of a part that are not known to have ended. */
+  /** Requests of a part whose jobs are not known to have ended. */
   unfinished(records: readonly RequestRecord[], shard: number): RequestRecord[] {
     const partOf = this.#partsIn(records);
     return records.filter((r) => r.state === 'acknowledged' && r.job !== null && partOf(r) === shard);
   }
 
-  /** The shard whose is the first request that sends anything. */
+  /** The shard of the first request that has rows to send. */
   get ofCanary(): number | undefined {
     return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)];
   }
@@ -125,7 +125,7 @@ export class Shard {
   }
 }
 
-/** Rows of a request, of one input or of all. What is unchanged counts with its first input. */
+/** Rows of a request, from one input or from all. Unchanged rows count with its first input. */
 function rowsIn(request: SavedRequest, input: number | undefined): number {
   const { unchanged = 0 } = request;
   return rangesOfSaved(request).reduce(
@@ -135,7 +135,7 @@ function rowsIn(request: SavedRequest, input: number | undefined): number {
   );
 }
 
-/** @throws UsageError for a plan that shards cannot send, and a state that knows none */
+/** @throws UsageError for a plan that shards cannot send, and a state without shards */
 export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: State): void {
   if (!shards) {
     throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
@@ -144,17 +144,17 @@ export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: 
   }
   const { totals, changes } = plan;
   if (isHeld(totals, changes, options)) {
-    throw new UsageError('the plan changes more rows than it allows, and then nothing is sent', {
+    throw new UsageError('the plan changes more rows than its limit allows, so its shards send nothing', {
       problem: { code: 'shards_of_held' },
     });
   }
   if (isWithinBound(totals, options.invalid)) return;
-  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, and then nothing is sent`, {
+  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, so its shards send nothing`, {
     problem: { code: 'shards_of_invalid' },
   });
 }
 
-/** What all requests of a run come to, as its summary. */
+/** The summary of all requests of a run. */
 export function summarizeRun(
   records: readonly RequestRecord[],
   planned: FileRows,

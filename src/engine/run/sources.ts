@@ -1,4 +1,7 @@
-/** Inputs as files: what lies elsewhere is copied into the run's private folder first, and stays there until it has finished. */
+/**
+ * Makes files of all inputs: downloads, archive members, and stdin are copied into the run's private folder, and stay
+ * there until the run has finished.
+ */
 import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { InputError } from '../errors.js';
@@ -33,11 +36,11 @@ export interface Located {
   location: string;
 }
 
-/** The inputs as they may be printed. */
+/** The inputs as they may be printed, without signatures. */
 export const shownInputs = (paths: readonly string[]): string[] =>
   paths.map((path) => parseWebAddress(path)?.shown ?? path);
 
-/** All sources that the inputs name, before any of them is fetched. @throws InputError UsageError */
+/** Finds all sources that the inputs name, before any is fetched. @throws InputError UsageError */
 export async function expandInputs(paths: readonly string[], deps: SourceDeps): Promise<AnySource[]> {
   const where = { cwd: deps.cwd, windows: deps.platform === 'win32', signal: deps.stop };
   const found: AnySource[] = [];
@@ -50,8 +53,8 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
 }
 
 /**
- * Brings a source to where it can be opened.
- * @param folder of the run, which the caller removes; made where something is put into it
+ * Makes a source available as a file.
+ * @param folder of the run, created if needed; the caller removes it
  * @param name of the copy in it
  * @throws InputError NetworkError StateError, and the signal's reason
  */
@@ -77,10 +80,10 @@ export async function* fetchSource(
   return unpackCopy({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
 }
 
-/** An input that was read to its end once. */
+/** An input with its digest. */
 export interface DigestedInput extends Located, DigestedFile {}
 
-/** What one input names, brought to where it can be opened, and read to its end. @throws as `fetchSource` */
+/** Makes the sources of one input available as files, and computes their digests. @throws as `fetchSource` */
 export async function* digestInputs(
   path: string,
   copy: () => Parameters<typeof fetchSource>[1],
@@ -95,9 +98,9 @@ export async function* digestInputs(
 }
 
 interface Archive extends Located {
-  /** Null for the only one. */
+  /** Null for the only member. */
   member: string | null;
-  /** How a member of it is named. */
+  /** Makes the name of a member. */
   join: (member: string) => string;
 }
 
@@ -110,7 +113,7 @@ async function unpack(archive: Archive, to: string, signal: AbortSignal): Promis
   return { path: shown, location: to };
 }
 
-/** A copy that was made of a source, or the member of it that was meant, in its place. */
+/** Unpacks a copied archive: the member that was meant takes the place of the copy. */
 async function unpackCopy(copy: Archive, to: string, signal: AbortSignal): Promise<Located> {
   const { path, location, member } = copy;
   if (!(await isArchive(location, path, signal))) {
@@ -126,6 +129,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
   const { stop: signal, clock, random } = deps;
   const { shown } = address;
   let handle: FileHandle | undefined;
+  let receiving: ReturnType<typeof download> | undefined;
   let asked = false;
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     await work().catch((error: unknown) => {
@@ -144,7 +148,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
           handle = await open(to, 'w', 0o600);
         }),
     };
-    const receiving = download(address, sink, { ...deps.download, signal, clock, random });
+    receiving = download(address, sink, { ...deps.download, signal, clock, random });
     for (;;) {
       const next = await receiving.next();
       if (next.done) {
@@ -165,13 +169,14 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
       };
     }
   } finally {
+    await receiving?.return(undefined as never);
     await handle?.close();
   }
 }
 
 const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
 
-/** Half an hour of unpacking or downloading should not end on a full disk. @throws StateError */
+/** Checks for room first: half an hour of downloading should not end on a full disk. @throws StateError */
 async function refuseWithoutSpace(shown: string, to: string, bytes: number): Promise<void> {
   const disk = await statfs(dirname(to)).catch(() => null);
   if (disk === null || disk.bavail * disk.bsize >= bytes) return;

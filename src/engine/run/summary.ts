@@ -1,4 +1,4 @@
-/** The result of an import, worked out from what was planned and what was recorded. Pure. */
+/** The result of an import, computed from the plan and the records. Pure. */
 
 import { isWithin } from '../bounds.js';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
@@ -34,22 +34,22 @@ import { type RequestRecord, type RequestState, rangesOf, standing } from '../st
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './retry.js';
 
-/** Its rows are with the service neither as they are nor in part, and are not rejected. */
+/** Whether its rows failed: the service has none of them, and they are not rejected. */
 const isFailed = (r: RequestRecord): boolean =>
   (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
 
-/** Rows of ids that others sent later. */
+/** Rows that were left out because other runs sent their ids later. */
 const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isClosed), (r) => r.left_out);
 
-/** Rows that the service refused in every request, and that are given up all the same. */
+/** Rows that the service refused in every request, and that are not rejected. */
 const refusedForNow = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isRefused), (r) => r.rows + r.merged);
 
-/** As many are named. */
+/** The most requests that are named. */
 const MOST_GIVEN_UP = 10;
 
-/** A warning for each request whose rows were sent again, and are neither completed nor rejected. */
+/** A warning for each request whose rows were sent again without success, and are not rejected. */
 export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const all = standing(records).filter((r) => r.parent !== null && isFailed(r));
   const more = all.length - MOST_GIVEN_UP;
@@ -62,7 +62,7 @@ export function givenUpWarnings(records: readonly RequestRecord[], paths: readon
   ];
 }
 
-/** A warning for each file and each that sent later. */
+/** A warning for each file and each run that sent its ids later. */
 export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const groups = new Map<string, RequestRecord[]>();
   for (const r of standing(records)) {
@@ -110,20 +110,20 @@ export function countRows(planned: FileRows, records: readonly RequestRecord[]):
   return unsent === 0 ? counts : { ...counts, unsent };
 }
 
-/** The same for a plan: nothing was sent, so all that is left is unsent. */
+/** The same for a plan: nothing was sent, so all other rows are unsent. */
 export function countPlanned(planned: FileRows, tallied: { merged: number; unchanged: number }): RowCounts {
   const { merged, unchanged } = tallied;
   const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
-/** Rows that a run which continues sends, those included that it sends again. */
+/** Rows that a continued run sends, including rows that are sent again. */
 export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
   const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
   return (countRows(planned, records).unsent ?? 0) + failed;
 }
 
-/** Rows of one input that the service refused for good, so that they are in its rejects file. */
+/** Rows of one input that the service refused for good, and that are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
     standing(records)
@@ -133,21 +133,21 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
     ({ rows }) => rows,
   );
 
-/** Whether an import continues with so many invalid rows. */
+/** Whether an import may continue with this many invalid rows. */
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
   return isWithin(rows.rejected, rows.read - rows.filtered, bound);
 }
 
-/** What the result document says beside how it ended. */
+/** What the result document needs besides the way the import ended. */
 export interface Facts {
   run: string | null;
   kinds: Kind[];
   service: { account: string | null; region: string; base_url: string };
   inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
   rejected: Rejection[];
-  /** Of the rows that the plan rejected. */
+  /** Causes of the rows that the plan rejected. */
   causes: CauseTotals;
   warnings: string[];
   resume: string | null;
@@ -179,7 +179,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     rejected: facts.rejected,
     causes: facts.causes.list(),
     jobs: jobsOf(
-      // Of what was sent again, the last job counts; what is rejected is reported as such.
+      // For rows that were sent again, the last job counts. Rejected requests are reported as such.
       standing(records).filter(({ state }) => state !== 'rejected'),
       paths,
     ),
@@ -214,13 +214,13 @@ export function maybeSentTwice(
   );
 }
 
-/** How an import ended, before anyone puts a word or a code to it. */
+/** How an import ended; `statusOf` and `exitOf` turn it into a word and a code. */
 export interface Ending {
   mode: 'planned' | 'refused' | 'held' | 'sent';
   rows: RowCounts;
   records: readonly RequestRecord[];
   wait: boolean;
-  /** What ended it early, or null. */
+  /** The error that ended it early, or null. */
   failure: unknown;
 }
 
@@ -241,12 +241,12 @@ const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
   leftOutRows(records) > 0 ||
   standing(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
-  // Accepted, but there is no job to vouch for its rows, or the job is gone.
+  // Accepted, but there is no job, or it is gone, so the outcome of its rows is not known.
   standing(records).some(
     (r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'),
   );
 
-/** The exit code (contract §7): where several apply, 4, 6, 7, 3, 5; an interrupt is always said. */
+/** The exit code (contract §7): if several apply, the first of 4, 6, 7, 3, 5; an interrupt always wins. */
 export function exitOf(end: Ending): ExitCode {
   const { failure } = end;
   if (failure instanceof InterruptedError) return failure.exit;
@@ -270,13 +270,13 @@ export const isDone = (
   !records.some((r) => r.parent === null && isOpen(r, records, options)) &&
   !(options.wait && records.some((r) => r.state === 'acknowledged'));
 
-/** Whether a resume has nothing left to do: everything was accounted for, whatever its outcome. */
+/** Whether a resume has nothing left to do: every row has an outcome. */
 export const isFinished = (end: Ending): boolean => !end.failure;
 
-/** The first 20 are in the result document. */
+/** How many rejections are in the result document. */
 const FIRST_REJECTIONS = 20;
 
-/** Keeps the first rejections and counts no others: a file may have millions. */
+/** Keeps only the first rejections: a file may have millions. */
 export function keepFirst(list: Rejection[], rejection: Rejection): void {
   if (list.length < FIRST_REJECTIONS) list.push(rejection);
 }

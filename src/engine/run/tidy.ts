@@ -1,4 +1,4 @@
-/** Lets go of what is not needed any more: when a run begins, of what others left on this machine; when it ends, of what is old. */
+/** Deletes what is no longer needed: when a run begins, what other runs left on this machine; when it ends, what is old. */
 import { LockLostError, StateError } from '../errors.js';
 import type { Kind } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
@@ -6,7 +6,7 @@ import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf } from './retry.js';
 
-/** Removes what this machine keeps of runs that another one has finished. A shard's folder has its number behind the run. */
+/** Deletes the spools of runs that another machine has finished. The name of a shard's spool ends in its number. */
 export async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {
   for (const spool of state.spools()) {
     const of = known.find(({ run }) => run === spool.split('.')[0]);
@@ -14,14 +14,14 @@ export async function sweepSpools(known: readonly StoredRun[], state: State): Pr
   }
 }
 
-/** How much is kept. */
+/** How much of the state to keep. */
 export interface Keep {
-  /** Identifiers of a kind that the run has sent, at least. */
+  /** How many different identifiers of a kind the run has sent, at least. */
   distinct: (kind: Kind) => number;
   historyKeepMs: number;
 }
 
-/** Lets go of what is old. What fails is done at the end of the next run. */
+/** Deletes what is old. If that fails, the next run does it when it ends. */
 export async function tidy(
   scope: Scope,
   kinds: readonly Kind[],
@@ -32,7 +32,7 @@ export async function tidy(
     for (const kind of kinds) await state.compactFingerprints(scope, kind, distinct(kind));
     await state.pruneHistory(clock.now() - historyKeepMs);
   } catch (error) {
-    // The run has ended, and is on record as that: who is told to resume would send all of it again.
+    // The run is recorded as ended. To report this as a failure would tell the user to resume, which sends it all again.
     if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
   }
 }

@@ -7,13 +7,13 @@ import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 /** A complete 2xx reply was read for it. */
 export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
 
-/** It, or one with the same rows before it. */
+/** Its rows were accepted: by this request, or by an earlier one with the same rows. */
 export const wasAccepted = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'failed';
 
-/** Given up, and nothing that had its rows was ever accepted. */
+/** Given up, and no request with its rows was ever accepted. */
 export const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
 
-/** Whether a resume has nothing left to do for its rows: only then its unchanged and merged rows count as such. */
+/** Whether a resume has nothing left to do for its rows. Only then do its unchanged and merged rows count as such. */
 export const isClosed = (r: RequestRecord): boolean =>
   wasAccepted(r) || r.state === 'rejected' || isRefused(r);
 
@@ -22,7 +22,7 @@ export const submittedRows = (records: readonly RequestRecord[]): number =>
 
 const submittedOf = (r: RequestRecord): number => (wasAccepted(r) ? r.rows : 0);
 
-/** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
+/** Rows that jobs reported as completed. A completed job without a number counts with all rows of its request. */
 export const completedRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records), completedOf);
 
@@ -32,18 +32,20 @@ function completedOf(r: RequestRecord): number {
   return Math.min(r.rows, r.job.completed_rows ?? all);
 }
 
-/** Both counts while requests go out. To add up all of them for each would take the square of their number. */
+/**
+ * Submitted and completed rows while requests go out. Adding up all requests for each one would take quadratic time.
+ */
 export class Totals {
   submitted = 0;
   completed = 0;
-  /** What each request counts for; null once others have its rows. */
+  /** What each request adds to the totals; null once other requests have its rows. */
   readonly #counted = new Map<number, { submitted: number; completed: number } | null>();
 
   constructor(records: readonly RequestRecord[]) {
     for (const record of standing(records)) this.count(record);
   }
 
-  /** After its state has changed, or its job. */
+  /** Call this after its state or its job has changed. */
   count(record: RequestRecord): void {
     const before = this.#counted.get(record.seq);
     if (before === null) return;
@@ -53,7 +55,7 @@ export class Totals {
     this.#counted.set(record.seq, now);
   }
 
-  /** Its rows are now those of its parts. */
+  /** The request was split: from now on, its parts count its rows. */
   replace({ seq }: RequestRecord): void {
     const before = this.#counted.get(seq);
     this.submitted -= before?.submitted ?? 0;
@@ -71,7 +73,7 @@ export function placeOf(r: RequestRecord, paths: readonly string[]): Place {
   return ranges.length === 1 ? ranges[0]! : { ranges };
 }
 
-/** `a.csv, lines 2 to 16`, and of several files the first and the last. */
+/** `a.csv, lines 2 to 16`; if there are several files, the first and the last one. */
 export function placeText(place: Place): string {
   const text = ({ file, first_line, last_line }: FileRange): string =>
     `${file}, ${lineRange(first_line, last_line)}`;
@@ -80,7 +82,7 @@ export function placeText(place: Place): string {
   return ends.map(text).join(ranges.length > 2 ? ' … ' : ' and ');
 }
 
-/** A job with where its rows are. A field `file` of the service's own stays as it is. */
+/** A job and where its rows are. A field `file` of the service's own is kept. */
 export function runJob(job: Job, r: RequestRecord, paths: readonly string[]): RunJob {
   const place = placeOf(r, paths);
   return 'first_line' in place

@@ -1,4 +1,7 @@
-/** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
+/**
+ * Bodies of bulk requests (spec: Endpoints 1 and 3): builds them from items, splits them again, and merges items of
+ * one id.
+ */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
 import { bodyMemory, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 
@@ -7,11 +10,11 @@ export interface Body {
   kind: Kind;
   /** UTF-8 JSON. */
   body: Buffer<ArrayBuffer>;
-  /** For each item: where it ends in the body. */
+  /** For each item: the offset of its end in the body. */
   ends: Uint32Array;
 }
 
-/** JSON texts of a body's items, in its own memory. */
+/** JSON texts of a body's items, as views of its memory. */
 export function itemsOf({ kind, body, ends }: Body): Uint8Array[] {
   return Array.from(ends, (end, index) =>
     body.subarray(index === 0 ? ENVELOPE[kind].open.length : ends[index - 1]! + 1, end),
@@ -40,7 +43,7 @@ export class BodyWriter {
     this.#body[this.#at++] = 0x2c; // a comma
   }
 
-  /** Appends items of a batch, at least one, with the commas that they have there. */
+  /** Appends items of a batch, at least one, including the commas between them. */
   addAll(batch: ItemBatch, from: number, to: number): void {
     const { items, ends } = batch;
     const [start, end] = [startOf(batch, from), ends[to - 1]!];
@@ -52,7 +55,7 @@ export class BodyWriter {
   }
 
   finish(): Body {
-    // Over the last comma.
+    // Overwrites the last comma.
     this.#body.write(ENVELOPE[this.#kind].close, this.#items > 0 ? this.#at - 1 : this.#at);
     return { kind: this.#kind, body: this.#body, ends: this.#ends };
   }
@@ -71,13 +74,13 @@ export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
 interface Rows extends Body {
   /** Keyed hash of each item's identifier. */
   prints: { ids: BigUint64Array };
-  /** Those that may stand in it more than once. */
+  /** Ids that may appear in it more than once. */
   shared: ReadonlySet<bigint>;
 }
 
 /**
- * The body as it goes out, in which an id stands once: a later row is laid over an earlier one (contract §3 "Plan,
- * then send", 5). `items` counts what is in it, `merged` what was laid over.
+ * The body as it is sent, in which each id appears once: a later row is merged over an earlier one (contract §3 "Plan,
+ * then send", 5). `items` counts the items in it, `merged` the rows that were merged into others.
  */
 export function serialize(rows: Rows): { body: Buffer<ArrayBuffer>; items: number; merged: number } {
   const { kind, body, ends, shared } = rows;
@@ -88,7 +91,7 @@ export function serialize(rows: Rows): { body: Buffer<ArrayBuffer>; items: numbe
 
 function mergeDuplicates(rows: Rows): Uint8Array[] {
   const items: Uint8Array[] = [];
-  /** By identifier, not by its hash: two hashes may meet, two profiles must not. */
+  /** By identifier, not by its hash: two identifiers may have the same hash, and must not become one profile. */
   const places = new Map<string, number>();
   for (const [index, item] of itemsOf(rows).entries()) {
     if (!rows.shared.has(rows.prints.ids[index]!)) {

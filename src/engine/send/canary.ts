@@ -1,6 +1,6 @@
 /**
- * The canary (contract §3 "Plan, then send", 4): the first request of a run, which must complete before anything else is
- * sent. Nothing is recorded of it beside the requests themselves: until one of them has completed, the next one is it.
+ * The canary (contract §3 "Plan, then send", 4): the first request of a run, which must complete before anything else
+ * is sent. The state records only requests: until one has completed, the next one is the canary.
  */
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
@@ -8,15 +8,15 @@ import { type RequestRecord, standing } from '../state/requests.js';
 import { placeOf, placeText } from './accounts.js';
 import { isCompleted } from './isolate.js';
 
-/** Whether one is still to complete. @param items of the option */
+/** Whether a canary must still complete. @param items value of the option */
 export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>
   items != null && !records.some(isCompleted);
 
-/** Canaries that ended and did not complete: their rows go out again as the new one. */
+/** Canaries that ended without completing: their rows are sent again as the new canary. */
 export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
   standing(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
 
-/** @throws CanaryError where none has completed, and one has ended otherwise */
+/** @throws CanaryError if a canary has ended and none has completed */
 export function checkCanary(run: string, records: readonly RequestRecord[], paths: readonly string[]): void {
   const [failed] = records.some(isCompleted) ? [] : failedCanaries(records);
   if (!failed) return;

@@ -1,4 +1,4 @@
-/** Rows that go out together, and what is recorded of them. */
+/** The rows of one request, and what is recorded about them. */
 import type { RowColumns } from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -9,28 +9,28 @@ export interface ChunkPart {
   /** Index of the input in the run. */
   input: number;
   first_row: number;
-  /** Exclusive. Rows that were rejected or unchanged are within, so the parts of an input leave no gap. */
+  /** Exclusive. Rejected and unchanged rows are included, so the parts of an input leave no gap. */
   end_row: number;
-  /** Its first item in the chunk; its last is before the first of the part that follows. */
+  /** Index of its first item in the chunk; its last item is the one before the next part's first. */
   from: number;
 }
 
 /**
- * Rows that go out together, of one input or of several that follow each other, an item for each row to send: duplicates are not merged yet, and where every
- * row is unchanged there is none. Plain memory, without an object for each row: eight chunks of some thousands of rows
- * are under way at once.
+ * The rows of one request, from one input or from several consecutive ones, with an item for each row to send.
+ * Duplicates are not merged yet, and there are no items if every row is unchanged. Plain memory without an object for
+ * each row: eight chunks of thousands of rows can be in progress at once.
  */
 export interface Chunk extends Body {
   /** At least one, in order. */
   parts: ChunkPart[];
   unchanged: number;
-  /** Rows whose id others have sent later, in order. They are not sent, and not among the items. */
+  /** Rows whose id another request has sent later, in order. They are not sent, and not among the items. */
   leftOut: LeftOut[];
-  /** For each item: the line its row begins on. */
+  /** For each item: the line on which its row begins. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in its input from 0. */
   rows: RowColumns['rows'];
-  /** For each item: rows of this chunk before it that are unchanged. */
+  /** For each item: how many unchanged rows of this chunk are before it. */
   skipped: Uint32Array;
   prints: Pick<RowColumns, 'ids' | 'contents' | 'records'>;
   /** Ids that appear more than once in the inputs of the kind: requests that share one must not overtake each other. */
@@ -43,9 +43,9 @@ export interface LeftOut {
   input: number;
   row: number;
   line: number;
-  /** Keyed hash of its identifier. */
+  /** Keyed hash of the row's identifier. */
   id: bigint;
-  /** Who sent its id later. */
+  /** The run that sent its id later. */
   by: string;
 }
 
@@ -81,6 +81,6 @@ const ends = (rows: readonly LeftOut[]): [number | undefined, number | undefined
   rows.at(-1)?.line,
 ];
 
-/** The rows of a chunk that are of one input. */
+/** The rows of a chunk that come from one input. */
 export const rowsIn = (chunk: Chunk, part: number): Float64Array =>
   chunk.rows.subarray(chunk.parts[part]!.from, chunk.parts[part + 1]?.from);

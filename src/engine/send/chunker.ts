@@ -1,18 +1,19 @@
 /**
- * Divides rows into requests (contract §3 "Plan, then send"): in input order, at most so many items and so
- * many bytes in each. Ranges that an earlier session recorded are skipped or divided exactly as
- * they were, so that a resume sends what was unknown and nothing that was acknowledged.
+ * Splits rows into requests (contract §3 "Plan, then send"): in input order, up to a number of items and of bytes in
+ * each. Ranges that an earlier session recorded are skipped or split exactly as they were, so that a resume sends what
+ * was unknown and nothing that was acknowledged.
  */
 import { envelopeBytes, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { BodyWriter } from './body.js';
 import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
+import { RecordedRanges } from './recorded-ranges.js';
 
-/** What its consumer has learned goes to `next`: how many items the chunks from then on may have. */
+/** The consumer passes to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
 
-/** Who sent an id later, or null. */
+/** The run that sent an id later, or null. */
 type SentLater = (id: bigint) => string | null;
 
 export interface Limits {
@@ -22,26 +23,23 @@ export interface Limits {
 
 export interface CutRules {
   kind: Kind;
-  /** Of the first chunk. */
+  /** Limits of the first chunk. */
   limits: Limits;
-  /** Ids that stand more than once. */
+  /** Ids that appear more than once. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
-  /** Whether the service holds this row already; null when everything is sent. */
+  /** Whether the service already has this row; null if everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
-  /** Of ids that appear more than once: whether the service has what their rows come to; null when they are sent. */
+  /** Whether the service already has the merged rows of an id that appears more than once; null if they are sent. */
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
-  /** Who sent an id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  /** Which run sent an id after a request that is repeated, or with null after this run; null in a first session. */
   sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
   /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
-  /** Those whose rows are sent again. Default: those of which nobody knows what became of them. */
+  /** Whether the rows of a recorded request are sent again. Default: if its outcome is unknown. */
   isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 
-/** Nobody knows what became of it. */
-export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
-
-/** A batch of the input with this index in the run. */
+/** A batch of one input; `input` is its index in the run. */
 export interface InputBatch {
   input: number;
   batch: ItemBatch;
@@ -50,21 +48,20 @@ export interface InputBatch {
 }
 
 /**
- * Cuts the batches of inputs of one kind into chunks. A request of an earlier session may reach over several inputs: it
- * takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
+ * Splits the batches of all inputs of one kind into chunks. A request of an earlier session may span several inputs:
+ * it takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
  */
 export async function* cutChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: CutRules,
 ): Chunks {
-  const recorded = [...rules.recorded].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
-  const isSentAgain = rules.isSentAgain ?? isUnanswered;
+  const recorded = new RecordedRanges(rules.recorded, rules.isSentAgain);
   let { limits } = rules;
   const learn = (items: number | undefined): void => {
     if (items !== undefined) limits = { ...limits, items };
   };
   let draft = null as Draft | null;
-  /** Of batches that have been read, and of which the draft has rows. */
+  /** `done` of batches that have been read, and of which the draft has rows. */
   let done: (() => void)[] = [];
   const cut = (whole: Draft): Chunk => {
     const chunk = whole.cut();
@@ -73,36 +70,28 @@ export async function* cutChunks(
     done = [];
     return chunk;
   };
-  let range = 0;
-  /** Decided once for each range, not for each row. */
-  let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
   for await (const { input, batch, done: free } of batches) {
     for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
       taken = 1;
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
-      for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
-        while (recorded[range] && row >= endIn(recorded[range]!, input)) range++;
-        const near = recorded[range];
-        const here = near && row >= startIn(near, input) ? near : null;
-        // A run of unchanged rows may reach into a range and out of it again.
-        if (near) next = Math.min(end, here ? endIn(near, input) : startIn(near, input));
-        if (draft && draft.recorded !== here) {
-          learn(yield cut(draft));
-        }
-        if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
-        if (here && !last.again) continue;
+      // A run of unchanged rows may begin or end inside a request's range.
+      for (let row = batch.rows[i]!, next = end; row < end; row = next) {
+        const { request, until } = recorded.at(input, row);
+        next = Math.min(end, until);
+        if (draft && draft.recorded !== request) learn(yield cut(draft));
+        if (request && !recorded.isSentAgain(request)) continue;
 
-        let room = draft && !here ? draft.room(batch, i, limits) : 1;
-        if (draft && room === 0) {
-          learn(yield cut(draft));
-        }
+        // A repeated request keeps all its rows, even if the limits have changed.
+        let room = draft && !request ? draft.room(batch, i, limits) : 1;
+        if (draft && room === 0) learn(yield cut(draft));
         if (!draft) {
-          draft = new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
+          draft = new Draft(rules, request, rules.sentLater ? await rules.sentLater(request) : null);
           room = draft.room(batch, i, limits);
         }
         draft.enter(input, row);
+        const isFree = until === Number.POSITIVE_INFINITY && !request;
         if (batch.unchanged?.[i]) draft.skip(row, next);
-        else taken = draft.add(batch, i, near ? 1 : room);
+        else taken = draft.add(batch, i, isFree ? room : 1);
       }
     }
     const isNeeded = draft?.leave(batch) ?? false;
@@ -112,17 +101,7 @@ export async function* cutChunks(
   if (draft) yield cut(draft);
 }
 
-/** The row of an input at which a request begins: none of those after its first input. */
-const startIn = (r: RequestRecord, input: number): number =>
-  input === r.input ? r.first_row : input < r.input ? Number.POSITIVE_INFINITY : 0;
-
-/** The row of an input before which it ends: none of those before its last input. */
-function endIn(r: RequestRecord, input: number): number {
-  const last = r.more.at(-1) ?? r;
-  return input === last.input ? last.end_row : input < last.input ? Number.POSITIVE_INFINITY : 0;
-}
-
-/** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
+/** Items `from` to `to` of a batch, all of them in the chunk, and how many unchanged rows of the batch precede them. */
 interface Stretch {
   batch: ItemBatch;
   from: number;
@@ -136,13 +115,13 @@ class Draft {
   readonly #shared = new Set<bigint>();
   readonly #leftOut: LeftOut[] = [];
   #items = 0;
-  /** Of the body: envelope, items, and a comma after each of them. */
+  /** Size of the body: envelope, items, and a comma after each of them. */
   #bytes: number;
-  /** Nothing is known of any of its rows: those of a batch may be taken together. */
+  /** Whether no row needs to be looked at by itself: then rows of a batch can be taken together. */
   readonly #isPlain: boolean;
   #unchanged = 0;
   readonly #parts: ChunkPart[] = [];
-  /** The last of them. */
+  /** The last part. */
   #part!: ChunkPart;
 
   constructor(
@@ -154,7 +133,7 @@ class Draft {
     this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !sentLater;
   }
 
-  /** What is taken next is of this input, from this row on. */
+  /** The next rows come from this input, beginning with this row. */
   enter(input: number, row: number): void {
     if (this.#part?.input === input) return;
     this.#part = { input, first_row: row, end_row: row, from: this.#items };
@@ -162,8 +141,8 @@ class Draft {
   }
 
   /**
-   * How many rows of a batch, from a place on, keep within both limits and may be taken together; 0: not even one. The first
-   * always fits: too large a one was rejected by the plan.
+   * How many rows of a batch, from an index on, fit both limits and can be taken together; 0 if not even one does. The
+   * first row always fits: the plan has rejected rows that are too large.
    */
   room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
     if (this.#leftOut.length >= items) return 0;
@@ -179,16 +158,16 @@ class Draft {
     return low;
   }
 
-  /** Takes rows that the service is known to have. */
+  /** Takes unchanged rows, which the service already has. */
   skip(from: number, to: number): void {
     this.#unchanged += to - from;
     this.#part.end_row = to;
   }
 
   /**
-   * Takes a row, to be sent or as unchanged: rows of one id are all of them the one or the other. Or, as there is room for
-   * them, several that are sent.
-   * @returns how many
+   * Takes a row, to be sent or as unchanged: all rows of one id are one or the other. If there is room, takes several
+   * rows to send.
+   * @returns how many it took
    */
   add(batch: ItemBatch, at: number, rows: number): number {
     if (!this.#isPlain) this.#addOne(batch, at);
@@ -224,7 +203,7 @@ class Draft {
   }
 
   /**
-   * Nothing more comes of a batch: what is not needed of it is let go, where that is most of it.
+   * No more rows of a batch will be taken: frees what is not needed of it, if that is most of it.
    * @returns whether it is needed
    */
   leave(batch: ItemBatch): boolean {
@@ -247,7 +226,7 @@ class Draft {
     return false;
   }
 
-  /** A request that is repeated has the bounds that it had, even where rows at its edges were rejected. */
+  /** A repeated request keeps its bounds, even if rows at its edges were rejected. */
   #keepBounds(): void {
     if (!this.recorded) return;
     const last = this.recorded.more.at(-1) ?? this.recorded;

@@ -1,4 +1,4 @@
-/** From planned inputs to chunks: to be sent, or for a dry run only to be counted. */
+/** Makes chunks of planned inputs: to send them, or in a dry run only to count them. */
 
 import { collectGarbage } from '../collect-garbage.js';
 import type { Kind } from '../model.js';
@@ -28,23 +28,23 @@ export interface CutDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  /** What the service holds of a kind; undefined when everything is sent. */
+  /** What the service has of a kind; undefined if everything is sent. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** Of these, what is known of ids that stand more than once; null where there are none. */
+  /** What is known of ids that appear more than once; null if there are none. */
   repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
   recorded(kind: Kind): CutRules['recorded'];
   isSentAgain(recorded: RequestRecord): boolean;
-  /** With which row of an input to begin, by its index in the run; null: with the first. */
+  /** The row of an input (by its index in the run) at which to begin; null: the first one. */
   startAt(input: number): Start | null;
-  /** Before which row of an input to end; 0: it is not read. Default: none. */
+  /** The row of an input before which to end; 0: the input is not read. Default: read to the end. */
   endAt?(input: number): number;
-  /** What others have sent later: of a run that continues. */
+  /** What other runs have sent later, for a run that continues. */
   sentLater(kind: Kind): Promise<CutRules['sentLater']>;
 }
 
 /**
- * The chunks of all inputs of a kind, in order: what is sent, and what a dry run counts. What the end of one input leaves
- * of a request is filled from the next one.
+ * The chunks of all inputs of a kind, in order: what is sent, and what a dry run counts. A request that one input does
+ * not fill is filled from the next one.
  * @throws InputError when a file was written to since it was planned
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
@@ -62,7 +62,7 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     isSentAgain: deps.isSentAgain,
   });
   if (known && isTold) {
-    // Which rows to send is known: what tells it is not needed any more, here and in the threads.
+    // Which rows to send is known by now, so the index is no longer needed, here and in the threads.
     const bytes = known.index.release();
     await deps.pool.rest();
     collectGarbage(bytes);
@@ -98,14 +98,16 @@ async function* batchesOf(
   }
 }
 
-/** The items to cut: as the scan told them, where what was known then still holds; otherwise all of them are built. */
+/**
+ * The items to split: those that the scan kept, if what was known then still holds; otherwise all of them are built.
+ */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
   start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  // An import that does not see its jobs end leaves nothing by which a record is known again.
+  // An import that does not see its jobs end leaves no fingerprints, so it needs no hashes of items.
   const records = options.wait || options.changedOnly;
   const how = { hashKey, records, pool, planned: scan.marks, signal };
   if (known && kept?.isOf(known)) {
@@ -116,9 +118,9 @@ function itemsOf(
 }
 
 /**
- * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
- * tells: then `exactly` reads the inputs once more, as sending would, and counts.
- * @param each takes every request in order, those without items included; then all of them are cut
+ * Requests and bytes of the plan. If rows merge, are skipped, or may meet the byte limit, only splitting tells: then
+ * `exactly` reads the inputs again, as sending would, and counts.
+ * @param each called with every request in order, including those without items; requires that all of them are made
  */
 export async function countRequests(
   scanned: Scanned,
@@ -161,7 +163,7 @@ export async function countRequests(
   return total;
 }
 
-/** What the scans of all inputs of a kind come to. */
+/** Totals of the scans of all inputs of a kind. */
 function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
   const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   for (const { rows, bytes, largestItemBytes } of scans) {
@@ -175,6 +177,6 @@ function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
 /** The chunks of a kind, to be sent. */
 export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): Chunks {
   yield* chunksOf(scanned, kind, cut);
-  // The last jobs may take hours, and nothing is read any more.
+  // The last jobs may take hours, and nothing more is read.
   if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { WaitTimeoutError } from '../errors.js';
 
-/** The time to wait: a signal that is aborted by the run's stop, or with `WaitTimeoutError` when its time is over. */
+/** A signal that is aborted when the run is stopped, or with `WaitTimeoutError` when the time to wait is over. */
 export class Deadline {
   readonly signal: AbortSignal;
   readonly #cleared = new AbortController();
@@ -17,7 +17,9 @@ export class Deadline {
     this.signal = AbortSignal.any([stop, over.signal]);
     clock.sleep(ms, this.#cleared.signal).then(
       () =>
-        over.abort(new WaitTimeoutError(`waiting timed out after ${formatDuration(ms)}; the jobs continue`)),
+        over.abort(
+          new WaitTimeoutError(`timed out after ${formatDuration(ms)}; jobs that were submitted continue`),
+        ),
       () => {}, // cleared
     );
   }

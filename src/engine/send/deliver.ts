@@ -1,6 +1,6 @@
 /**
- * One chunk to its end: its request, or its halves after a 413, and their jobs. What is recorded and what
- * is reported of it come from the same `RequestRecord`.
+ * Delivers one chunk: its request, or its halves after a 413, and their jobs. What is recorded and what is reported
+ * come from the same `RequestRecord`.
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
@@ -10,21 +10,21 @@ import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
-import { isUnanswered } from './chunker.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
+import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 
 /** A request that failed, with its rows. */
 export interface Failed {
   chunk: Chunk;
   root: RequestRecord;
-  /** Where it was refused: by this. */
+  /** The error with which it was refused; null if its job failed. */
   error: ServiceError | null;
 }
 
-/** The body of a chunk, as it goes out. */
+/** The body of a chunk, as it is sent. */
 type Serialized = ReturnType<typeof serialize>;
 
 /**
@@ -38,7 +38,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     ? await repeated(chunk, body, chunk.recorded, deps)
     : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
-  // Planned before it was known that requests of this size are too large, or that there is a canary.
+  // It was planned before it was known that requests of this size are too large, or that there is a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
@@ -50,7 +50,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
-    // Of an attempt that was given up, some may still be on its way.
+    // After a retry, the body may still be in use by an earlier attempt.
     if (record.retries === 0) void released.then(() => bodyMemory.give(body.body.buffer));
     return [];
   }
@@ -87,8 +87,8 @@ export async function rejectWhole(
 }
 
 /**
- * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
- * @param release called when nothing reads its body any more, if that is ever known
+ * Sends a request, unless it was sent before, and follows its job to the end, as far as possible.
+ * @param release called when nothing reads its body anymore, if that is ever known
  * @returns the error with which the service refused it
  * @throws ProfilesError when the run cannot continue
  */
@@ -128,7 +128,7 @@ export async function sendOnce(
   });
   switch (outcome.type) {
     case 'acknowledged': {
-      // What is reported is on disk: whoever reads it may rely on it, even if the process is killed with the next step.
+      // Reported only when it is on disk: readers may rely on it even if the process is killed right after.
       const reported = written.then(() => {
         reportSubmitted(chunk.kind, record, deps);
         if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
@@ -137,7 +137,7 @@ export async function sendOnce(
         await Promise.all([reported, deps.state.written()]);
         await follow(record, outcome.job, deps);
       } else {
-        // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
+        // Nobody waits for it: the next request can go out, and the sender ends when everything is written.
         reported.catch(() => {});
       }
       return null;
@@ -152,7 +152,7 @@ export async function sendOnce(
   }
 }
 
-/** What is sent of the rows of a chunk, as it is recorded. */
+/** What the record of a request says about its content. */
 export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   return {
     rows: items,
@@ -179,7 +179,10 @@ function newRecord(chunk: Chunk, body: Serialized, { records, numbers }: Deliver
   return record;
 }
 
-/** A request of before with what is sent of it now. @throws InputError when that differs from what may have arrived */
+/**
+ * The record of an earlier request with its content of now. @throws InputError if that differs from what may have
+ * arrived
+ */
 export async function repeated(
   chunk: Chunk,
   body: Serialized,
@@ -196,8 +199,8 @@ export async function repeated(
 }
 
 /**
- * A request that may have arrived is repeated as it was (contract §4). With `changedOnly`, and where ids were
- * sent later by others, other rows of its range may be left to send by now; where they are the same ones, so is the body.
+ * A request that may have arrived is repeated as it was (contract §4). With `changedOnly`, or if other runs sent some
+ * ids later, fewer rows of its range may be left to send. If the rows are the same, so must be the body.
  * @throws InputError
  */
 async function checkRepeats(
@@ -212,7 +215,7 @@ async function checkRepeats(
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   throw new InputError(
-    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so nothing was sent`,
+    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so it was not sent again`,
     {
       hint: 'resume with the version of profiles that began the run, or start a new import of the file',
     },
@@ -220,8 +223,8 @@ async function checkRepeats(
 }
 
 /**
- * A request of a saved plan goes out as it was planned (contract §3 "Review before sending"), but for rows that others have
- * sent since, or that the service has by now.
+ * A request of a saved plan is sent as it was planned (contract §3 "Review before sending"), except for rows that
+ * other runs have sent since, or that the service has by now.
  * @throws InputError
  */
 function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps: DeliverDeps): void {
@@ -232,7 +235,7 @@ function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps
   );
 }
 
-/** A refused request names its lines, and both ways on (contract §4). */
+/** The error for a refused request: it names the lines, and both ways to continue (contract §4). */
 export function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
   return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
     status: error.status,

@@ -1,4 +1,4 @@
-/** The job of a request to its end, and what is reported of the two. What is reported is what is recorded. */
+/** Follows the job of a request to its end, and reports both. What is reported is what is recorded. */
 import type { Clock } from '../clock.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
@@ -23,44 +23,44 @@ export interface DeliverDeps {
   clock: Clock;
   random: () => number;
   options: SendOptions;
-  /** What is sent is the canary: the run ends where it does not complete. */
+  /** Whether this is the canary: if it does not complete, the run ends. */
   isCanary: boolean;
-  /** Items that a request may have, as far as is known. */
+  /** The most items that a request may have, as far as is known. */
   mostItems(): number;
-  /** Told that the service refused a request of so many items as too large. */
+  /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
-  /** Of these. */
+  /** Totals of `records`. */
   totals: Totals;
-  /** Of new ones. */
+  /** Numbers for new requests. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
-  /** Of this session and kind. */
+  /** What this session has sent of the kind, for merged rows. */
   remembering: Remembering;
   /** Rows of all inputs that are to be sent, for progress. */
   totalRows: number;
   emit(event: ImportEvent): void;
-  /** Waiting ends here. */
+  /** Ends all waiting. */
   stop: AbortSignal;
-  /** Requests in flight end here. */
+  /** Ends requests in flight. */
   abort: AbortSignal;
   /**
-   * Takes the rows of a request that the service refused for good to the rejects file.
-   * @param of the chunk that they are part of, while it is narrowed down: more of its rows may follow
+   * Writes the rows of a request that the service refused for good to the rejects file.
+   * @param of the chunk that contains them, while it is narrowed down: more of its rows may follow
    */
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
 
-/** Jobs that may be unfinished, where others count too. */
+/** Slots for unfinished jobs, shared with other shards. */
 export interface Slots {
-  /** Waits for one for a request, at most until `stop`. */
+  /** Waits until there is a slot for a request, or `stop` is aborted. */
   take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
-  /** What it was for has ended. */
+  /** Releases the slot of a request whose job has ended. */
   release(request: number): Promise<void>;
 }
 
-/** Follows the job of an acknowledged request to its end, or until waiting is ended. */
+/** Follows the job of an acknowledged request to its end, or until waiting ends. */
 export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
   const { kind } = deps.inputs[record.input]!;
   const see = async (seen: Job, missing: boolean): Promise<void> => {
@@ -78,12 +78,12 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     ...forgiving(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
-      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      // A job is known by the id that was asked for, whatever id its record has.
       await see({ ...seen.job, job_id: seen.job_id }, false);
       continue;
     }
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
-    // A canary ends the run, which says so; a resume sends its rows again.
+    // A missing canary ends the run with its own error; a resume sends its rows again.
     if (deps.isCanary) continue;
     deps.emit({
       type: 'warning',

@@ -1,15 +1,15 @@
 /**
- * Which request comes next for the rows of one that failed (contract §4 "The rows at fault"). Pure: a request and what
- * has been sent of its rows since is a tree, and the next step follows from what became of each of its parts.
+ * Decides which request comes next for the rows of one that failed (contract §4 "The rows at fault"). Pure: a request
+ * and those that sent its rows again form a tree, and the outcome of each node decides the next step.
  */
 import type { ServiceError } from '../errors.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 
-/** A request, and those that sent its rows again. */
+/** A request, and below it those that sent its rows again. */
 export interface Part {
   seq: number;
-  /** Items, merged rows being one. */
+  /** Number of items; merged rows count as one. */
   items: number;
   /**
    * - `waiting`: to be sent. `open`: sent, and not known to have ended.
@@ -18,14 +18,14 @@ export interface Part {
    * - `ended`: in another way, such as rejected, short or given up.
    */
   outcome: 'waiting' | 'open' | 'completed' | 'failed' | 'known' | 'ended';
-  /** How it failed: two failures of the same text are alike. */
+  /** How it failed: failures with the same text are alike. Null if it did not fail. */
   failure: string | null;
-  /** None; or one that sends the same rows again; or two halves. */
+  /** Empty; or one request that sends the same rows again; or two halves. */
   parts: Part[];
 }
 
 export type Step =
-  /** Send it, or see to its end. */
+  /** Send it, or follow it to its end. */
   | { do: 'send'; part: Part }
   /** Send the same rows once more, as they were. */
   | { do: 'repeat'; part: Part }
@@ -36,12 +36,12 @@ export type Step =
   | { do: 'leave'; part: Part }
   | { do: 'done' };
 
-/** How a failed job compares. */
+/** The failure text of every failed job. */
 const JOB_FAILED = 'job failed';
 
 /**
  * @param source the request that failed
- * @param rules whether to search for the rows at fault, and the requests that may be spent on that
+ * @param rules whether to search for the rows at fault, and how many requests that may take
  */
 export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }): Step {
   const left = rules.jobs - sentBelow(source);
@@ -49,7 +49,7 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
   if (!again) return rules.isolate && left > 0 ? { do: 'repeat', part: source } : { do: 'done' };
   return step(again, false) ?? { do: 'done' };
 
-  /** @param known what is in it fails, since what was sent beside it did not */
+  /** @param known whether it must contain a row at fault, because the other half completed */
   function step(part: Part, known: boolean): Step | null {
     if (part.parts.length === 1) return null; // the source of a later attempt
     if (part.parts.length > 1) {
@@ -66,7 +66,8 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
       case 'failed': {
         if (!rules.isolate) return null;
         const alike = source.failure === null || part.failure === source.failure;
-        // Where the same rows fail in another way, it is not the rows; what has been divided once fails as it likes.
+        // If the same rows fail differently the second time, the rows are not the cause. Below that, halves may fail
+        // in any way.
         if (part === again && !alike) return null;
         if (part.items <= 1) return { do: 'reject', part };
         return left > 0 ? { do: 'divide', part } : null;
@@ -77,7 +78,7 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
   }
 }
 
-/** Requests that went out for the rows of one, but for those of later attempts. */
+/** Requests that were sent for the rows of one, except for those of later attempts. */
 function sentBelow(source: Part): number {
   let sent = 0;
   const count = (part: Part): void => {
@@ -88,11 +89,11 @@ function sentBelow(source: Part): number {
   return sent;
 }
 
-/** Whether a step is the first of a search, rather than one within it. */
+/** Whether a step begins a search. */
 export const starts = (step: Step, source: Part): boolean =>
   step.do === 'repeat' || (step.do !== 'send' && 'part' in step && step.part === source.parts[0]);
 
-/** How a request failed; null where it did not, or is not known to have. */
+/** How a request failed; null if it did not, or is not known to have. */
 export function failureOf(r: RequestRecord): string | null {
   if (r.failure !== null) return r.failure;
   return r.state === 'settled' && r.job?.status === 'failed' ? JOB_FAILED : null;
@@ -102,10 +103,10 @@ export function failureOf(r: RequestRecord): string | null {
 export const failureText = ({ status, errorCode }: ServiceError): string =>
   [status, errorCode].filter(Boolean).join(' ');
 
-/** A refusal of what is in a request, which leads to the rows at fault. */
+/** Whether a refusal is about the content of a request, so that rows may be at fault. */
 export const isAboutRows = (status: number | undefined): boolean => status === 400 || status === 422;
 
-/** A request as it stands, with what was made of it. */
+/** The tree of a request and those that sent its rows again. */
 export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Part {
   const children = new Map<number, RequestRecord[]>();
   for (const child of records) {
@@ -115,7 +116,7 @@ export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Par
     seq: of.seq,
     items: of.rows,
     outcome: outcomeOf(of),
-    // What ended in another way, such as short, does not fail alike.
+    // Another end, such as a short job, is not the same failure.
     failure: failureOf(of) ?? (of.state === 'settled' ? 'did not fail' : null),
     parts: (children.get(of.seq) ?? []).map(grow),
   });
@@ -137,7 +138,7 @@ function outcomeOf(r: RequestRecord): Part['outcome'] {
     case 'divided':
       return 'known';
     case 'refused':
-      // Too large is no matter of single rows.
+      // "Too large" is about the request as a whole: single rows are not the cause.
       return r.failure?.startsWith('413') ? 'ended' : 'failed';
     case 'settled':
       if (r.job?.status === 'failed') return 'failed';
@@ -148,8 +149,8 @@ function outcomeOf(r: RequestRecord): Part['outcome'] {
 }
 
 /**
- * The requests of a tree that were sent again, outermost first: each has one part with the same rows. With `isolate`, so
- * is one that failed and was not sent again yet.
+ * The requests of a tree that were sent again, outermost first: each has one part with the same rows. With `isolate`,
+ * also a failed one that was not sent again yet.
  */
 export function sourcesIn(
   root: RequestRecord,
@@ -167,7 +168,7 @@ export function sourcesIn(
   return found;
 }
 
-/** Whether anything is left to do for a request of the input's rows that failed. */
+/** Whether anything is left to do for a failed request, which is not itself a repetition. */
 export const isOpen = (
   root: RequestRecord,
   records: readonly RequestRecord[],
@@ -177,11 +178,11 @@ export const isOpen = (
     (source) => nextStep(partOf(source, records), { isolate, jobs: isolateJobs }).do !== 'done',
   );
 
-/** As many requests that failed alike, and none that completed, are no matter of rows. */
+/** If this many requests failed alike and none completed, single rows are not the cause. */
 const ALIKE = 3;
 
 /**
- * Whether to search for rows at fault: not where the service or the mapping is at fault.
+ * Whether to search for rows at fault: not if the service or the mapping is at fault.
  * @param alike requests that failed like this one since the session began, this one included
  * @param records of the run
  */

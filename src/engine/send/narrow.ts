@@ -1,7 +1,7 @@
 /**
- * Sends the rows of a failed request again, and with `isolate` narrows them down to those at fault (contract §4). What
- * comes next is decided in `isolate.ts`; here it is carried out, and recorded before and after, so that it continues after
- * a crash as it would have without one.
+ * Sends the rows of a failed request again, and with `isolate` narrows them down to those at fault (contract §4).
+ * `isolate.ts` decides the next step; this file carries it out, and records it before and after, so that a crash makes
+ * no difference.
  */
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
@@ -27,8 +27,8 @@ import { UNSENT } from './request.js';
 
 /**
  * Carries out what is left to do.
- * @param mayStart whether to search for rows at fault at all, asked once when that would begin
- * @returns false where a search did not begin
+ * @param mayStart whether to search for rows at fault; asked once, when the search would begin
+ * @returns false if a search did not begin
  */
 export async function narrow(
   { chunk, root, error }: Failed,
@@ -75,7 +75,7 @@ async function carryOut(
       return addParts(record, [rows], deps);
     case 'divide': {
       const halves = divide(rows);
-      // Items that cannot be told apart by their identifiers.
+      // All items have the same identifier, so they cannot be split.
       if (!halves) return reject(rows, record, deps, `; ${count(record.rows, 'item')} fail only together`);
       if (record.state === 'waiting' || record.state === 'withdrawn') record.state = 'divided';
       return addParts(record, halve(rows, halves, chunk), deps);
@@ -90,7 +90,7 @@ async function carryOut(
   }
 }
 
-/** Sends a part, or sees to the end of one that was sent. */
+/** Sends a part, or follows one that was sent. */
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
   const record = await repeated(chunk, body, waiting, deps);
@@ -124,7 +124,7 @@ async function reject(chunk: Chunk, record: RequestRecord, deps: DeliverDeps, no
   return commit(record, chunk, deps);
 }
 
-/** What the job's record says of itself: the specification shows no such field, but a service may have one. */
+/** The reason in the job's record: the specification has no such field, but a service may have one. */
 function jobReason({ job }: RequestRecord): string {
   const words = ['error_code', 'error', 'message', 'details', 'reason']
     .map((key) => job?.[key])
@@ -133,8 +133,8 @@ function jobReason({ job }: RequestRecord): string {
 }
 
 /**
- * The rows of a request, as they are now. With `changedOnly`, some of the chunk's rows have been completed in the meantime.
- * Where they are between its items they would count for their neighbors; but a request has no more rows than it had.
+ * The rows of a request as they are now. With `changedOnly`, some rows of the chunk may have completed in the
+ * meantime. Between its items, they would count as neighbors; but a request cannot have more rows than it had.
  */
 function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
   const rows = pick(chunk, rowsOf(record));
@@ -142,7 +142,7 @@ function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
   return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
 }
 
-/** Its two halves; between them, they have the unchanged rows of the whole. */
+/** Splits a chunk in two; together, the halves have its unchanged rows. */
 function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chunk): [Chunk, Chunk] {
   const first = pick(chunk, left);
   const before = Math.min(first.unchanged, unchanged);
@@ -152,7 +152,7 @@ function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chu
   ];
 }
 
-/** Recorded with the request that they are of: all of it is on disk, or none. */
+/** Records the parts together with their request, in one transaction. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
   deps.totals.replace(of);
   const added = parts.map((part) => addPart(of, part, deps));
@@ -188,7 +188,7 @@ function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Prom
 
 const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord => requestOf(records, seq)!;
 
-/** Whether the service had accepted a request with these rows before. */
+/** Whether the service ever accepted a request with these rows. */
 function wasEverAccepted(record: RequestRecord, records: readonly RequestRecord[]): boolean {
   const before = record.parent === null ? undefined : requestOf(records, record.parent);
   return before !== undefined && (wasAccepted(before) || wasEverAccepted(before, records));

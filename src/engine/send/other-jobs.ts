@@ -1,6 +1,6 @@
 /**
- * Jobs that this state knows as unfinished and that are none of this run's (contract §4 "Across runs"): what shares an
- * id with one of them waits for it, since the service may work off two jobs in any order.
+ * Unfinished jobs of other runs (contract §4 "Across runs"): a request that shares an id with one of them waits for
+ * it, since the service may process two jobs in any order.
  */
 import type { Clock } from '../clock.js';
 import type { Kind } from '../model.js';
@@ -13,7 +13,7 @@ import { type WatchOptions, watchJobs } from './watch.js';
 /** How long a job may answer 404 before it counts as unknown (contract §4). */
 export const MISSING_GRACE_MS = 60_000;
 
-/** How jobs are watched that the state knows. */
+/** Options for watching jobs that the state knows: how long they may answer 404, which is remembered. */
 export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
   missingGraceMs: MISSING_GRACE_MS,
   missing: {
@@ -23,7 +23,7 @@ export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missi
 });
 
 export interface OtherJobsDeps {
-  /** Null for a profile by itself. */
+  /** Null for `identify`, which has no run. */
   run: string | null;
   scope: Scope;
   state: State;
@@ -32,7 +32,7 @@ export interface OtherJobsDeps {
   options: { intervalMs: number | null };
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
-  /** Waiting ends here. */
+  /** Ends the waiting. */
   stop: AbortSignal;
 }
 
@@ -41,8 +41,8 @@ export class OtherJobs {
   readonly #announced = new Set<string>();
 
   /**
-   * @param announce told once of each job that is waited for
-   * @param lost told of each that the service no longer knows
+   * @param announce called once for each job that is waited for
+   * @param lost called for each job that the service no longer knows
    */
   constructor(
     private readonly deps: OtherJobsDeps,
@@ -51,7 +51,7 @@ export class OtherJobs {
   ) {}
 
   /**
-   * Resolves when none of them holds one of these ids. Each is asked for at once: it may have ended long ago.
+   * Resolves when no unfinished job has one of these ids. Each job is asked for at once: it may have ended long ago.
    * @throws whatever a poll throws; the reason of `stop`
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
@@ -73,7 +73,7 @@ export class OtherJobs {
         this.lost(job);
         continue;
       }
-      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      // A job is known by the id that was asked for, whatever id its record has.
       await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {

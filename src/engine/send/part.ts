@@ -1,4 +1,4 @@
-/** Part of a chunk: the rows of one request that another one sends again. */
+/** Parts of a chunk: the rows of a request that another request sends again. */
 import { firstWhere } from '../bisect.js';
 import { emptyColumns, type RowColumns } from '../read/index.js';
 import type { RequestRange, RequestRecord } from '../state/requests.js';
@@ -8,12 +8,12 @@ import type { Chunk, ChunkPart } from './chunk.js';
 /** Rows of one input, the end exclusive. */
 export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
 
-/** The only place that says which rows a request has: those of its ranges. */
+/** The ranges of rows that a request has. Nothing else decides this. */
 export const rowsOf = (r: RequestRecord): Rows[] => [r, ...r.more];
 
 /**
- * The rows of a chunk that are in these ranges, in order. A part of it counts the unchanged rows of its own ranges; they
- * are between items, and go with the one before them.
+ * The rows of a chunk that are in these ranges, in order. Unchanged rows are between items: they go with the item
+ * before them, and are counted by the range that they are in.
  */
 export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
   const inputs = inputsOf(chunk);
@@ -54,7 +54,8 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
 }
 
 /**
- * Ranges of the two halves of a chunk, by item: rows that merge into one item stay together. Null where there are no two.
+ * Ranges of the two halves of a chunk, by item: rows that merge into one item stay together. Null if there is only one
+ * item.
  */
 export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
   const { ids } = chunk.prints;
@@ -65,7 +66,7 @@ export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
   const halves: [Rows[], Rows[]] = [[], []];
   for (const [part, { input, first_row, end_row, from }] of chunk.parts.entries()) {
     const to = chunk.parts[part + 1]?.from ?? ids.length;
-    // Rows without an item go with the item before them, at the start with the one after them.
+    // Rows without an item go with the item before them, or at the start with the first item.
     let start = first_row;
     for (let at = from; at <= to; at++) {
       const side = sideOf(at < to ? at : at - 1);
@@ -91,12 +92,12 @@ function inputsOf({ parts, rows }: Chunk): Uint32Array {
   return inputs;
 }
 
-/** The first item at a row of an input or behind it. */
+/** The first item at or after a row of an input. */
 function firstFrom({ rows }: Chunk, inputs: Uint32Array, input: number, row: number): number {
   return firstWhere(rows.length, (at) => inputs[at]! > input || (inputs[at] === input && rows[at]! >= row));
 }
 
-/** Unchanged rows before a place of the chunk, which an item begins at, or which is an edge of one of its parts. */
+/** How many unchanged rows are before a row of the chunk, at which an item begins or one of its parts ends. */
 function skippedBefore(chunk: Chunk, at: number, input: number, row: number): number {
   const first = chunk.parts[0]!;
   if (first.input === input && first.first_row >= row) return 0;

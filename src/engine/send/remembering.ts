@@ -1,4 +1,4 @@
-/** What is remembered of the rows of a request beside their contents (contract §3 "Only what changed"). */
+/** The fingerprints of a request's rows (contract §3 "Only what changed"), including those of merged rows. */
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import { ENVELOPE, type Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
@@ -6,24 +6,24 @@ import { foldContents } from '../row-sources.js';
 import { itemsOf } from './body.js';
 import type { Chunk } from './chunk.js';
 
-/** Of items that are kept to be merged with those of later requests. */
+/** The most memory for items that may merge with items of later requests. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** What one takes beside its text. */
+/** Memory that an item takes in addition to its text. */
 const OVERHEAD = 256;
 
-/** What the rows of an id have come to so far. */
+/** The rows of an id so far. */
 interface Sofar {
-  /** Their contents, folded. */
+  /** Hash of the sequence of their contents. */
   content: bigint;
-  /** JSON text of what they come to. */
+  /** JSON text of the merged item. */
   item: Buffer;
 }
 
-/** Of one session, kind by kind: the requests of a session go out in the order in which they are asked for here. */
+/** One for each session and kind. Requests must be asked for in the order in which they are sent. */
 export class Remembering {
   readonly #merged: MergedHashes;
   readonly #cells: CellHasher | null;
-  /** Ids that stand more than once; null where there are too many. */
+  /** Ids that appear more than once; null if there are too many. */
   #known: Map<bigint, Sofar> | null = new Map();
   #room = MOST_BYTES;
 
@@ -32,7 +32,7 @@ export class Remembering {
     this.#cells = trackKeys ? new CellHasher(kind, hashKey) : null;
   }
 
-  /** The prints of a request that goes out. */
+  /** Fingerprints of a request that is about to be sent. */
   printsOf(chunk: Chunk): FingerprintColumns {
     const { prints, shared, body, ends, kind } = chunk;
     const records = shared.size > 0 ? this.#recordsOf(chunk) : prints.records;
@@ -43,8 +43,8 @@ export class Remembering {
   }
 
   /**
-   * The records; in the place of that of the last row of an id stands what its rows come to. That counts only if those of
-   * them that went out in earlier requests have been completed, and so depends on their content.
+   * The hashes of the items. For the last row of a repeated id, the hash is that of its merged content. It only counts
+   * if the earlier requests with this id have completed, so it also depends on the contents in them.
    */
   #recordsOf(chunk: Chunk): BigUint64Array {
     const { ids, contents, records } = chunk.prints;

@@ -1,6 +1,6 @@
 /**
- * The life of one bulk request (contract §4 "What becomes of an answer"): intent on disk, one attempt after
- * the other, and what became of it on disk again. This is the only retry loop of a submission.
+ * The life of one bulk request (contract §4 "What becomes of an answer"): its intent is written to disk, it is
+ * attempted, and its outcome is written to disk. This is the only retry loop of a submission.
  */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
@@ -18,7 +18,7 @@ export type RetryOptions = Pick<
   'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
 >;
 
-/** Where a request stands before its first attempt. */
+/** The state of a request before its first attempt. */
 export const UNSENT = {
   state: 'intent',
   reason: null,
@@ -29,59 +29,59 @@ export const UNSENT = {
   job: null,
 } as const satisfies Partial<RequestRecord>;
 
-/** Where a request stands, which its attempts change. */
+/** The part of a record that attempts change. */
 export type Attempted = Pick<
   RequestRecord,
   'seq' | 'state' | 'reason' | 'retries' | 'possibleDuplicate' | 'job_id' | 'job'
 >;
 
-/** What a request needs of the world. */
+/** What sending a request needs. */
 export interface RequestDeps {
   submit(signal: AbortSignal): Promise<Answer>;
-  /** What a success says. Default: a job. */
+  /** What a successful reply contains. Default: a job. */
   expected?: Expected;
-  /** Commits the record as it stands; before the first attempt this is the intent. */
+  /** Writes the record to disk; before the first attempt, this is the intent. */
   commit(): Promise<void>;
   emit(event: ImportEvent): void;
   clock: Clock;
   random: () => number;
-  /** Waiting ends here: a stop from outside, the deadline, or the run stopping because of another request. */
+  /** Ends the waiting: a stop from outside, the deadline, or another request that ends the run. */
   stop: AbortSignal;
-  /** The attempt itself ends here: second Ctrl-C. */
+  /** Ends the attempt itself: second Ctrl-C. */
   abort: AbortSignal;
 }
 
 export type Outcome =
-  /** `job` is null when the reply named none. */
+  /** `job` is null if the reply named none. */
   | { type: 'acknowledged'; job: Job | null; warning: string | null }
   | { type: 'too_large'; error: ServiceError }
-  /** Refused for what is in it. */
+  /** The service refused its content. */
   | { type: 'refused'; error: ServiceError }
   /** The run cannot continue. */
   | { type: 'failed'; error: ProfilesError }
-  /** Waiting was ended from outside. */
+  /** Waiting was stopped. */
   | { type: 'stopped' };
 
-/** What a request found after a crash is named with. */
+/** The reason under which a request that was found after a crash is reported. */
 const FOUND = 'the import ended before the answer was read';
 
 /**
- * Sends one request until it is acknowledged, refused or given up, and keeps `record` true on disk at
- * every step. @throws StateError when that fails; nothing is sent after it
+ * Sends one request until it is acknowledged, refused, or given up, and keeps its record on disk correct at every
+ * step. @throws StateError if the record cannot be written; nothing is sent after that
  */
 export async function sendRequest(
   record: Attempted,
   options: RetryOptions,
   deps: RequestDeps,
 ): Promise<Outcome> {
-  /** Why the service may have it already. */
+  /** Why the service may already have it; null if it cannot. */
   let unknown = record.state === 'unknown' ? record.reason : null;
   let failures = 0;
   let busySince: number | null = null;
   let busyTimes = 0;
   let doubts = 0;
 
-  /** Leaves the record as a resume must find it: to be named when sent again, or simply to be sent. */
+  /** Leaves the record so that a resume either sends the request and reports it, or simply sends it. */
   const leave = async (reason: string): Promise<void> => {
     record.state = unknown === null ? 'withdrawn' : 'unknown';
     record.reason = unknown ?? reason;
@@ -104,7 +104,7 @@ export async function sendRequest(
       answer = await deps.submit(deps.abort);
     } catch (error) {
       if (!deps.abort.aborted) {
-        // Something kept it from being written. Whether that can still be recorded is not what matters now.
+        // It was not written. Whether that can still be recorded does not matter now.
         if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
         throw error;
       }
@@ -112,9 +112,9 @@ export async function sendRequest(
       await leave(unknown);
       return { type: 'stopped' };
     }
-    // Without a connection it did not go out a second time.
+    // Without a connection, it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
-    // Loaded here, so that the first request of a process does not wait for the schemas of replies.
+    // Loaded here, so that the first request of a process does not wait for the schemas of replies to load.
     const { classify } = await import('../service/answer.js');
     const decision = classify(answer, deps.clock.now(), deps.expected);
     doubts = decision.do === 'doubt' ? doubts + 1 : 0;
@@ -132,7 +132,7 @@ export async function sendRequest(
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
       case 'halve': {
-        // Its halves are separate requests, so this one must not be found and sent again.
+        // Its halves are separate requests, so a resume must not send this one again.
         record.state = 'withdrawn';
         record.reason = decision.reason;
         await deps.commit();
@@ -197,7 +197,7 @@ export async function sendRequest(
       return { type: 'stopped' };
     }
     record.retries++;
-    // The pause may be long: should the process not outlive it, a resume finds what was known.
+    // The pause may be long: if the process ends during it, a resume finds what was known.
     await leave(decision.reason);
     deps.emit({
       type: 'retry',
@@ -215,7 +215,7 @@ export async function sendRequest(
   }
 }
 
-/** Names a record that was found as bare intent, so that it is reported when it is sent again. */
+/** Marks a record of which only the intent is known, so that it is reported when it is sent again. */
 export function foundAfterCrash(record: RequestRecord): RequestRecord {
   return record.state === 'intent' ? { ...record, state: 'unknown', reason: FOUND } : record;
 }
@@ -231,7 +231,7 @@ function gaveUp(
   if (asked !== null && asked > options.maxRetryAfterMs) {
     return new ServiceError(`${last.message}; the service asks to wait ${formatDuration(asked)}`, {
       ...details,
-      hint: 'resume then',
+      hint: 'resume after that time',
       problem: { code: 'retry_after_too_long', waitMs: asked },
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Searches for the rows at fault, and whether one may begin (contract §4 "The rows at fault"): not where so many requests
- * failed alike, and none completed, that it is no matter of rows. How a search continues is in `narrow.ts`.
+ * Searches for the rows at fault, and whether one may begin (contract §4 "The rows at fault"): not if so many requests
+ * failed alike, and none completed, that single rows are not the cause. How a search continues is in `narrow.ts`.
  */
 import type { RequestRecord } from '../state/requests.js';
 import { type Failed, rejectWhole } from './deliver.js';
@@ -8,7 +8,7 @@ import type { DeliverDeps } from './follow.js';
 import { failureOf, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 
-/** The searches of one sender, with what they know of each other. */
+/** The searches of one sender. They share how many requests failed, and how. */
 export class Searches {
   /** How many requests failed in each way. */
   readonly #alike = new Map<string | null, number>();
@@ -35,7 +35,7 @@ export class Searches {
     }
   }
 
-  /** Of one that is about to be narrowed down. The searches under way may still tell that it is the rows. */
+  /** Whether a search may begin. Waits for searches under way: one that completes a request shows that rows are at fault. */
   async #mayBegin(root: RequestRecord, { records }: DeliverDeps): Promise<boolean> {
     const failure = failureOf(root);
     const alike = (this.#alike.get(failure) ?? 0) + 1;
@@ -47,7 +47,7 @@ export class Searches {
     return true;
   }
 
-  /** So many requests failed alike, and none completed, that it is no matter of rows. */
+  /** So many requests failed alike, and none completed, that single rows are not the cause. */
   async #giveUp(failed: Failed, deps: DeliverDeps): Promise<void> {
     if (!this.#isGivenUp) {
       deps.emit({

@@ -1,6 +1,6 @@
 /**
- * Sends chunks in order, at most `concurrency` of them unfinished at a time (contract §3 "Plan, then send",
- * 4 and 5). Each chunk is one flight, from its request to the end of its job.
+ * Sends chunks in order, at most `concurrency` of them unfinished at a time (contract §3 "Plan, then send", 4 and 5).
+ * A flight is one chunk from its request to the end of its job.
  */
 
 import { Channel } from '../channel.js';
@@ -27,15 +27,15 @@ interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems'
 }
 
 export interface Sent {
-  /** What ended it early, or null. */
+  /** The error that ended it early, or null. */
   failure: unknown;
-  /** Items that a request may have, after what the service has refused. */
+  /** The most items that a request may have, after requests that the service refused as too large. */
   items: number;
 }
 
 /**
- * Sends what comes, and yields events. When its consumer stops, waiting ends and requests in flight finish.
- * @param open begins with the chunks, the first of at most so many items
+ * Sends the chunks, and yields events. If its consumer stops, waiting ends and requests in flight finish.
+ * @param open returns the chunks, the first with at most this many items
  */
 export async function* send(
   open: (items: number) => Chunks,
@@ -59,7 +59,7 @@ const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
 };
 
 interface Flight {
-  /** Ids that requests behind it must wait for. */
+  /** Ids for which later requests must wait. */
   shared: ReadonlySet<bigint>;
   done: Promise<void>;
 }
@@ -69,11 +69,11 @@ class Sender {
   readonly ended: Sent;
   readonly #flights = new Set<Flight>();
   readonly #searches = new Searches();
-  /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
+  /** Ends the waiting of all flights when one of them ends the run. It affects only this sender. */
   readonly #halt = new AbortController();
-  /** As long as there is a canary, it is alone under way, is followed to its end, and is not taken apart. */
+  /** While a canary is due, it is sent alone, followed to its end, and never split. */
   #deps: DeliverDeps;
-  /** Once it has completed. */
+  /** The same, once the canary has completed. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
   readonly #slots: Slots | null;
@@ -152,7 +152,7 @@ class Sender {
     return isCanary ? Math.min(this.ended.items, options.canary!) : this.ended.items;
   }
 
-  /** After a 413: said once for each size, whichever of those under way meets it first. */
+  /** Called after a 413. Warns once for each size, whichever request meets it first. */
   #lower(refused: number): void {
     const half = Math.ceil(refused / 2);
     if (half >= this.#mostItems()) return;
@@ -161,7 +161,10 @@ class Sender {
     this.events.push({ type: 'notice', message });
   }
 
-  /** Once it has completed, everything else may go out. A request without rows is none. @throws CanaryError */
+  /**
+   * Once the canary has completed, everything else may be sent. A request without rows is not a canary. @throws
+   * CanaryError
+   */
   async #endOfCanary(): Promise<void> {
     while (this.#flights.size > 0) await this.#landing();
     const { run, records, options, stop } = this.#deps;
@@ -171,9 +174,9 @@ class Sender {
     this.#deps = this.#afterwards;
   }
 
-  /** Said at once, since what is in flight may take its time. */
+  /** Said at once, since requests in flight may take a while. */
   #sayStopping(): void {
-    // Only a signal is news to the one who sent it; a failure and the end of the waiting time are reported as such.
+    // Only a signal is announced: failures and the end of the waiting time are reported as such.
     const signal: unknown = this.#deps.stop.reason;
     if (this.#flights.size === 0 || typeof signal !== 'string') return;
     const again = signal === 'SIGINT' ? 'press Ctrl-C again' : `send a second ${signal}`;
@@ -183,13 +186,13 @@ class Sender {
     });
   }
 
-  /** Jobs that an earlier session left unfinished take their places first. */
+  /** Jobs that an earlier session left unfinished come first. */
   async #followEarlier(): Promise<void> {
     const { run, state, options, records } = this.#deps;
     if (!options.wait) return;
     for (const record of [...records]) {
       if (record.state !== 'acknowledged' || !record.job) continue;
-      // Should it fail, its rows are needed: it is followed when they are read.
+      // If it fails, its rows are needed, so it is followed when they are read.
       if (record.parent !== null || options.isolate) continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
@@ -199,7 +202,7 @@ class Sender {
     }
   }
 
-  /** A chunk to its end, the search for its rows at fault included: until then it counts as unfinished. */
+  /** Delivers a chunk, including the search for rows at fault: until that ends, it counts as unfinished. */
   async #work(chunk: Chunk): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
@@ -208,7 +211,7 @@ class Sender {
     for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
-  /** Waits until there is a place, and until no flight holds one of these ids. */
+  /** Waits until one more flight may begin, and no flight has one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
     const holds = (flight: Flight): boolean => sharesOne(flight.shared, shared);
     const blocked = (): boolean =>
@@ -216,20 +219,23 @@ class Sender {
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();
   }
 
-  /** Waits until others leave room for one more. @returns the request that has the slot; null where nobody counts */
+  /**
+   * Waits until the other shards leave a slot. @returns the number of the request that has the slot; null without
+   * shards
+   */
   async #slot(recorded: RequestRecord | null): Promise<number | null> {
     if (!this.#slots || !recorded) return null;
     await this.#slots.take(recorded.seq, (event) => this.events.push(event), this.#deps.stop);
     return recorded.seq;
   }
 
-  /** The next flight to end. */
+  /** Resolves when the next flight has ended. */
   async #landing(): Promise<void> {
     await Promise.race([...this.#flights].map((flight) => flight.done));
   }
 
   #launch(shared: ReadonlySet<bigint>, slot: number | null, work: Promise<void>): void {
-    // Who stops leaves it to its job, which others see to the end.
+    // If this shard stops, the slot stays with the job, which other shards follow to its end.
     const release = async (): Promise<void> => {
       if (slot !== null && !this.#deps.stop.aborted) await this.#slots!.release(slot);
     };
@@ -245,10 +251,13 @@ class Sender {
     this.#flights.add(flight);
   }
 
-  /** The first failure is the one that is reported, and it ends all waiting. */
+  /** Only the first failure is reported. It ends all waiting. */
   #fail(error: unknown): void {
-    // What a wait rejects with when it is ended is the signal's reason, not a failure.
-    if (this.#deps.stop.aborted && !(error instanceof ProfilesError)) return;
+    const { stop, abort } = this.#deps;
+    // A stopped wait rejects with the reason of the signal, which is not a failure.
+    const isEndOfWait =
+      [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
+    if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;
     this.ended.failure ??= error;
     this.#halt.abort();
   }

@@ -6,9 +6,9 @@ import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 
 export interface MissingJobs {
-  /** A job answers 404. @returns since when, milliseconds since the epoch: now, unless it did before */
+  /** A job answers 404. @returns when that began, milliseconds since the epoch: now, unless it did before */
   missing(job_id: string): Promise<number>;
-  /** It answers. */
+  /** The job answers again. */
   found(job_id: string): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export interface WatchOptions {
   clock: Clock;
   /** Ends the watch: the generator throws its reason. */
   signal?: AbortSignal;
-  /** Fixed time between two polls of a job, milliseconds, taken as at least 1; otherwise it follows the job's age. */
+  /** Fixed time between two polls of a job in milliseconds, at least 1. Default: it depends on the job's age. */
   intervalMs?: number | null;
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
@@ -27,8 +27,8 @@ export interface WatchOptions {
 }
 
 /**
- * A job that changed, or one that the service does not know any more: of that nothing follows. `job_id` is the id
- * that was asked for, whatever the record calls itself.
+ * A job that changed, or that the service no longer knows: `missing`, after which nothing follows. `job_id` is the id
+ * that was asked for, whatever id the record has.
  */
 export type JobSnapshot = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
 
@@ -37,7 +37,7 @@ export function pollInterval(ageMs: number): number {
   return Math.min(10_000, Math.max(200, ageMs / 10));
 }
 
-/** Polls at once; more would make a burst of the first poll of a hundred jobs. */
+/** Simultaneous polls: without a limit, the first polls of a hundred jobs would be a burst. */
 const AT_ONCE = 8;
 
 interface Watched {
@@ -45,13 +45,13 @@ interface Watched {
   last: Job | undefined;
   since: number;
   due: number;
-  /** Monotonic; null once it has answered. */
+  /** Monotonic time of its first 404; null once it has answered. */
   missingSince: number | null | undefined;
 }
 
 /**
- * Yields a job's record whenever its status or `completed_rows` changed, and ends when all jobs have ended or are
- * missing. A job may be given by its id, or by a record that has been seen already and is not yielded again.
+ * Yields a job's record whenever its status or `completed_rows` has changed, and ends when all jobs have ended or are
+ * missing. A job is given by its id, or by a record that was seen already and is not yielded again.
  *
  * @throws WaitTimeoutError at the deadline; whatever `client.job` throws, at once; the signal's reason
  */
@@ -61,7 +61,7 @@ export async function* watchJobs(
   options: WatchOptions,
 ): AsyncGenerator<JobSnapshot> {
   const { clock, intervalMs } = options;
-  // Without any pause a service would be asked as fast as it answers.
+  // Without a pause, the service would be polled as fast as it answers.
   const pause = (ageMs: number): number => Math.max(1, intervalMs ?? pollInterval(ageMs));
   const start = clock.monotonic();
   let open = jobs
@@ -72,7 +72,7 @@ export async function* watchJobs(
         id,
         last,
         since: start,
-        // A record that is known already is a moment old.
+        // A record that is already known was read a moment ago.
         due: last ? start + pause(0) : start,
         missingSince: undefined,
       }),
@@ -102,11 +102,23 @@ export async function* watchJobs(
   }
 }
 
+/**
+ * The records of jobs as they are now, in the order of `ids`. The first request that fails ends the others and their retries.
+ * @throws whatever `client.job` throws; the signal's reason
+ */
+export function readJobs(
+  client: Pick<ServiceClient, 'job'>,
+  ids: readonly string[],
+  options: Pick<WatchOptions, 'clock' | 'signal'>,
+): Promise<Job[]> {
+  return before(options, [], (signal) => Promise.all(ids.map((id) => client.job(id, signal))));
+}
+
 function changed(last: Job | undefined, job: Job): boolean {
   return last?.status !== job.status || (last.completed_rows ?? null) !== (job.completed_rows ?? null);
 }
 
-/** One poll. Null while a 404 may still pass. */
+/** Polls once. Null while a 404 may still be temporary. */
 async function look(
   client: Pick<ServiceClient, 'job'>,
   watched: Watched,
@@ -129,7 +141,7 @@ async function look(
   }
 }
 
-/** Sleeps to a monotonic time, or to the deadline if that comes first: then waiting has ended. */
+/** Sleeps until a monotonic time. If the deadline comes first, waiting has ended. */
 async function sleepUntil(
   due: number,
   open: readonly Watched[],
@@ -142,13 +154,13 @@ async function sleepUntil(
   if (deadlineMs != null && clock.monotonic() >= deadlineMs) throw timedOut(open);
 }
 
-/** Runs polls, but no longer than the deadline: a service that does not answer must not hold the wait open. */
+/** Runs polls until the deadline at most: a service that does not answer must not prolong the wait. */
 async function before<T>(
   { clock, signal, deadlineMs }: WatchOptions,
   open: readonly Watched[],
   polls: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // Its own controller, so that polls in flight end with the deadline or with the first of them that fails.
+  // Ends the other polls when the deadline passes, or when the first of them fails.
   const over = new AbortController();
   const both = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
   try {

@@ -15,10 +15,9 @@ export interface BaseUrl {
 const LIKE = { hint: 'write it like https://api.example.com' };
 
 /**
- * Reads a base URL. A path in front and slashes at the end are accepted.
+ * Reads a base URL. A path and slashes at the end are accepted. A host without a scheme is taken as https.
  * @param origin what the user would have to change: a flag, a variable, a key of the config file, an option
- * A host without a scheme is taken as https.
- * @throws ConfigError when it is not an http(s) URL, or holds what would be lost: a name, a query, a fragment
+ * @throws ConfigError if it is not an http(s) URL, or has a user name, a query, or a fragment
  */
 export function parseBaseUrl(text: string, origin: string): BaseUrl {
   const url = toUrl(text.trim());

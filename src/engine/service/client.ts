@@ -72,7 +72,7 @@ export interface ClientOptions {
   retries?: number;
   /** First bound of the backoff between them, milliseconds. Default 1000. */
   retryDelayMs?: number;
-  /** A longer `Retry-After` ends the attempts, milliseconds. Default 5 min. */
+  /** A longer `Retry-After` ends the attempts, milliseconds. It does not bound the backoff. Default 5 min. */
   maxRetryAfterMs?: number;
   /** `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`; other names are not looked at. Loopback never uses a proxy. */
   proxy?: ProxyEnv;
@@ -149,8 +149,12 @@ export function createClient(options: ClientOptions): ServiceClient {
         baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
         random: options.random ?? Math.random,
       };
-      const delayMs = decision.waitMs ?? backoffDelay(backoff);
-      if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw decision.error;
+      const { waitMs } = decision;
+      if (waitMs !== null && waitMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) {
+        throw decision.error;
+      }
+      const delayMs = waitMs ?? backoffDelay(backoff);
+      signal?.throwIfAborted(); // no retry follows, so none is announced
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
     }

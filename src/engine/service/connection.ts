@@ -119,8 +119,8 @@ export class Connection {
   }
 
   /**
-   * Whether the operating system has taken all that was written so far; false where the connection ends before. A service may
-   * reply before it has read the request. TLS tells some time later what it has written.
+   * Whether the operating system has taken all that was written so far; false if the connection ends first. A service may
+   * reply before it has read the request. TLS reports its writes with a delay.
    */
   async written(): Promise<boolean> {
     const until = this.#writes;

@@ -1,4 +1,4 @@
-/** The locks on imports of all accounts of a state, for what must be alone with it. */
+/** Takes the locks on imports of all accounts of a state, for work that needs the state to itself. */
 import { LockedError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
 import type { Backend } from './backend.js';
@@ -13,11 +13,11 @@ export class AllLocks {
 
   constructor(
     private readonly from: Backend,
-    /** Who takes them, as others read it. */
+    /** Who takes them, as other processes name it. */
     private readonly holder: string,
   ) {}
 
-  /** @throws LockedError while somebody imports */
+  /** @throws LockedError while an import is running */
   async takeAll(): Promise<void> {
     for (const scope of await scopes.all(this.from.db)) {
       for (const kind of KINDS) {
@@ -41,7 +41,7 @@ export class AllLocks {
     );
   }
 
-  /** Whether there is no account that it did not know of. */
+  /** Whether the locks of all accounts are held, including accounts that were added in the meantime. */
   async areAllHeld(on: Reader): Promise<boolean> {
     for (const { check } of this.#held.values()) check();
     return (await scopes.all(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));

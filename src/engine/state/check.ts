@@ -1,23 +1,23 @@
-/** Whether a database is whole, and whether what it says in one place agrees with what it says in another. */
+/** Checks that the records in a database agree with each other. */
 import type { Reader } from './database.js';
 import type { RequestRange } from './requests.js';
 
-/** Something that cannot be so. `check` is stable: scripts match on it. */
+/** A contradiction. `check` is stable: scripts match on it. */
 export interface StateProblem {
   check: string;
   message: string;
 }
 
-/** As many of one check are named; then they are counted. */
+/** The most problems of one check that are named; the others are counted. */
 const MOST_NAMED = 10;
 
-/** No other request has taken its rows. */
+/** SQL: no other request has taken its rows. */
 const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
 /**
- * Each gives a line for everything that is wrong. What is recorded is written in one transaction with what it refers
- * to, so none of this can come of a crash: it comes of a damaged disk, or of files that were mixed up.
+ * Each query gives a line for every problem. Records are written in one transaction with those that they refer to, so
+ * a crash cannot cause a problem: a damaged disk can, or files that were mixed up.
  */
 const RECORDS: readonly { check: string; sql: string }[] = [
   {
@@ -74,7 +74,7 @@ const RECORDS: readonly { check: string; sql: string }[] = [
   },
 ];
 
-/** Runs that have ended with another number of rows than their requests have. */
+/** Ended runs whose number of rows differs from that of their requests. */
 async function* miscounted(on: Reader): AsyncGenerator<string> {
   const runs = on.each<{ run: string; summary: string; recorded: number }>(
     `SELECT run, summary, (SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) FROM requests
@@ -90,7 +90,7 @@ async function* miscounted(on: Reader): AsyncGenerator<string> {
 
 type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: string; seq: number };
 
-/** Requests of a run with rows that others have too. */
+/** Requests of a run whose rows another request has, too. */
 async function* overlapping(on: Reader): AsyncGenerator<string> {
   const requests = on.each<Held & { more: string | null }>(
     `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND ${STANDS} ORDER BY run`,
@@ -117,7 +117,7 @@ function* overlapsIn(ranges: readonly Held[]): Generator<string> {
   }
 }
 
-/** What does not agree; none where all is well. */
+/** All problems; none if the records agree. */
 export async function problemsOf(on: Reader): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
   for (const { check, sql } of RECORDS) problems.push(...(await firstOf(check, messages(on, sql))));
@@ -130,7 +130,7 @@ async function* messages(on: Reader, sql: string): AsyncGenerator<string> {
   for await (const { message } of on.each<{ message: string }>(sql)) yield message;
 }
 
-/** Problems of one check, of which only the first are named. */
+/** The first problems of one check, and the number of the others. */
 export async function firstOf(
   check: string,
   messages: AsyncIterable<string> | Iterable<string>,

@@ -1,29 +1,29 @@
 import { stateError } from './folder.js';
 
-/** What is asked for next is waited for so long, milliseconds. */
+/** How long an acknowledgement waits for the next intent, milliseconds. */
 const PATIENCE_MS = 10;
 
 /**
- * Group commit: changes that are asked for in one turn of the event loop, or while others are on their way to the disk,
- * share one transaction, and so one wait for the disk. An acknowledgement waits for the next intent, and so does what
- * several requests in flight have to record; each is still committed before anything depends on it.
+ * Group commit: changes that are requested in one turn of the event loop, or during another commit, share one
+ * transaction, and so one wait for the disk. An acknowledgement waits for the next intent, and so do records of
+ * several requests in flight; each is still committed before anything depends on it.
  */
 export class Commits<T> {
   #waiting: { changes: readonly T[]; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  /** The two ways in which what waits is committed by itself. */
+  /** The two timers that commit waiting changes. */
   #soon: NodeJS.Immediate | undefined;
   #late: NodeJS.Timeout | undefined;
   /** Groups that are not on disk yet. */
   #underWay = 0;
-  /** Something that waits shall go to disk as soon as these are. */
+  /** Whether waiting changes must be committed as soon as these groups are on disk. */
   #isNext = false;
   #failure: unknown;
-  /** Resolves once it is known how the group before went. */
+  /** Settles when the previous group is on disk, or has failed. */
   #before: Promise<void> = Promise.resolve();
 
   /**
-   * @param write one transaction, on disk when it resolves, in the order in which it is called. It waits for `ready`
-   * first, and where that rejects, it writes nothing
+   * @param write writes one transaction, which is on disk when it resolves, in the order of the calls. It first waits
+   * for `ready`; if that rejects, it writes nothing
    */
   constructor(
     private readonly write: (changes: readonly T[], ready: () => Promise<void>) => Promise<void>,
@@ -31,9 +31,9 @@ export class Commits<T> {
   ) {}
 
   /**
-   * Applies the changes and resolves when they have reached the disk. After one failure every later call fails
-   * too: what could not be recorded must stop the sending (contract §4).
-   * @param soon false where nothing waits for it: then it goes to disk with what is asked for next
+   * Applies the changes, and resolves when they are on disk. After a failure, every later call fails, too: what cannot
+   * be recorded must stop the sending (contract §4).
+   * @param soon false if nothing waits for it: then it is committed with the next changes
    * @throws StateError
    */
   commit(changes: readonly T[], soon = true): Promise<void> {
@@ -50,7 +50,7 @@ export class Commits<T> {
     else void this.flush();
   }
 
-  /** Commits what waits, before anything that is asked of the database from here on. Whoever waits is told how that went. */
+  /** Commits waiting changes before the next query of the database. Callers of `commit` are told about failures. */
   async flush(): Promise<void> {
     const group = this.#waiting;
     this.#waiting = [];
@@ -71,7 +71,7 @@ export class Commits<T> {
       await this.write(
         group.flatMap(({ changes }) => changes),
         async () => {
-          // The one before may have failed while this one waited for its turn.
+          // The previous group may have failed while this one waited.
           await before;
           if (this.#failure) throw this.#failure;
         },

@@ -1,4 +1,4 @@
-/** A database that can hold the state: what the stores need of it, whichever it is. */
+/** What the stores need of a database, whichever it is. */
 
 export type Value = string | number | bigint | null | Uint8Array;
 
@@ -10,19 +10,20 @@ export interface Reader {
   all<T>(sql: string, ...values: Value[]): Promise<T[]>;
   /** The first row. */
   get<T>(sql: string, ...values: Value[]): Promise<T | undefined>;
-  /** Row by row, without holding them all. Whoever reads asks for nothing else until it has ended. */
+  /** Row by row, without holding them all. Run no other query until it has ended. */
   each<T>(sql: string, ...values: Value[]): AsyncIterable<T>;
 }
 
 export interface Transaction extends Reader {
-  /** @returns rows changed; for RETURNING there are `all` and `get` */
+  /** @returns the number of changed rows; for RETURNING, use `all` and `get` */
   run(sql: string, ...values: Value[]): Promise<number>;
 }
 
 export interface Database extends Reader {
   /**
-   * One transaction, on disk when it resolves; transactions and single statements of one Database never interleave, and
-   * begin in the order in which they were asked for. `work` asks only `tx`: the database itself would wait for its end.
+   * Runs one transaction, which is on disk when this resolves. Transactions and single statements of a Database never
+   * interleave, and begin in the order in which they were requested. `work` must query only `tx`: a query of the
+   * database would wait for its end.
    */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -1,10 +1,11 @@
 /**
- * Fingerprints (contract §3 "Only what changed"): for each id a keyed hash of the content that the service
- * last completed. They are kept as they come, the rows of one send together, 24 bytes a row, and read newest last:
- * a send clears the fingerprints of all its ids, and one that completed sets them (`sends.ts`).
+ * Fingerprints (contract §3 "Only what changed"): for each id, a keyed hash of the content that the service last
+ * completed. They are stored as they come, the rows of one send together, 24 bytes a row, and read in order, newest
+ * last: a send clears the fingerprints of its ids, and sets them when it completes (`sends.ts`).
  *
- * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. Of each id the last row is kept, set or
- * not: it also says when the id was last sent, and by whom. What the same run sent of it before is kept with it.
+ * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. The last row of each id is kept even if
+ * it is not set, because it says when and by which run the id was last sent. Earlier rows of the same run are kept
+ * with it.
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
@@ -21,14 +22,14 @@ interface StoredPrints {
   records: Uint8Array | null;
 }
 
-/** Below so many rows, what says nothing any more is not worth looking for. */
+/** With fewer rows, it is not worth looking for outdated ones. */
 const FEW_ROWS = 1_000;
-/** Ids that are told apart at a time, at 16 bytes each: for more of them the rows are read more than once. */
+/** How many ids are compared at a time, at 16 bytes each. If there are more, the rows are read more than once. */
 const IDS_AT_ONCE = 3_000_000;
-/** Sends that are read, or rewritten, at a time: others wait for no more than these. */
+/** How many sends are read or rewritten at a time: other processes wait for no more than these. */
 const SENDS_AT_ONCE = 32;
 
-/** Rows of all sends of a scope and a kind. */
+/** SQL: number of rows of all sends of a scope and kind. */
 const STORED = `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
   FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2`;
 
@@ -41,12 +42,12 @@ interface SentBefore {
   contents: BigUint64Array;
 }
 
-/** Who sent the id of a row later, if anybody did. */
+/** Who sent the id of a row later. */
 type Later = 'nobody' | 'same run' | 'others';
 
 /** The rows of sends in the database. */
 export class Fingerprints {
-  /** Ids that were found when they were read last. There are never fewer. */
+  /** How many ids the last read found. The number never decreases. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
   constructor(
@@ -69,7 +70,7 @@ export class Fingerprints {
     if (cells) await this.cells.put(tx, send, cells);
   }
 
-  /** The rows of one send, in its order; none where they were compacted away. */
+  /** The rows of one send, in its order; none if compaction has dropped them. */
   async of(on: Reader, send: number): Promise<FingerprintColumns> {
     const row = await on.get<StoredPrints>(
       'SELECT ids, contents, records FROM fingerprints WHERE send = ?',
@@ -78,7 +79,7 @@ export class Fingerprints {
     return printsOf(row ?? { ids: new Uint8Array(), contents: new Uint8Array(), records: null });
   }
 
-  /** The rows of sends, in the order in which these are given. */
+  /** The rows of these sends, in the given order. */
   async *ofEach(on: Reader, sends: readonly number[]): AsyncGenerator<FingerprintColumns> {
     const nothing = new Uint8Array();
     for (const some of slicesOf(sends)) {
@@ -104,7 +105,7 @@ export class Fingerprints {
     return count;
   }
 
-  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is too old to count as known */
+  /** @param since ISO 8601: rows that were completed earlier, or at an unknown time, do not count as known */
   async load(
     on: Reader,
     scope: number,
@@ -113,7 +114,7 @@ export class Fingerprints {
     now = '9999',
   ): Promise<FingerprintIndex> {
     let index: FingerprintIndex | null = null;
-    // How many rows there are is asked together with them: others may add some in between.
+    // The number of rows is read in the same query: other processes may add some in between.
     const sends = on.each<
       StoredPrints & { send: number; run: string | null; state: number; at: string | null; stored: number }
     >(
@@ -133,7 +134,7 @@ export class Fingerprints {
     return index;
   }
 
-  /** How many ids have a fingerprint, and when the first and the last of them were completed. */
+  /** How many ids have a fingerprint, and when the oldest and the newest of them were completed. */
   async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
     let profiles = 0;
     const times = new Set<string | null>();
@@ -152,10 +153,11 @@ export class Fingerprints {
   }
 
   /**
-   * Drops rows whose id was sent again later, once they are more than a third. Open sends stay as they are. They are looked
-   * for before anything is written, and what was sent later stays so: others wait only while some sends are rewritten.
-   * @param ids how many there are, at least
-   * @returns whether it did
+   * Drops rows whose id was sent again later, if they are more than a third. Open sends are not changed. Finding these
+   * rows needs no transaction, since a later send stays later: other processes wait only while some sends are
+   * rewritten.
+   * @param ids how many ids there are, at least
+   * @returns whether it dropped any
    */
   async compact(
     db: Reader,
@@ -166,10 +168,10 @@ export class Fingerprints {
   ): Promise<boolean> {
     const stored = await this.#stored(db, scope, kind);
     const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
-    // Often that tells enough without reading them all.
+    // Often, these numbers tell that it is not worth reading all rows.
     if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return false;
     let dropped = 0;
-    /** Of each send with rows to drop, a byte for each of its rows: 1 for those that stay. */
+    /** For each send with rows to drop: a byte for each row, 1 for those that stay. */
     const stays = new Map<number, Uint8Array>();
     await this.#newestFirst(db, scope, kind, (later, { send, is_open, contents }, at) => {
       if (later !== 'others' || is_open === 1) return;
@@ -189,7 +191,7 @@ export class Fingerprints {
 
   async #keep(tx: Transaction, send: number, stays: Uint8Array): Promise<void> {
     const { ids, contents, records } = await this.of(tx, send);
-    // Dropped, or rewritten, by another process since.
+    // Another process has dropped or rewritten it in the meantime.
     if (ids.length !== stays.length) return;
     const last = [...stays.keys()].filter((at) => stays[at] === 1);
     if (last.length === 0) {
@@ -207,7 +209,7 @@ export class Fingerprints {
     );
   }
 
-  /** Looks at each row once, and at those of an id in the opposite order in which they were sent. */
+  /** Visits each row once, and the rows of an id from the last to the first. */
   async #newestFirst(
     on: Reader,
     scope: number,
@@ -217,7 +219,7 @@ export class Fingerprints {
     const stored = await this.#stored(on, scope, kind);
     const parts = Math.ceil(stored / this.idsAtOnce);
     for (let part = 0; part < parts; part++) {
-      /** By which run each id was sent last. Runs count from 1, as do profiles that went out by themselves. */
+      /** The run that sent each id last. Runs and single profiles are numbered from 1. */
       const newest = new IdTable(Math.ceil(stored / parts));
       const runs = new Map<string | number, number>();
       const sends = on.each<
@@ -244,7 +246,7 @@ export class Fingerprints {
     }
   }
 
-  /** Rows of all sends: no fewer than there are ids. */
+  /** The number of rows of all sends, which is at least the number of ids. */
   async #stored(on: Reader, scope: number, kind: Kind): Promise<number> {
     const row = await on.get<{ stored: number }>(STORED, scope, kind);
     return row!.stored;
@@ -259,7 +261,7 @@ function printsOf({ ids, contents, records }: StoredPrints): FingerprintColumns 
   };
 }
 
-/** Null where none is known. */
+/** Null if all are zero. */
 const someBytes = (values: BigUint64Array): Uint8Array | null =>
   values.some((value) => value !== 0n) ? bytesOf(values) : null;
 

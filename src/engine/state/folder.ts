@@ -1,9 +1,10 @@
-/** The state directory of a machine: private, and what is told when something in it fails. */
-import { mkdirSync, statSync } from 'node:fs';
+/** The state directory of a machine: makes it private, and makes errors of what fails in it. */
+import { statSync } from 'node:fs';
 import { platform } from 'node:os';
+import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, ProfilesError, StateError } from '../errors.js';
 
-/** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
+/** Turns any failure of the state into an error: nothing may be sent that cannot be recorded. */
 export function stateError(error: unknown, doing: string, where: string): ProfilesError {
   if (error instanceof ProfilesError) return error;
   const detail = error instanceof Error ? error.message : String(error);
@@ -15,10 +16,10 @@ export function stateError(error: unknown, doing: string, where: string): Profil
   });
 }
 
-/** The state directory, made private if it is not there yet. @throws StateError */
+/** Creates the state directory if needed, with private access. @throws StateError */
 export function privateFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    ensureFolder(folder);
     return folder;
   } catch (error) {
     throw stateError(error, 'keep state', folder);
@@ -26,9 +27,9 @@ export function privateFolder(folder: string): string {
 }
 
 /**
- * Who can write to the directory can put another database in place of this one, and so decide what is sent again and
- * what is skipped. Where the sticky bit is set, as in /tmp or at the root of a tmpfs, others can add files there and
- * replace none of ours. Windows has no such modes.
+ * Refuses a directory that others can write to: they could replace the database, and so decide what is sent again and
+ * what is skipped. With the sticky bit, as in /tmp or at the root of a tmpfs, others can add files but not replace
+ * ours. Windows has no such modes.
  * @throws ConfigError
  */
 export function refuseShared(folder: string): void {

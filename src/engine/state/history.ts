@@ -1,6 +1,6 @@
 /**
- * Which rows each request had, and which rows were rejected: for telling what became of a row, and of a profile
- * (contract §1 `history`). Identifiers are keyed hashes. Rows that were unchanged are not kept: there may be a million
+ * Which rows each request had, and which rows were rejected: the source for the outcome of a row, and the history of a
+ * profile (contract §1 `history`). Identifiers are keyed hashes. Unchanged rows are not stored: there may be a million
  * of them each night.
  */
 
@@ -11,9 +11,9 @@ import type { Scope } from './types.js';
 
 /** Rows of a request. */
 export interface RequestRows {
-  /** In the order of the identifiers' hashes. */
+  /** In the same order as the hashes of the identifiers. */
   lines: readonly InputLines[];
-  /** Rows that were not sent, since others have sent their ids later. */
+  /** Rows that were not sent, because other runs have sent their ids later. */
   leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
 }
 
@@ -27,13 +27,13 @@ export interface KnownRows {
 const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
 type What = keyof typeof WHAT;
 
-/** Something that happened to a profile. */
+/** One event in the history of a profile. */
 export interface HistoryEntry {
   what: What;
   scope: Pick<Scope, 'account' | 'region'>;
-  /** Milliseconds since the epoch: of a request when it went out last. */
+  /** Milliseconds since the epoch; for a request, when it was last sent. */
   at: number;
-  /** Null for a profile that went out by itself. */
+  /** Null for a profile that `identify` sent. */
   run: string | null;
   /** Number of the request in the run. */
   seq: number | null;
@@ -41,7 +41,7 @@ export interface HistoryEntry {
   line: number | null;
   /** An earlier row of the request has the same id. */
   merged: boolean;
-  /** Of a profile that went out by itself: its job, and what became of it where there is none. */
+  /** For a profile that `identify` sent: its job, and its outcome if it has no job. */
   job_id: string | null;
   note: string | null;
 }
@@ -55,12 +55,12 @@ type EntryRow = Omit<HistoryEntry, 'what'> & {
 };
 
 export class History {
-  /** A request goes out again, or otherwise. */
+  /** Deletes the rows of a request, which is sent again or has changed. */
   async forgetRequest(tx: Transaction, request: number): Promise<void> {
     await tx.run('DELETE FROM history WHERE request = ?', request);
   }
 
-  /** A request goes out. */
+  /** Records the rows of a request that is sent. */
   async putRequest(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
@@ -71,7 +71,7 @@ export class History {
     if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
   }
 
-  /** Rows that a run's plan rejected, in place of those it found before. */
+  /** Replaces the rows that a run's plan rejected. */
   async putRejected(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; at: number },
@@ -107,7 +107,7 @@ export class History {
     );
   }
 
-  /** A profile goes out by itself. What becomes of it is not known until it is said. */
+  /** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
   async putProfile(
     tx: Transaction,
     send: number,
@@ -127,7 +127,7 @@ export class History {
     );
   }
 
-  /** What became of it, or the job that tells. */
+  /** Records the outcome of such a profile, or the job that has it. */
   async noteProfile(
     tx: Transaction,
     send: number,
@@ -136,7 +136,7 @@ export class History {
     await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
   }
 
-  /** Rows that a request sent, and those it left out, by input; null where that is not known any more. */
+  /** Rows that a request sent and left out, by input; null if that is no longer known. */
   async ofRequest(
     on: Reader,
     run: string,
@@ -153,7 +153,7 @@ export class History {
     return { sent: of('sent'), leftOut: of('left_out') };
   }
 
-  /** All that is known of an id, newest first. @param id `shortId` of its hash */
+  /** All events of an id, newest first. @param id `shortId` of its hash */
   async find(on: Reader, kind: Kind, id: number): Promise<HistoryEntry[]> {
     const names = Object.keys(WHAT) as What[];
     const rows = on.each<EntryRow>(
@@ -182,7 +182,7 @@ export class History {
     return found;
   }
 
-  /** Lets go of what is older. @returns whether there was something */
+  /** Deletes what is older. @returns whether there was anything */
   async prune(tx: Transaction, before: number): Promise<boolean> {
     return (await tx.run('DELETE FROM history WHERE at < ?', before)) > 0;
   }

@@ -1,4 +1,4 @@
-/** What can be asked of the state. */
+/** The interface of the state. */
 import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
@@ -17,36 +17,36 @@ import type { HeldLease, HeldLock, KnownJob, KnownRun, Scope, ServiceInUse, Shar
 
 export interface State {
   readonly folder: string;
-  /** Key of every hash that is stored here: 32 random bytes, made with the database. */
+  /** The key of every stored hash: 32 random bytes, created with the database. */
   readonly secret: Buffer;
-  /** Rejects files that runs wrote. */
+  /** The rejects files of runs. */
   readonly rejects: RejectsStore;
-  /** Shards of a run; null where only one machine can reach the state. */
+  /** The shards of runs; null if only one machine can reach the state. */
   readonly shards: ShardStore | null;
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: ServiceInUse): Scope;
-  /** For whoever imports with it. @throws UsageError where it has moved, or is being copied */
+  /** Call this before an import. @throws UsageError if the state has moved, or is being copied */
   refuseMoved(): Promise<void>;
-  /** Null when another import of this account and kind runs on this machine. */
+  /** Null if another import of this account and kind is running. */
   takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardOf): Promise<HeldLease | null>;
-  /** Whether another process imports one of these kinds for this account. */
+  /** Whether another process has the lock on one of these kinds. */
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
-  /** What the holder of that lock says of itself. */
+  /** How the holder of that lock describes itself. */
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
 
   /**
    * Called in the tick in which a request is written.
-   * @throws StateError when what is recorded would be lost; LockLostError when a lock that is held here no longer surely is
+   * @throws StateError if records would be lost; LockLostError if a lock of this process may be lost
    */
   check(): void;
 
   /** Newest first. */
   knownRuns(which?: RunFilter): Promise<StoredRun[]>;
-  /** @param plan requests that are to be sent, and when they were planned (ISO 8601): its data is as old as that */
+  /** @param plan requests to send, and when they were planned (ISO 8601), which is how old their data is */
   startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; at: string | null }): Promise<void>;
   reopenRun(run: string): Promise<void>;
   /**
-   * A finished run continues: with requests that send rows of others again, with other options, and, for these inputs,
+   * Reopens a finished run: with requests that send rows of others again, with other options, and for these inputs
    * with a new rejects file.
    */
   retryRun(
@@ -57,30 +57,34 @@ export interface State {
     run: string,
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): Promise<void>;
-  /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
+  /**
+   * Marks unfinished runs of this account and kind as crashed. Only for the holder of the lock, which knows that none
+   * of them is running.
+   */
   markCrashedRuns(scope: Scope, kind: Kind, except?: string): Promise<void>;
   setRejectsFile(run: string, input: number, file: string): Promise<void>;
-  /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
+  /** Forgets a run, its requests, and its spooled input. Its jobs stay known, and so do the ids of unfinished ones. */
   forgetRun(run: string): Promise<void>;
   /**
-   * Forgets all that is known of a scope: its runs, jobs, fingerprints and column types. For the holder of its locks.
-   * @returns how many runs and jobs there were
+   * Forgets everything about a scope: runs, jobs, fingerprints, and column types. Only for the holder of its locks.
+   * @returns how many runs and jobs it had
    */
   forgetScope(scope: Scope): Promise<{ runs: number; jobs: number }>;
-  /** Where a run's spooled input and private settings lie while it is unfinished. */
+  /** The folder of a run's spooled input and private settings, while it is unfinished. */
   spoolFolder(run: string): string;
-  /** Runs that have such a folder on this machine. */
+  /** Names of these folders on this machine. */
   spools(): string[];
   removeSpool(run: string): void;
 
   requests(run: string): Promise<RequestRecord[]>;
   /**
-   * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
-   * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
-   * becomes known with it; it waits some milliseconds for the next intent. What is recorded in one turn of the event loop reaches the disk together, and before
-   * what is recorded later; after one failure all that follows fails too. Ids that another open send holds are not
-   * remembered; `shared` names those that stand more than once in the input. `rows` comes with `prints`.
-   * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
+   * Records a request as it is now, and resolves when that is on disk. `prints` and `rows` come with the first commit
+   * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement also records the
+   * job, and waits some milliseconds for the next intent. Calls in one turn of the event loop are written together and
+   * before later ones; after a failure, all later calls fail. Ids that another open send has are not remembered,
+   * except for `shared`, which appear more than once in the input.
+   * @throws StateError also if the database or a lock in use was removed or replaced, for a request that is about to
+   * be sent
    */
   record(
     run: string,
@@ -91,26 +95,26 @@ export interface State {
     shared?: ReadonlySet<bigint>,
     rows?: RequestRows | null,
   ): Promise<void>;
-  /** Commits several requests, none of which goes out now: all of them, or none. @throws StateError */
+  /** Records several requests, none of which is sent now, in one transaction. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
-  /** Many requests are about to be recorded: worth a thread that waits for the disk. */
+  /** Call this before many requests are recorded: starts a thread that waits for the disk. */
   recordMany(): Promise<void>;
-  /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
+  /** Resolves when everything that was recorded is on disk. @throws StateError if some of it could not be written */
   written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */
   idsOf(run: string, seq: number): Promise<BigUint64Array>;
-  /** The number of its last sending; 0 where none is known. */
+  /** The number of the request's last send; 0 if none is known. */
   lastSend(run: string, seq: number): Promise<number>;
-  /** Ids that others have sent whose data is newer than the run's. */
+  /** Ids that were sent by others with newer data than the run's. */
   sentLater(run: string, scope: Scope, kind: Kind): Promise<LaterSends>;
   /**
    * Ids that the run itself has sent.
-   * @param placeOf in which order they count, by the number of the request; 0: not at all
+   * @param placeOf gives the order of requests, by their numbers; 0: the request does not count
    */
   sentByRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): Promise<LaterSends>;
   /**
-   * Unfinished jobs of other runs, or without a run all of them: those of `last`, where others have sent nothing since.
-   * `newest` is the number of the last send.
+   * Unfinished jobs of other runs, or without a run of all. Returns `last` if others have sent nothing since. `newest`
+   * is the number of the last send.
    */
   openJobs(
     scope: Scope,
@@ -119,87 +123,88 @@ export interface State {
     last?: { jobs: OpenJobs; newest: number },
   ): Promise<{ jobs: OpenJobs; newest: number }>;
 
-  /** Rows that the plan of a run rejected, in place of those that it found before. */
+  /** Replaces the rows that the plan of a run rejected. */
   setRejected(
     run: string,
     scope: Scope,
     kind: Kind,
     rejected: { ids: BigUint64Array; lines: readonly InputLines[] },
   ): Promise<void>;
-  /** Rows that a request sent, and those that it left out; null where that is not known. */
+  /** Rows that a request sent and left out; null if that is not known. */
   rowsOf(run: string, seq: number): ReturnType<History['ofRequest']>;
-  /** What happened to a profile, in all accounts, newest first. @param id its keyed hash */
+  /** The history of a profile in all accounts, newest first. @param id its keyed hash */
   history(kind: Kind, id: bigint): Promise<HistoryEntry[]>;
-  /** Lets go of rows and entries that are older. @param before milliseconds since the epoch */
+  /** Deletes older rows and entries. @param before milliseconds since the epoch */
   pruneHistory(before: number): Promise<void>;
 
   /** Newest first. */
   knownJobs(): Promise<KnownJob[]>;
   /**
-   * A profile goes out by itself, as one without fingerprints. What becomes of it is in doubt until it is said.
+   * Records a profile that is sent outside an import, without fingerprints. Its outcome is in doubt until
+   * `endProfile`.
    * @returns its number
    */
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): Promise<number>;
-  /** It was carried out, or did not arrive; or, with `doubt`, nobody knows. `note` says which, for its history. */
+  /** Records its outcome: carried out or not arrived, or with `doubt`, unknown. `note` says which, for the history. */
   endProfile(send: number, doubt: boolean, note?: 'submitted' | 'unsent'): Promise<void>;
-  /** A job submitted outside an import (`identify user`), maybe of such a profile. */
+  /** Records a job that was submitted outside an import (`identify user`), for such a profile if given. */
   addJob(
     scope: Scope,
     job: Job,
     from: { kind: Kind; rows: number; send?: number; doubt?: boolean },
   ): Promise<void>;
-  /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
+  /** Records a job as it was seen. A completed job sets the fingerprints of its request. Unknown jobs are ignored. */
   updateJob(scope: Scope, job: Job): Promise<void>;
-  /** The service answers 404 for a job. @returns since when it does, milliseconds since the epoch: kept from the first time */
+  /** Records that a job answers 404. @returns when that began, milliseconds since the epoch */
   missingJob(scope: Scope, job_id: string): Promise<number>;
-  /** It answers for it. */
+  /** Records that a job answers again. */
   foundJob(scope: Scope, job_id: string): Promise<void>;
-  /** The service no longer knows it: its request is settled, and what it did is in doubt. */
+  /** Records that the service no longer knows a job: its request is settled, and its outcome is in doubt. */
   lostJob(scope: Scope, job_id: string): Promise<void>;
-  /** Rows a second of this scope's past jobs of the kind, or null. */
+  /** Rows per second of this scope's past jobs of the kind, or null. */
   throughput(scope: Scope, kind: Kind): Promise<number | null>;
 
   /**
-   * What was completed last of each id (contract §3 "Only what changed"), as it stands now.
-   * @param since ISO 8601: what was completed earlier, or nobody knows when, counts as unknown
+   * The last completed content of each id (contract §3 "Only what changed").
+   * @param since ISO 8601: what was completed earlier, or at an unknown time, counts as unknown
    */
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
-  /** The cells of a send, in the order of its rows; null where they are not remembered. */
+  /** The cells of a send, in the order of its rows; null if they are not remembered. */
   cells(send: number): Promise<CellColumns | null>;
-  /** A number that is another one once ids of the kind were sent since. */
+  /** A number that changes when ids of the kind are sent. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
-  /** A text that is another one once something has been sent, or seen completed, since. */
+  /** A text that changes when something is sent, or seen completed. */
   fingerprintsMark(scope: Scope, kind: Kind): Promise<string>;
-  /** Clears those of the whole kind. */
+  /** Clears the fingerprints of the whole kind. */
   clearFingerprints(scope: Scope, kind: Kind): Promise<void>;
-  /** @param ids how many of the kind are remembered, at least: it need not count what is not worth dropping */
+  /** Drops outdated fingerprints. @param ids how many ids of the kind are remembered, at least: saves counting them */
   compactFingerprints(scope: Scope, kind: Kind, ids?: number): Promise<void>;
 
-  /** Types of the last import's columns, by key, for the warning when one changes. */
+  /** Column types of the last import by key, for the warning about changes. */
   columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>>;
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): Promise<void>;
 
-  /** What it holds, and how old that is. Reads all fingerprints. */
+  /** What the state holds, and how old that is. Reads all fingerprints. */
   overview(): Promise<StateOverview>;
   /** How old the fingerprints are, without reading them. */
   age(): Promise<StateAge>;
   /** Locks that another process holds now. */
   locks(): Promise<HeldLock[]>;
   /**
-   * Takes locks from processes that are gone, or with `force` from all: an import that runs then stops before its next
-   * request. Locks of a state directory are the operating system's, and stay.
-   * @returns those that were taken
+   * Takes locks from processes that are gone, or with `force` from all: a running import then stops before its next
+   * request. Locks of a state directory belong to the operating system, and are not taken.
+   * @returns the locks that it took
    */
   unlock(force: boolean): Promise<HeldLock[]>;
-  /** Bytes that the database takes. */
+  /** Size of the database in bytes. */
   size(): Promise<number>;
-  /** What is wrong with it: in the database, and between its records. None where all is well. */
+  /** Problems of the database and of its records; none if all is well. */
   problems(): Promise<StateProblem[]>;
   /**
-   * Writes a copy as it stands at one moment, to a new file of mode 0600. Others may write to the state in the meantime.
+   * Writes a consistent copy to a new file of mode 0600. Others may write to the state in the meantime.
    * @param file absolute
-   * @returns its bytes
-   * @throws UsageError where there is a file of that name; StateError where it cannot be written
+   * @returns its size in bytes
+   * @throws UsageError if the file exists; StateError if it cannot be written
    */
   backup(file: string): Promise<number>;
 

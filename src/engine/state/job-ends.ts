@@ -1,4 +1,4 @@
-/** What the end of a job means for its request and for what is remembered of its rows. */
+/** Applies the end of a job to its request and to the fingerprints of its rows. */
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Transaction } from './database.js';
@@ -13,14 +13,13 @@ export class JobEnds {
     private readonly requests: Requests,
   ) {}
 
-  /** A job as it was seen at a time (ISO 8601), ended or not. */
+  /** Records a job as it was seen at a time (ISO 8601), ended or not. */
   async saw(tx: Transaction, scope: number, job: Job, at: string): Promise<void> {
     const seen = await this.jobs.saw(tx, scope, job, at);
     if (!isFinal(job.status)) return;
     const request = seen?.request ?? null;
     const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
-    // When it was seen before, it had not ended. Nobody knows how much later it did, so the age of what it completed
-    // counts from then.
+    // It ended some time after it was last seen, so the age of its fingerprints is counted from then.
     const end = whole
       ? ({ how: 'completed', at: seen.seen_at } as const)
       : ({ how: seen ? 'dead' : 'gone' } as const);
@@ -28,7 +27,7 @@ export class JobEnds {
     if (request) await this.requests.settle(tx, request);
   }
 
-  /** A job that the service no longer knows: what became of its rows stays unknown. */
+  /** Records that the service no longer knows a job: the outcome of its rows stays unknown. */
   async lost(tx: Transaction, scope: number, job_id: string, at: string): Promise<void> {
     const request = await this.jobs.lost(tx, scope, job_id, at);
     await this.sends.end(tx, scope, job_id, request, { how: 'gone' });

@@ -28,7 +28,7 @@ interface JobTimes {
   seconds: number | null;
 }
 
-/** How many past jobs an estimate is made of. */
+/** How many past jobs an estimate uses. */
 const PACE_JOBS = 50;
 
 export class Jobs {
@@ -60,9 +60,9 @@ export class Jobs {
   }
 
   /**
-   * How long a completed job took is noted where someone watched: within a minute, or in the second half of its
-   * time, it was seen unfinished. One that is looked up the next day did not take a day.
-   * @returns the request it came from, its rows, and when it was looked at before; null for a job that is not known
+   * The time that a completed job took is recorded only if someone watched: it was seen unfinished within the last
+   * minute, or in the second half of its time. A job that is looked up the next day did not take a day.
+   * @returns its request, its rows, and when it was last seen before; null for an unknown job
    */
   async saw(
     tx: Transaction,
@@ -89,7 +89,7 @@ export class Jobs {
     return before;
   }
 
-  /** The service does not know it now. @returns since when, ISO 8601: kept from the first time */
+  /** Records that a job answers 404. @returns when that began, ISO 8601 */
   async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
     const kept = await tx.get<{ missing_since: string }>(
       `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
@@ -111,8 +111,8 @@ export class Jobs {
   }
 
   /**
-   * The service does not know it any more.
-   * @returns the request it came from, or null
+   * Records that the service no longer knows a job.
+   * @returns its request, or null
    */
   async lost(tx: Transaction, scope: number, job_id: string, now: string): Promise<number | null> {
     const known = await tx.get<{ request: number | null; record: string }>(
@@ -131,12 +131,12 @@ export class Jobs {
     return known.request;
   }
 
-  /** A run's requests are forgotten; its jobs stay known. */
+  /** Separates jobs from the requests of a run that is forgotten. */
   async forget(tx: Transaction, run: string): Promise<void> {
     await tx.run('UPDATE jobs SET request = NULL WHERE run = ?', run);
   }
 
-  /** All of a scope. @returns how many there were */
+  /** Deletes all jobs of a scope. @returns how many there were */
   delete(tx: Transaction, scope: number): Promise<number> {
     return tx.run('DELETE FROM jobs WHERE scope = ?', scope);
   }
@@ -160,9 +160,9 @@ export class Jobs {
   }
 
   /**
-   * Rows a second that the service worked off lately: rows of the newest completed jobs over the time in
-   * which at least one of them was under way, so it holds whether jobs ran side by side or in turn.
-   * Jobs of single profiles say nothing about an import's. Null when no job of the kind is known to have completed.
+   * Rows per second that the service processed lately: rows of the newest completed jobs, divided by the time in which
+   * at least one of them was running, so it does not matter if jobs ran in parallel. Jobs of single profiles are not
+   * counted. Null if no job of the kind is known to have completed.
    */
   async throughput(on: Reader, scope: number, kind: Kind): Promise<number | null> {
     const jobs = await on.all<{ rows: number; submitted_at: string; seconds: number }>(
@@ -186,7 +186,7 @@ export class Jobs {
   }
 }
 
-/** How long a job took that is seen completed now; null where nobody watched. */
+/** How long a job took that is now completed; null if nobody watched. */
 function secondsOf({ submitted_at, seen_at, seconds }: JobTimes, now: string): number | null {
   const at = Date.parse(now);
   const took = at - Date.parse(submitted_at);

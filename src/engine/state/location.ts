@@ -1,26 +1,26 @@
-/** Where a state is, as text: a folder of this machine, or a PostgreSQL database. */
+/** Parses where a state is: a folder on this machine, or a PostgreSQL database. */
 import { posix, win32 } from 'node:path';
 import { ConfigError } from '../errors.js';
 
 export type StateLocation =
   | { kind: 'sqlite'; folder: string }
-  /** Read when it is opened (`postgres/location.ts`). It may hold a password. */
+  /** Parsed when it is opened (`postgres/location.ts`). May contain a password. */
   | { kind: 'postgres'; url: string };
 
 const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text);
 
-/** Whether a URL holds a password, also where it cannot be read. */
+/** Whether a URL contains a password, even if it cannot be parsed. */
 export const hasPassword = (url: string): boolean =>
   isPostgresUrl(url) && (/^[a-z]+:\/\/[^/@]*:[^@]*@/i.test(url) || /[?&]password=/i.test(url));
 
-/** A URL as it may be printed. What might be a part of a password goes too. */
+/** A URL that can be printed: everything that may be part of a password is removed. */
 export const withoutPassword = (url: string): string =>
   url.replace(/^([a-z]+:\/\/[^/@:]*):.*@/is, '$1:…@').replace(/([?&]password=)[^&]*/gi, '$1…');
 
 /**
- * @param origin what to name in an error, which never quotes a URL
- * @param cwd what a relative path counts from
- * @throws ConfigError for a URL of something else
+ * @param origin named in errors, which never quote a URL
+ * @param cwd folder of relative paths
+ * @throws ConfigError for any other URL
  */
 export function stateLocationOf(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Moves a state into another database (contract §10): table by table, in batches, so that it continues after a kill; then
- * both are compared, and the old one says where it went.
+ * Moves a state to another database (contract §10): table by table, in batches, so that it can continue after a kill.
+ * Then it compares both, and the old state records where it moved.
  */
 import { createHash } from 'node:crypto';
 import { StateError, UsageError } from '../errors.js';
@@ -9,7 +9,7 @@ import type { Backend } from './backend.js';
 import type { Database, Reader, Transaction, Value } from './database.js';
 import { COPYING, MOVED_TO, Notes } from './notes.js';
 
-/** All tables that hold something, each after those that it refers to, with their keys. */
+/** All tables with content and their keys, each after the tables that it refers to. */
 export const COPIED = [
   ['secret', ['key']],
   ['scopes', ['scope']],
@@ -29,20 +29,20 @@ export const COPIED = [
 type Table = (typeof COPIED)[number];
 type Row = Record<string, Value>;
 
-/** What every new state has: they give way to those of the copy. */
+/** Tables that have rows in every new state; these are replaced with those of the source. */
 const OF_NEW_STATES = ['secret', 'counters'];
 /** Rows in one statement. */
 const TOGETHER = 20;
-/** Of one transaction. */
+/** Rows in one transaction. */
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** The source may change while it is copied: by a command that looks at jobs, or before a copy that was interrupted continues. */
+/** The source may change while it is copied: a command may poll jobs, or an interrupted copy may continue later. */
 const ATTEMPTS = 3;
 
 export interface Migration {
   from: Backend;
   to: Backend;
-  /** Between two batches: how many rows are copied, and of how many. */
+  /** Called between batches with the number of copied rows, and of all rows. */
   progress?: (rows: number, total: number) => void;
   signal: AbortSignal;
 }
@@ -51,16 +51,16 @@ const notes = new Notes();
 const doneNote = (table: string): string => `copied ${table}`;
 
 /**
- * @returns rows of each table
- * @throws UsageError for a source that has moved elsewhere, and a target that holds something; LockedError while an import
- * runs; StateError; the signal's reason
+ * @returns the number of rows in each table
+ * @throws UsageError if the source has moved, or the target is not empty; LockedError while an import runs;
+ * StateError; the signal's reason
  */
 export async function migrateState(migration: Migration): Promise<Record<string, number>> {
   const { from, to, signal } = migration;
   const id = await identityOf(from.db);
   const moved = await notes.get(from.db, MOVED_TO);
   const copying = await notes.get(to.db, COPYING);
-  // It was killed after its last step but one.
+  // An earlier attempt was killed before its last step.
   if (moved === to.name && copying === id) return finish(migration);
   if (moved !== null) {
     throw new UsageError(`${from.name} has moved to ${moved} already`, {
@@ -78,7 +78,7 @@ export async function migrateState(migration: Migration): Promise<Record<string,
       try {
         await copy(migration);
       } catch (error) {
-        // A row refers to one that was not there yet: the source has changed.
+        // A row refers to one that was not copied: the source has changed.
         if (!isConstraint(error) || attempt === ATTEMPTS) throw error;
         continue;
       }
@@ -93,10 +93,10 @@ export async function migrateState(migration: Migration): Promise<Record<string,
   });
 }
 
-/** Whether a database refused a row because of the others that it has. */
+/** Whether a database refused a row because of a constraint. */
 const isConstraint = (error: unknown): boolean => /constraint/i.test(String(error));
 
-/** The key of its hashes tells a state from all others. */
+/** Identifies a state by the key of its hashes. */
 async function identityOf(db: Reader): Promise<string> {
   const row = await db.get<{ key: Uint8Array }>('SELECT key FROM secret');
   if (row) return createHash('sha256').update('migrate:').update(row.key).digest('hex');
@@ -119,7 +119,7 @@ async function refuseFilled({ db, name }: Backend, isOfAnother: boolean): Promis
   }
 }
 
-/** Which shard has sent what is not copied. @throws UsageError */
+/** Refuses to copy runs of unfinished shards, because the reports of shards are not copied. @throws UsageError */
 async function refuseShards({ db, liveShards }: Backend): Promise<void> {
   if (!liveShards) return;
   const found = await db.get<{ run: string }>(
@@ -131,7 +131,7 @@ async function refuseShards({ db, liveShards }: Backend): Promise<void> {
   });
 }
 
-/** Empties the target: of the rows of a new state, and those of a copy that turned out to be another. */
+/** Empties the target of the rows of a new state, and of those of an outdated copy. */
 async function begin(db: Database, id: string): Promise<void> {
   await db.write(async (tx) => {
     await notes.set(tx, COPYING, id);
@@ -172,7 +172,7 @@ async function copy({ from, to, progress, signal }: Migration): Promise<void> {
   }
 }
 
-/** Rows in the order of their keys. */
+/** Reads rows in the order of their keys. */
 async function* rowsOf(
   on: Reader,
   [table, keys]: Table,
@@ -195,14 +195,14 @@ async function insert(tx: Transaction, [table, keys]: Table, rows: readonly Row[
     at += some.length;
   }
   const last = keys.map((key) => rows.at(-1)![key]!);
-  // The one table whose key is bytes has one row.
+  // The only table with bytes as its key has one row.
   const done = last.some((value) => value instanceof Uint8Array) ? 'all' : last;
   await notes.set(tx, doneNote(table), JSON.stringify(done));
 }
 
 /**
- * Compares both, and where they are equal marks the source as moved: in one transaction, so that nothing is written to it
- * in between. The target is read before that: nobody else writes to it.
+ * Compares both states, and if they are equal, marks the source as moved, in one transaction, so that nothing is
+ * written to it in between. The target is read before: nobody else writes to it.
  */
 async function concludes({ from, to }: Migration, locks: AllLocks): Promise<boolean> {
   const copy = await digestsOf(to.db);
@@ -215,7 +215,7 @@ async function concludes({ from, to }: Migration, locks: AllLocks): Promise<bool
   });
 }
 
-/** From here on the target is a state like any other. */
+/** Makes the target a normal state. */
 async function finish({ to }: Migration): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [table] of COPIED) counts[table] = await countOf(to.db, table);
@@ -226,7 +226,7 @@ async function finish({ to }: Migration): Promise<Record<string, number>> {
   return counts;
 }
 
-/** Of each table: how many rows it has, and a digest of all that is in them. */
+/** For each table: the number of rows, and a digest of their content. */
 async function digestsOf(on: Reader): Promise<[string, number, string][]> {
   const digests: [string, number, string][] = [];
   for (const table of COPIED) {

@@ -1,4 +1,4 @@
-/** What is noted of a state as a whole: that it has moved, or that another one is being copied into it. */
+/** Notes about a state as a whole: that it has moved, or that another state is being copied to it. */
 import { UsageError } from '../errors.js';
 import type { Reader, Transaction } from './database.js';
 
@@ -22,7 +22,7 @@ export class Notes {
   }
 
   /**
-   * Where another state is the one to import with: what is recorded here would be lost.
+   * Refuses a state that has moved or is being copied to: records in it would be lost.
    * @throws UsageError
    */
   async refuseMoved(on: Reader): Promise<void> {
@@ -41,7 +41,7 @@ export class Notes {
   }
 }
 
-/** Where it went, without a password. */
+/** Where the state moved, without a password. */
 export const MOVED_TO = 'moved_to';
-/** Of which state it is going to be a copy. */
+/** Which state is being copied to it. */
 export const COPYING = 'copying';

@@ -1,4 +1,4 @@
-/** Unfinished jobs of other runs, and which of them hold an id (contract §4 "Across runs"). */
+/** Unfinished jobs of other runs, by the ids of their rows (contract §4 "Across runs"). */
 
 import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
@@ -7,15 +7,15 @@ import type { OpenSend } from './sends.js';
 
 export interface OpenJob {
   job_id: string;
-  /** The run that submitted it; null where that is not known. */
+  /** The run that submitted it; null if that is not known. */
   run: string | null;
 }
 
-/** A row of memory for each row of the jobs: 8 bytes, and 16 to 32 for each id. */
+/** Takes 8 bytes for each row of the jobs, and 16 to 32 for each id. */
 export class OpenJobs {
-  /** From an id to the last row that has it, counted from 1. */
+  /** For each id: its last row, counted from 1. */
   readonly #last: IdTable;
-  /** From a row to the one before it that has the same id, and to its job. */
+  /** For each row: the previous row with the same id, and its job. */
   readonly #before: Uint32Array;
   readonly #jobOf: Uint32Array;
   readonly #jobs: OpenJob[];
@@ -35,7 +35,7 @@ export class OpenJobs {
     let row = 0;
     let job = 0;
     for await (const { ids } of fingerprints.ofEach(on, numbers)) {
-      // No more than were counted: the rest was sent since.
+      // Only as many as were counted: more may have been sent since.
       for (const id of ids.subarray(0, rows - row)) open.#add(++row, id, job);
       job++;
     }
@@ -48,7 +48,7 @@ export class OpenJobs {
     this.#last.set(id, row);
   }
 
-  /** Jobs that hold one of these ids, oldest first. */
+  /** Jobs with one of these ids, oldest first. */
   holding(ids: BigUint64Array): OpenJob[] {
     if (this.#last.size === 0) return [];
     const found = new Set<number>();
@@ -61,7 +61,7 @@ export class OpenJobs {
       .map((job) => this.#jobs[job]!);
   }
 
-  /** A job holds nothing any more. */
+  /** Removes a job that has ended. */
   end(job_id: string): void {
     for (const [job, open] of this.#jobs.entries()) if (open.job_id === job_id) this.#ended.add(job);
   }
@@ -70,11 +70,11 @@ export class OpenJobs {
 interface LaterSend {
   send: number;
   run: string;
-  /** Where it is in the order; by default the number of the send. */
+  /** Its position in the order. Default: the number of the send. */
   place?: number;
 }
 
-/** What others have sent since a run read its data. */
+/** Ids that others have sent since a run read its data. */
 export class LaterSends {
   readonly #last = new IdTable();
 
@@ -96,7 +96,7 @@ export class LaterSends {
     return later;
   }
 
-  /** Who sent this id last, after that place; null where nobody did. */
+  /** Who sent this id last after that position; null if nobody did. */
   by(id: bigint, after: number): string | null {
     const place = this.#last.get(id);
     if (place === 0) return null;

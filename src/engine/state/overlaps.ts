@@ -1,6 +1,6 @@
 /**
- * What must not be remembered of a request that goes out, since something else may still happen to its ids (contract
- * §4 "Across runs"): ids that an unfinished job holds, and ids whose other content has an unknown outcome.
+ * Finds the rows of a request that must not be remembered, since something else may still happen to their ids
+ * (contract §4 "Across runs"): ids of unfinished jobs, and ids whose other content has an unknown outcome.
  */
 
 import type { FingerprintColumns } from '../fingerprint-index.js';
@@ -10,27 +10,27 @@ import type { Transaction } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import type { OpenSend, Sends } from './sends.js';
 
-/** A number that is no send's. */
+/** Larger than the number of any send. */
 const EVER = 0xffff_ffff;
 
-/** The open sends that were there before this session, or come from elsewhere. */
+/** Open sends from before this session, or of other processes. */
 interface Others {
-  /** From id to the place of its content, counted from 1. */
+  /** For each id: the position of its content, counted from 1. */
   places: IdTable;
-  /** 0 where any content counts as another one. */
+  /** 0 if any content counts as different. */
   contents: BigUint64Array;
 }
 
-/** Of one session of one run: its own sends share only ids that stand more than once in its input. */
+/** For one session of one run: its own sends share only ids that appear more than once in its input. */
 export class Overlaps {
-  /** Sends from here on are this session's, where they are of its run. */
+  /** The number of the first send of this session. Later sends of the same run are its own, too. */
   readonly #first: number;
-  /** From an id that stands more than once to its last send here, or to `EVER`. */
+  /** From an id that appears more than once to its last send here, or to `EVER`. */
   readonly #own = new IdTable();
-  /** Of the request that goes out now. */
+  /** Shared ids of the current request that an earlier one still has. */
   #held: ReadonlySet<bigint> = new Set();
   #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
-  /** Sends of others up to here have been looked at, after so many ends; null before the first look. */
+  /** Up to which send other sends were read, and after how many ends; null before the first time. */
   #seen: { newest: number; ends: number } | null = null;
 
   /** @param newest number of the last send before the session */
@@ -46,11 +46,11 @@ export class Overlaps {
   }
 
   /**
-   * To be asked in the transaction of an intent.
-   * @param send its number
-   * @param shared ids that stand more than once in the input
+   * Must be called in the transaction of an intent.
+   * @param send number of the send
+   * @param shared ids that appear more than once in the input
    * @param ends how many jobs of other runs have ended here
-   * @returns the prints, without contents where none must be remembered
+   * @returns the fingerprints, without the contents that must not be remembered
    */
   async remembered(
     tx: Transaction,
@@ -74,12 +74,15 @@ export class Overlaps {
     return kept;
   }
 
-  /** They went out. What was held then counts as held until the session ends: which of them is last nobody tells. */
+  /**
+   * Call this when the send was recorded. Ids that an earlier request had then are not remembered until the session
+   * ends, because nobody knows which request the service processes last.
+   */
   sent(send: number, shared: ReadonlySet<bigint>): void {
     for (const id of shared) this.#own.set(id, this.#held.has(id) ? EVER : send);
   }
 
-  /** Those that an earlier request of this session still holds. */
+  /** Ids that an earlier request of this session still has. */
   async #heldOf(tx: Transaction, shared: ReadonlySet<bigint>): Promise<Set<bigint>> {
     const open = new Map([
       [0, false],
@@ -97,7 +100,8 @@ export class Overlaps {
   async #look(tx: Transaction, send: number, ends: number): Promise<void> {
     const seen = this.#seen;
     this.#seen = { newest: send, ends };
-    // No send opens but a new one. One that another process has closed counts until the next look.
+    // A closed send never opens again, so only new sends matter. If another process closes a send, that is noticed at
+    // the next read.
     if (seen?.ends === ends) {
       if (send === seen.newest + 1) return;
       if (!(await this.sends.isOthersSince(tx, seen.newest, this))) return;

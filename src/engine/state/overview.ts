@@ -1,31 +1,31 @@
-/** What a state holds and how old that is (contract §4): for whoever must tell a state from an older copy of it. */
+/** What a state holds and how old it is (contract §4), by which users can recognize an older copy. */
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import { MOVED_TO } from './notes.js';
 import type { Scope } from './types.js';
 
-/** What is known of the profiles of one account and kind. Times are ISO 8601. */
+/** The known profiles of one account and kind. Times are ISO 8601. */
 export interface KnownProfilesOverview extends Scope {
   kind: Kind;
   /** Profiles that `changedOnly` would skip as long as their rows stay the same. */
   profiles: number;
-  /** When the first and the last of them were completed; null where that is not known. */
+  /** When the oldest and the newest of them were completed; null if that is not known. */
   oldest_completed_at: string | null;
   newest_completed_at: string | null;
 }
 
 export interface StateOverview {
-  /** The state that took its place; null where none did. */
+  /** The state to which it moved; null if it did not. */
   moved_to: string | null;
   runs: number;
   unfinished_runs: number;
-  /** When the newest run began; null where there is none. */
+  /** When the newest run began; null if there is none. */
   last_run_at: string | null;
   jobs: number;
   /** Not seen to have ended. */
   unfinished_jobs: number;
-  /** When a job was seen last. */
+  /** When a job was last seen. */
   last_job_seen_at: string | null;
   known: KnownProfilesOverview[];
 }

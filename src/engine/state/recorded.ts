@@ -5,18 +5,18 @@ import type { RequestRows } from './history.js';
 import type { RequestRecord } from './requests.js';
 import type { Scope } from './types.js';
 
-/** Plain data: it may be written by another thread. */
+/** Plain data, because another thread may write it. */
 export interface Recorded {
   run: string;
   scope: Scope;
   kind: Kind;
   request: RequestRecord;
-  /** What goes out with an intent. */
+  /** The rows of an intent. */
   sent: {
     prints: FingerprintColumns;
     shared: ReadonlySet<bigint>;
     rows: RequestRows | null;
-    /** How many jobs of other runs have ended here (`Sends.endsOfOthers`). */
+    /** How many jobs of other runs have ended in this process (`Sends.endsOfOthers`). */
     ends: number;
   } | null;
 }

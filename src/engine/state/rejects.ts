@@ -1,37 +1,37 @@
-/** Rejects files that runs wrote: how their rows were read, and by what each file is known again. */
+/** Rejects files of runs: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../print-tables.js';
 import type { Reader, Transaction } from './database.js';
 
 export interface RejectsRecord {
-  /** As it stands in the rows (`_profiles_run`). */
+  /** The run in the rows (`_profiles_run`). */
   run: string;
   input: number;
-  /** The recorded run to which the rows belong: another one where an import continued with an earlier run. */
+  /** The run to which the rows belong: a different one if an import continued an earlier run. */
   owner: string;
   /** Absolute path of the file. */
   location: string;
   /** SHA-256 of the input, hexadecimal. */
   digest: string;
-  /** By which the file is known again as it was written; null where somebody changed it before rows were added. */
+  /** Identifies the unchanged file; null if somebody changed it before rows were added. */
   mark: { inode: string; sha256: string } | null;
-  /** How the rows were read, as `run/origin.ts` writes it. No cell values. */
+  /** How the rows were read, written by `run/origin.ts`. No cell values. */
   reading: unknown;
-  /** Keyed hashes of the rows that nothing but their shape speaks against, in ascending order. */
+  /** Keyed hashes of rows that were rejected only because of their shape, in ascending order. */
   unedited: BigUint64Array;
 }
 
 export interface RejectsStore {
-  /** A rejects file as it was left. */
+  /** Records a rejects file as it was written. */
   put(record: RejectsRecord): Promise<void>;
-  /** The file of that name as it was written last; null where none is known. @param location absolute */
+  /** The record of the file at this location; null if there is none. @param location absolute */
   at(location: string): Promise<RejectsRecord | null>;
-  /** Files that were written last for an input of this digest, and by what they are known: by their locations. */
+  /** The marks of files that were written for an input of this digest, by location. */
   marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>>;
-  /** What is known of the files of a run, by what stands in their rows. None for a run that is not known. */
+  /** The files whose rows name this run. Empty for an unknown run. */
   ofRun(run: string): Promise<RejectsRecord[]>;
 }
 
-/** Plans that never became a run leave files too: what is known of those is kept as long. */
+/** Plans that never became a run also write files: their records are kept this long. */
 const KEEP_DAYS = 90;
 
 type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
@@ -42,7 +42,7 @@ type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
 };
 
 export class RejectsFiles implements RejectsStore {
-  /** @param write in one transaction, given the time (ISO 8601) */
+  /** @param write runs one transaction, which gets the time (ISO 8601) */
   constructor(
     private readonly on: Reader,
     private readonly write: (work: (tx: Transaction, at: string) => Promise<void>) => Promise<void>,
@@ -56,7 +56,7 @@ export class RejectsFiles implements RejectsStore {
     const { run, input, owner, location, digest, mark, reading, unedited } = record;
     const oldest = new Date(Date.parse(at) - KEEP_DAYS * 86_400_000).toISOString();
     await tx.run('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)', oldest);
-    // What was known of the file that is replaced says nothing of this one.
+    // The record of a replaced file does not identify the new one.
     await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
     await tx.run(
       `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, written_at)
@@ -93,7 +93,7 @@ export class RejectsFiles implements RejectsStore {
     return new Map(rows.map(({ location, inode, sha256 }) => [location, { inode, sha256 }]));
   }
 
-  /** Those of all runs whose rows went into files with it, too. */
+  /** Includes files of other runs that share a file with it. */
   async ofRun(run: string): Promise<RejectsRecord[]> {
     const rows = await this.on.all<Row>(
       'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',

@@ -1,4 +1,4 @@
-/** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
+/** Records of requests, on which reports and resumes are based. */
 
 import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
@@ -32,30 +32,36 @@ export type RequestState =
   | 'failed'
   | 'unsent';
 
-/** Rows `first_row` to `end_row` (exclusive; rejected ones count) of one input, and the lines of those that are sent. */
+/**
+ * Rows `first_row` to `end_row` (exclusive; includes rejected rows) of one input, and the lines of those that are
+ * sent.
+ */
 export interface RequestRange {
   /** Index of the input in the run. */
   input: number;
   first_row: number;
   end_row: number;
-  /** 0 where no row of the range is sent. */
+  /** 0 if no row of the range is sent. */
   first_line: number;
   last_line: number;
 }
 
-/** One bulk request: a range of one input, and what there is beside it, where it was packed from several inputs or is a part of another one. */
+/**
+ * One bulk request: a range of one input, and more if it was packed from several inputs or is a part of another
+ * request.
+ */
 export interface RequestRecord extends RequestRange {
   /** Number of the request in the run, from 1. */
   seq: number;
-  /** The request whose rows, or some of them, it sends again. What such a request has come to no longer counts. */
+  /** The request whose rows, or some of them, it sends again. The outcome of that request then no longer counts. */
   parent: number | null;
-  /** Ranges that follow, in order; `rows` counts those that are sent of each, merged ones included. */
+  /** Further ranges, in order; `rows` counts the rows that are sent of each, including merged ones. */
   more: (RequestRange & { rows: number })[];
   /** Items sent. 0: nothing was left to send in this range. */
   rows: number;
   merged: number;
   unchanged: number;
-  /** Rows that a resume did not send, since others have sent their ids later; `left_out_by` names them. */
+  /** Rows that a resume did not send, because other runs have sent their ids later; `left_out_by` names these. */
   left_out: number;
   left_out_by: string | null;
   bytes: number;
@@ -64,17 +70,17 @@ export interface RequestRecord extends RequestRange {
   state: RequestState;
   /** For `unknown` how the answer was lost, for `rejected` and `withdrawn` the refusal. */
   reason: string | null;
-  /** How it failed, for comparing two failures: `422 invalid_item`, `job failed`; null where it did not. */
+  /** How it failed, for comparing failures: `422 invalid_item`, `job failed`; null if it did not. */
   failure: string | null;
   retries: number;
-  /** Why it may have been sent twice, once it was sent again without knowing. */
+  /** Why it may have been sent twice; set when it is sent again with an unknown outcome. */
   possibleDuplicate: string | null;
   job_id: string | null;
-  /** As last seen; null before an acknowledgement, and for one that named no job. */
+  /** The job as last seen; null before an acknowledgement, or if the reply named none. */
   job: Job | null;
 }
 
-/** What may change from one sending to the next, in the order of the columns of both statements below. */
+/** The columns that may change when it is sent again, in the order of both statements below. */
 const stateOf = (r: RequestRecord) => [
   r.rows,
   r.merged,
@@ -91,7 +97,7 @@ const stateOf = (r: RequestRecord) => [
   r.job_id,
 ];
 
-/** Where the request of this number is, or would be. @param records in order */
+/** The index of the request with this number, or where it would be. @param records in order */
 const placeOf = (records: readonly RequestRecord[], seq: number): number =>
   firstWhere(records.length, (at) => records[at]!.seq >= seq);
 
@@ -101,14 +107,14 @@ export function requestOf(records: readonly RequestRecord[], seq: number): Reque
   return found?.seq === seq ? found : undefined;
 }
 
-/** Puts a request in the place of the one that has its number. @param records in order */
+/** Replaces the request with the same number. @param records in order */
 export function replaceIn(records: RequestRecord[], request: RequestRecord): void {
   records[placeOf(records, request.seq)] = request;
 }
 
-/** Which numbers new requests may have: shards add to one run at the same time, and have their own numbers. */
+/** Numbers for new requests: shards add requests to one run at the same time, so each has its own numbers. */
 export interface Numbers {
-  /** Larger than this. */
+  /** Numbers must be larger than this. */
   after: number;
   shard: number;
   shards: number;
@@ -123,7 +129,7 @@ export function nextSeq(
   return next + ((((shard - next) % shards) + shards) % shards);
 }
 
-/** Rows that are sent of the first range of a request, merged ones included: those that are of no other one. */
+/** Rows that are sent of a request's first range, including merged ones: the rest after its other ranges. */
 export const rowsOfFirst = ({
   rows,
   merged = 0,
@@ -134,14 +140,14 @@ export const rowsOfFirst = ({
   more?: readonly { rows: number }[] | undefined;
 }): number => more.reduce((left, range) => left - range.rows, rows + merged);
 
-/** All ranges of a request, with the rows that are sent of each, merged ones included. */
+/** All ranges of a request, with the number of rows that are sent of each, including merged ones. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   const { input, first_row, end_row, first_line, last_line } = r;
   const first = { input, first_row, end_row, first_line, last_line, rows: rowsOfFirst(r) };
   return [first, ...r.more];
 }
 
-/** Requests that no other one has taken the rows of: these say what became of every row. */
+/** Requests whose rows no other request has taken: together, they have the outcome of every row. */
 export function standing(records: readonly RequestRecord[]): readonly RequestRecord[] {
   const parents = new Set(records.map(({ parent }) => parent));
   return parents.size <= 1 && !records.some(({ parent }) => parent !== null)
@@ -150,8 +156,8 @@ export function standing(records: readonly RequestRecord[]): readonly RequestRec
 }
 
 /**
- * The requests that have the rows of a saved plan now, parts of requests aside. One that was refused with 413 gives way to
- * its halves, of which the first begins where it began.
+ * The requests that now have the rows of a saved plan, without parts of requests. A request that was refused with 413
+ * is replaced by its halves, the first of which begins where it began.
  * @param records in order
  */
 export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => [
@@ -168,8 +174,8 @@ type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
 
 export class Requests {
   /**
-   * As it stands now.
-   * @param isFirst whether it is likely not to be there yet
+   * Inserts or updates a request.
+   * @param isFirst whether it is probably new
    * @returns the row id, which other tables refer to
    */
   async put(
@@ -182,10 +188,10 @@ export class Requests {
       const request = await (isNew ? this.insert(tx, run, r) : this.#update(tx, run, r));
       if (request !== null) return { request, isNew };
     }
-    throw new Error('a request is there or it is not');
+    throw new Error('could neither insert nor update the request');
   }
 
-  /** @returns the row id; null where it is there already */
+  /** @returns the row id; null if it exists already */
   async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
@@ -206,7 +212,7 @@ export class Requests {
     return row?.request ?? null;
   }
 
-  /** Its place stays; what was in it may differ when it is sent again, with fewer rows that have changed. */
+  /** Its first row stays. The rest may differ when it is sent again, with fewer changed rows. */
   async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
@@ -244,7 +250,7 @@ export class Requests {
     }));
   }
 
-  /** Its job was seen to have ended, by whatever command. */
+  /** Records that its job has ended. */
   async settle(tx: Transaction, request: number): Promise<void> {
     await tx.run(
       "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",

@@ -1,10 +1,11 @@
 /**
- * Rows of a request as they are kept for the history: of each its identifier's hash, cut to six bytes, and its line.
- * Lines mostly follow each other, so they are kept as runs of equal steps: a few bytes for a request of a CSV.
+ * The compact form of a request's rows for the history: for each row, the hash of its identifier, cut to six bytes,
+ * and its line. Lines mostly follow each other, so they are stored as runs of equal steps: a few bytes for a request
+ * of a CSV.
  */
 import { bytesOf } from '../print-tables.js';
 
-/** Lines of one input, ascending where a request holds them in order. */
+/** Lines of one input; ascending if the request has its rows in order. */
 export interface InputLines {
   /** Index of the input in the run. */
   input: number;
@@ -14,7 +15,7 @@ export interface InputLines {
 const ID_BYTES = 6;
 const MASK = (1n << BigInt(8 * ID_BYTES)) - 1n;
 
-/** What is kept of a hash. With 100 million rows kept, one look-up in three million finds a row of another id. */
+/** The stored part of a hash. With 100 million stored rows, one lookup in three million finds a row of another id. */
 export const shortId = (hash: bigint): number => Number(hash & MASK);
 
 export function packIds(hashes: BigUint64Array): Uint8Array {
@@ -27,7 +28,7 @@ export function packIds(hashes: BigUint64Array): Uint8Array {
   return packed;
 }
 
-/** The hashes as `shortId` gives them. */
+/** Unpacks the hashes, as `shortId` returns them. */
 export function unpackIds(packed: Uint8Array): Float64Array {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
   return Float64Array.from({ length: bytes.length / ID_BYTES }, (_, row) =>
@@ -35,7 +36,7 @@ export function unpackIds(packed: Uint8Array): Float64Array {
   );
 }
 
-/** Places of a hash among packed ones. */
+/** Indexes of a hash among packed ones. */
 export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
   const wanted = Buffer.alloc(ID_BYTES);
@@ -45,7 +46,7 @@ export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
   }
 }
 
-/** For each input its index, its number of lines, and runs of a step and how often it is taken. */
+/** Packs, for each input, its index, its number of lines, and runs: a step and how often it repeats. */
 export function packLines(inputs: readonly InputLines[]): Uint8Array {
   const packed: number[] = [];
   for (const { input, lines } of inputs) {
@@ -56,7 +57,7 @@ export function packLines(inputs: readonly InputLines[]): Uint8Array {
       const step = lines[row]! - last;
       let end = row + 1;
       while (end < lines.length && lines[end]! - lines[end - 1]! === step) end++;
-      // A line before the last one: the sign goes into the lowest bit.
+      // Steps may be negative: the sign is in the lowest bit.
       putNumber(packed, step < 0 ? -2 * step - 1 : 2 * step);
       putNumber(packed, end - row);
       last = lines[end - 1]!;
@@ -94,7 +95,7 @@ export function unpackLines(packed: Uint8Array): { input: number; lines: Float64
   return inputs;
 }
 
-/** Seven bits a byte, the low ones first. */
+/** Seven bits in each byte, the low ones first. */
 function putNumber(to: number[], value: number): void {
   let rest = value;
   while (rest >= 128) {

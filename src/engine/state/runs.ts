@@ -1,4 +1,4 @@
-/** Imports known to this machine, with what a resume needs to continue with them. */
+/** Runs, with everything that a resume needs. */
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
@@ -12,21 +12,21 @@ export interface RunInput {
   /** SHA-256 of the raw bytes, hexadecimal. */
   digest: string;
   rejects_file: string | null;
-  /** Of its columns, by position, as the run's plan decided them. Null in runs of version 0.1.0. */
+  /** Types of its columns by position, as the run's plan decided them. Null in runs of version 0.1.0. */
   types: CellType[] | null;
 }
 
 export interface StoredRun extends KnownRun {
   /** Configured account name, or null. */
   named_account: string | null;
-  /** Hash of content, kinds, mapping and host: by this an import finds the run to continue. */
+  /** Hash of content, kinds, mapping, and host, by which an import finds the run to continue. */
   identity: string;
   finished: boolean;
-  /** Error code that ended it, null when it ended by itself; `unauthorised` once a session ended so. */
+  /** Error code that ended it, null if it ended by itself; stays `unauthorised` once a session ended with it. */
   ended_by: string | null;
   /** Version of the rules by which its rows became items. */
   item_format: number;
-  /** The import's own options, as the run keeps them; values set for every item are not among them. */
+  /** The options of the import, without values that are set for every item. */
   options: unknown;
   inputs: RunInput[];
 }
@@ -34,7 +34,7 @@ export interface StoredRun extends KnownRun {
 /** A run as it is recorded when it begins. */
 export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
 
-/** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
+/** Removes reasons and warnings, because they quote cells, and the state holds no metadata (contract §4). */
 export const withoutCells = (summary: Summary): Summary => ({
   ...summary,
   rejected: [],
@@ -61,7 +61,7 @@ interface RunRow {
 
 type InputRow = Omit<RunInput, 'types'> & { run: string; types: string | null };
 
-/** Which runs are wanted: by default all of them. */
+/** Filters runs. Default: all of them. */
 export interface RunFilter {
   run?: string;
   status?: KnownRun['status'];
@@ -103,7 +103,7 @@ export class Runs {
     await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
   }
 
-  /** It continues, with these options; some inputs with another rejects file than before. */
+  /** Reopens a run with these options; some inputs get a new rejects file. */
   async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
     await this.reopen(tx, run);
     await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
@@ -124,7 +124,7 @@ export class Runs {
     },
   ): Promise<void> {
     await tx.run(
-      // A token that was refused once stays so: whichever continued then must be able to continue again.
+      // `unauthorised` stays: another token continued the run, and yet another one may have to.
       `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       end.status,
@@ -136,12 +136,15 @@ export class Runs {
     );
   }
 
-  /** What it stands at, while it continues. */
+  /** Updates the summary of a running run. */
   async setSummary(tx: Transaction, run: string, summary: Summary): Promise<void> {
     await tx.run('UPDATE runs SET summary = ? WHERE run = ?', JSON.stringify(withoutCells(summary)), run);
   }
 
-  /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
+  /**
+   * Marks runs of this account and kind without an end as crashed. Only for the holder of their lock, since they
+   * cannot be running.
+   */
   async markCrashedRuns(tx: Transaction, scope: number, kind: string, except: string): Promise<void> {
     await tx.run(
       `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ? AND run <> ?
@@ -160,7 +163,10 @@ export class Runs {
     await tx.run('DELETE FROM runs WHERE run = ?', run);
   }
 
-  /** Newest first. One that begins or is forgotten between the two looks is not among them: it would have no inputs. */
+  /**
+   * Newest first. A run that begins or is forgotten between the two queries is left out, because its inputs would be
+   * missing.
+   */
   async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
     const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
     const given = Object.entries(wanted).filter(
@@ -169,7 +175,7 @@ export class Runs {
     const where =
       given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
     const values = given.map(([, value]) => value);
-    // Of those that began in one moment, the one with the higher number is newer.
+    // Of runs with the same start time, the one with the higher number is newer.
     const rows = await on.all<RunRow>(
       `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
       ...values,
@@ -202,7 +208,7 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     identity: row.identity,
     finished: row.finished === 1,
     ended_by: row.ended_by,
-    // Version 0.1.0 recorded none: it had the first.
+    // Version 0.1.0 had format 1, and recorded none.
     item_format: row.item_format ?? 1,
     options: JSON.parse(row.options),
     inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({

@@ -1,10 +1,10 @@
-/** Whose state is whose: the scope of a service, and what is kept of each beside its runs, jobs and fingerprints. */
+/** The scope of a service, and what is stored for each besides runs, jobs, and fingerprints. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import type { Scope, ServiceInUse } from './types.js';
 
-/** The key of every hash that is stored; made when there is none. */
+/** The key of every stored hash; created if there is none. */
 export async function readSecret(tx: Transaction): Promise<Buffer> {
   const row = await tx.get<{ key: Uint8Array }>('SELECT key FROM secret');
   if (row) return Buffer.from(row.key);
@@ -13,25 +13,25 @@ export async function readSecret(tx: Transaction): Promise<Buffer> {
   return key;
 }
 
-/** A configured account goes by its name, any other by a keyed hash of its token. */
+/** Identifies a configured account by its name, any other by a keyed hash of its token. */
 export function scopeOf({ account, token, region, base_url }: ServiceInUse, secret: Buffer): Scope {
   const hash = (): string => createHmac('sha256', secret).update(token).digest('hex').slice(0, 16);
   return { account: account ?? `token:${hash()}`, region, base_url };
 }
 
-/** Whether both are one service, whoever uses it: the hosts of one region. */
+/** Whether both are the same service, with any account: the hosts of one region. */
 export const sameService = (a: Scope, b: Scope): boolean =>
   a.region === b.region && a.base_url === b.base_url;
 
-/** Whether what is kept of one is of the other too. */
+/** Whether both are the same scope. */
 export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a.account === b.account;
 
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
-  /** Rows that are there for good: none is ever deleted. What a transaction finds may be its own, and be rolled back. */
+  /** Rows that are committed, since none is ever deleted. Rows that a transaction finds may be rolled back. */
   readonly #known = new Map<string, number>();
 
-  /** The row of a scope; 0, which is none's, where nothing is known of it. */
+  /** The row of a scope; 0, which no scope has, if it is unknown. */
   async find(on: Reader, { account, region, base_url }: Scope): Promise<number> {
     const key = JSON.stringify([account, region, base_url]);
     const known = this.#known.get(key);
@@ -47,7 +47,7 @@ export class Scopes {
     return row?.scope ?? 0;
   }
 
-  /** The row of a scope, made when there is none. */
+  /** The row of a scope, created if needed. */
   async idOf(tx: Transaction, scope: Scope): Promise<number> {
     const known = await this.find(tx, scope);
     if (known !== 0) return known;

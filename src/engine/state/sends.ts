@@ -1,9 +1,9 @@
 /**
- * What was sent and what became of it (contract §3 "Only what changed", §4 "Across runs"): a small row for each time
- * that ids went out, in order. The hashes of what went out lie beside it, in `fingerprints.ts`.
+ * Sends and their outcomes (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that ids
+ * were sent, in order. The hashes are stored separately (`fingerprints.ts`).
  *
- * A send is *open* while the service may still carry it out: a job of it is not known to have ended (`job_id`), or
- * nobody knows whether it arrived (`doubt`). What overlaps with an open send is not remembered (`overlaps.ts`).
+ * A send is *open* while the service may still carry it out: its job is not known to have ended (`job_id`), or it is
+ * unknown whether it arrived (`doubt`). Ids that overlap with an open send are not remembered (`overlaps.ts`).
  */
 
 import type { Kind } from '../model.js';
@@ -12,18 +12,18 @@ import type { Reader, Transaction, Value } from './database.js';
 import type { RequestRecord } from './requests.js';
 
 /**
- * Where a send stands, as it is stored. Each clears the fingerprints of its ids; its job seen completed sets them;
- * one that is dead can no longer complete.
+ * The stored status of a send. Every send clears the fingerprints of its ids. If its job is seen completed, it sets
+ * them. A dead send can no longer complete.
  */
 export const SEND = { pending: 0, completed: 1, dead: 2 } as const;
 
-/** For so long an outcome that nobody knows keeps other contents of its ids from being remembered (contract §4). */
+/** How long an unknown outcome keeps other contents of its ids from being remembered (contract §4). */
 const DOUBT_MS = 24 * 60 * 60 * 1_000;
 
-/** How profiles that went out by themselves are named where a run would be. */
+/** The name of profiles that `identify` sent, in place of a run. */
 export const IDENTIFY = 'identify';
 
-/** When the first and the last send that still counts were completed: ISO 8601, null where there is none. */
+/** When the oldest and the newest send that still counts were completed: ISO 8601, null if there is none. */
 export interface StateAge {
   oldest_completed_at: string | null;
   newest_completed_at: string | null;
@@ -37,26 +37,26 @@ export interface NewSend {
   state: number;
 }
 
-/** An open send. `job` is null for one that is in doubt. */
+/** An open send. `job` is null if it is in doubt. */
 export interface OpenSend {
   send: number;
   run: string | null;
   job: string | null;
 }
 
-/** The value of a statement that always finds one. */
+/** The value of a query that always has a result. */
 const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> =>
   (await on.get<{ found: T }>(sql, ...values))!.found;
 
 export class Sends {
-  /** How many jobs of each run ended here. */
+  /** How many jobs of each run have ended in this process. */
   readonly #ends = new Map<string | null, number>();
 
   constructor(private readonly now: () => number) {}
 
   /**
-   * It is in doubt until an answer says better. Its data is as old as the beginning of its run; a profile by itself is as old
-   * as its sending.
+   * Adds a send, which is in doubt until there is an answer. Its data is as old as the beginning of its run; for a
+   * single profile, as the send itself.
    * @param send its number
    */
   async add(tx: Transaction, send: number, { scope, kind, run, request, state }: NewSend): Promise<void> {
@@ -74,21 +74,21 @@ export class Sends {
   }
 
   /**
-   * The next number, larger than all before it, also those that are gone. Counted within the transaction, so that numbers
-   * follow the order of commits; none is given out twice.
+   * The next number, larger than all earlier ones, including deleted ones. Counted within the transaction, so that
+   * numbers follow the order of commits, and none is used twice.
    */
   next(tx: Transaction): Promise<number> {
     return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
   }
 
   /**
-   * A run begins: what was sent before is older than its data, what is sent from here on by others is newer.
-   * @param planned since when that holds, ISO 8601, where its data is older than the run
+   * Records the beginning of a run: its data is newer than earlier sends, and older than later sends of others.
+   * @param planned when its data was read, ISO 8601, if that was before the run began
    */
   async begin(tx: Transaction, run: string, planned: string | null = null): Promise<void> {
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', await this.next(tx), run);
     if (planned !== null) {
-      // As old as the runs that began before it was planned, and older than all that began later.
+      // Newer than runs that began before it was planned, and older than all that began later.
       await tx.run(
         `UPDATE runs SET began = (
              SELECT coalesce(max(began), 0) FROM runs WHERE run <> ?1 AND started_at <= ?2) WHERE run = ?1
@@ -100,7 +100,7 @@ export class Sends {
     await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', this.#doubtful());
   }
 
-  /** A request as it is recorded now. It is in doubt from its intent on, until an answer says better. */
+  /** Updates the send of a request. From its intent until an answer, it is in doubt. */
   async stand(tx: Transaction, request: number, record: RequestRecord): Promise<void> {
     const { state, job, possibleDuplicate } = record;
     const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
@@ -118,7 +118,7 @@ export class Sends {
     );
   }
 
-  /** A profile that went out by itself: whether it is in doubt, and the job that has it. */
+  /** Updates the send of a single profile: whether it is in doubt, and its job. */
   async standAlone(
     tx: Transaction,
     send: number,
@@ -129,9 +129,9 @@ export class Sends {
   }
 
   /**
-   * A job has ended, or is gone: then what it did is in doubt.
-   * @param end `at`: when what it completed counts as completed, ISO 8601
-   * @param request the one that it belongs to. An earlier one of the same job id has an end that nobody will see.
+   * Records that a job has ended, or is gone: then its outcome is in doubt.
+   * @param end `at`: the time of completion that is recorded, ISO 8601
+   * @param request its request. Nobody will see the end of an earlier request with the same job id
    */
   async end(
     tx: Transaction,
@@ -158,14 +158,14 @@ export class Sends {
     for (const { run } of ended) this.#ends.set(run, (this.#ends.get(run) ?? 0) + 1);
   }
 
-  /** How many jobs of other runs ended here, in this process. */
+  /** How many jobs of other runs have ended in this process. */
   endsOfOthers(than: string): number {
     let ends = 0;
     for (const [run, of] of this.#ends) if (run !== than) ends += of;
     return ends;
   }
 
-  /** A request goes out again, or is forgotten. A job that has it may still complete. */
+  /** Separates sends from requests that are sent again or forgotten. Their jobs may still complete. */
   async letGo(tx: Transaction, requests: string, which: number | string): Promise<void> {
     await tx.run(
       `UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
@@ -174,18 +174,18 @@ export class Sends {
     );
   }
 
-  /** All of a scope, and their fingerprints with them. */
+  /** Deletes all sends of a scope, with their fingerprints. */
   async delete(tx: Transaction, scope: number): Promise<void> {
     await tx.run('DELETE FROM sends WHERE scope = ?', scope);
   }
 
-  /** Everything counts as changed from here on. */
+  /** Clears all fingerprints of a kind: from now on, every row counts as changed. */
   async clear(tx: Transaction, scope: number, kind: Kind): Promise<void> {
     const sql = `UPDATE sends SET state = ${SEND.dead} WHERE scope = ? AND kind = ? AND state = ${SEND.completed}`;
     await tx.run(sql, scope, kind);
   }
 
-  /** Of all scopes and kinds, as stored: one whose ids were all sent since counts until compaction drops it. */
+  /** The age over all scopes and kinds. A send whose ids were all sent again counts until compaction deletes it. */
   async age(on: Reader): Promise<StateAge> {
     const row = await on.get<StateAge>(
       `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
@@ -195,19 +195,19 @@ export class Sends {
     return row!;
   }
 
-  /** The number of the last one; 0 where there is none. */
+  /** The number of the last send; 0 if there is none. */
   newest(on: Reader, scope: number, kind: Kind): Promise<number> {
     const sql = 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE scope = ? AND kind = ?';
     return only(on, sql, scope, kind);
   }
 
-  /** When the last of those that completed did; null where there is none. */
+  /** When the last completed send completed; null if there is none. */
   lastCompleted(on: Reader, scope: number, kind: Kind): Promise<string | null> {
     const sql = 'SELECT max(completed_at) AS found FROM sends WHERE scope = ? AND kind = ? AND state = ?';
     return only(on, sql, scope, kind, SEND.completed);
   }
 
-  /** Whether others than a run have sent something since. */
+  /** Whether anyone except this run has sent something since. */
   async isOthersSince(
     on: Reader,
     send: number,
@@ -223,7 +223,7 @@ export class Sends {
     return row !== undefined;
   }
 
-  /** The last one of a request; 0 where there is none. */
+  /** The last send of a request; 0 if there is none. */
   lastOf(on: Reader, request: number): Promise<number> {
     return only(on, 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE request = ?', request);
   }
@@ -237,7 +237,7 @@ export class Sends {
     return row !== undefined;
   }
 
-  /** Those with an unfinished job, oldest first. */
+  /** Sends with an unfinished job, oldest first. */
   withJob(on: Reader, scope: number, kind: Kind): Promise<OpenSend[]> {
     return on.all(
       'SELECT send, run, job_id AS job FROM sends WHERE scope = ? AND kind = ? AND job_id IS NOT NULL ORDER BY send',
@@ -246,7 +246,7 @@ export class Sends {
     );
   }
 
-  /** Those without one that are in doubt, oldest first. */
+  /** Sends without a job that are in doubt, oldest first. */
   inDoubt(on: Reader, scope: number, kind: Kind): Promise<OpenSend[]> {
     return on.all(
       `SELECT send, run, NULL AS job FROM sends WHERE scope = ? AND kind = ? AND doubt > ? AND job_id IS NULL
@@ -257,7 +257,7 @@ export class Sends {
     );
   }
 
-  /** Those of others whose data is newer than this run's, oldest first. */
+  /** Sends of others with newer data than this run's, oldest first. */
   newerThan(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; run: string }[]> {
     return on.all(
       `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
@@ -270,7 +270,7 @@ export class Sends {
     );
   }
 
-  /** Those of a run whose requests may have been carried out, oldest first. */
+  /** Sends of a run whose requests may have been carried out, oldest first. */
   ofRun(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; seq: number }[]> {
     return on.all(
       `SELECT send, seq FROM sends JOIN requests USING (request)

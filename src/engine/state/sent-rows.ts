@@ -1,6 +1,6 @@
 /**
- * The rows of every send, by identifier: what is remembered of a request that goes out, and which identifiers other
- * runs have sent or still have under way (contract §4 "Across runs", "A retry never overtakes").
+ * The rows of every send by identifier: which are remembered, and which identifiers other runs have sent, or have
+ * unfinished jobs for (contract §4 "Across runs", "A retry never overtakes").
  */
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
@@ -20,14 +20,14 @@ export class SentRows {
   ) {}
 
   /**
-   * What was sent so far counts as another's: a run is continued, or a transaction is run again, and what is kept of those that
-   * it was not to know is not true.
+   * Treats all sends so far as those of others. Needed when a run is continued or a transaction is run again, because
+   * what is kept in memory may then be wrong.
    */
   forgetSession(): void {
     this.#overlaps = null;
   }
 
-  /** A request goes out. What an earlier sending cleared stays cleared. */
+  /** Adds the rows of a request that is sent. Fingerprints that an earlier send cleared stay cleared. */
   async add(
     tx: Transaction,
     to: { run: string; scope: number; kind: Kind; request: number },
@@ -52,7 +52,10 @@ export class SentRows {
     return this.#overlaps;
   }
 
-  /** A profile that goes out by itself. Its content is not remembered: it is made another way than an import's. */
+  /**
+   * Adds a profile that `identify` sends. Its content is not remembered, because it is built differently from an
+   * import's.
+   */
   async addProfile(tx: Transaction, scope: number, kind: Kind, ids: BigUint64Array): Promise<number> {
     const send = await this.sends.next(tx);
     await this.sends.add(tx, send, { scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
@@ -69,7 +72,7 @@ export class SentRows {
     return LaterSends.read(on, await this.sends.newerThan(on, run, scope, kind), this.fingerprints);
   }
 
-  /** Identifiers that a run sent itself. `placeOf` gives the order in which its requests count; 0: not at all. */
+  /** Identifiers that a run sent itself. `placeOf` gives the order of its requests; 0: the request does not count. */
   async byRun(
     on: Reader,
     run: string,
@@ -84,7 +87,7 @@ export class SentRows {
     return LaterSends.read(on, sends, this.fingerprints);
   }
 
-  /** Unfinished jobs of others. `last` is what was found before: it holds until somebody else has sent. */
+  /** Unfinished jobs of others. `last` is the previous result: it is valid until somebody else has sent something. */
   async openJobs(
     on: Reader,
     scope: number,

@@ -1,6 +1,6 @@
 /**
- * What is remembered (contract §4): runs, requests, jobs and fingerprints, in one database. No tokens and no metadata are
- * in it. Each table's SQL is in its own file; what one transaction does to several of them is said in `parts/`.
+ * The state (contract §4): runs, requests, jobs, and fingerprints in one database. It holds no tokens and no metadata.
+ * Each table's SQL is in its own file; `parts/` has the transactions over several tables.
  */
 import { userInfo } from 'node:os';
 import type { Backend } from './backend.js';
@@ -22,20 +22,20 @@ export type { StateAge } from './sends.js';
 export { databaseFile } from './sqlite/open.js';
 export type { HeldLease, HeldLock, KnownJob, Scope, ShardOf } from './types.js';
 
-/** Where a state is that is not in the state directory, and what is needed to get there. */
+/** The location of a state outside the state directory, and what is needed to open it. */
 export interface Elsewhere {
   at: StateLocation;
-  /** The variables of libpq are read. */
+  /** Environment, for the variables of libpq. */
   env: Readonly<Record<string, string | undefined>>;
-  /** What to name in errors about a URL. */
+  /** Where the URL comes from, for errors. */
   origin: string;
-  /** Ends waiting for a database that cannot be reached. */
+  /** Ends the wait for a database that cannot be reached. */
   signal?: AbortSignal;
 }
 
 /**
- * Opens the state, making it if needed.
- * @param folder the state directory: the machine's own files, and the database, unless it is elsewhere
+ * Opens the state, and creates it if needed.
+ * @param folder the state directory: the machine's own files, and the database unless it is elsewhere
  * @param now wall clock, milliseconds since the epoch
  * @throws StateError; ConfigError for a directory that others can write to, and for a URL that cannot be read
  */
@@ -60,7 +60,7 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
   };
 }
 
-/** The driver of PostgreSQL is loaded only where it is used. @throws as `openState` */
+/** Loads the PostgreSQL driver only if it is used. @throws as `openState` */
 export async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;

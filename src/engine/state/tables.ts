@@ -1,4 +1,4 @@
-/** The tables of the state, and the two ways to them: a look, and a transaction. */
+/** The tables of the state, and the two ways to use them: reading, and a transaction. */
 import type { Backend } from './backend.js';
 import { Cells } from './cells.js';
 import { Commits } from './commits.js';
@@ -18,7 +18,7 @@ import { Sends } from './sends.js';
 import { SentRows } from './sent-rows.js';
 import type { Scope } from './types.js';
 
-/** @typeParam B less than a whole one where only requests are recorded */
+/** @typeParam B a part of a backend is enough to record requests */
 export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly db: Database;
   readonly commits: Commits<Recorded>;
@@ -35,7 +35,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly jobEnds: JobEnds;
   readonly sent: SentRows;
 
-  /** @param folder as messages name it */
+  /** @param folder name of the state in messages */
   constructor(
     readonly folder: string,
     readonly backend: B,
@@ -49,7 +49,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     this.sent = new SentRows(this.sends, this.fingerprints);
   }
 
-  /** One transaction; it is run again from its start where the database says so. */
+  /** Writes one transaction, which the database may run again from the start. */
   async putAll(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
     let isAgain = false;
     await this.db.write(async (tx) => {
@@ -61,7 +61,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   }
 
   async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
-    // What is new refers to nothing yet. With many small requests, each statement that is left out counts.
+    // Nothing refers to a new request yet. With many small requests, each saved statement counts.
     const { request: id, isNew } = await this.requests.put(tx, run, request, sent !== null);
     const of = { run, scope: await this.scopes.idOf(tx, scope), kind, request: id };
     if (sent) {
@@ -75,7 +75,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       const from = { kind, rows: request.rows, request: id, run };
       await this.jobs.add(tx, of.scope, request.job, from, this.time());
     }
-    // An intent's rows have just been added as what it is.
+    // The send of an intent was just added with this state.
     if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
   }
 
@@ -84,12 +84,12 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     return writer?.isStarted ? writer.put(some, ready, this.now()) : this.putAll(some, ready);
   }
 
-  /** ISO 8601. */
+  /** The current time, ISO 8601. */
   time(): string {
     return new Date(this.now()).toISOString();
   }
 
-  /** A look at all that was recorded. @throws StateError */
+  /** Reads, after everything recorded so far was written. @throws StateError */
   async read<T>(look: () => Promise<T>): Promise<T> {
     await this.commits.flush();
     try {
@@ -99,7 +99,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     }
   }
 
-  /** One transaction. What was recorded before comes before it. @throws StateError */
+  /** Runs one transaction, after everything recorded so far was written. @throws StateError */
   async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     void this.commits.flush();
     try {
@@ -109,12 +109,12 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     }
   }
 
-  /** One transaction on what belongs to a scope. @param work is given the number of the scope */
+  /** Runs one transaction for a scope. @param work gets the number of the scope */
   writeIn<T>(scope: Scope, work: (tx: Transaction, id: number) => Promise<T>): Promise<T> {
     return this.write(async (tx) => work(tx, await this.scopes.idOf(tx, scope)));
   }
 
-  /** The number of a scope; 0, which is none's, where nothing is known of it. */
+  /** The number of a scope; 0, which no scope has, if it is unknown. */
   find(scope: Scope): Promise<number> {
     return this.scopes.find(this.db, scope);
   }

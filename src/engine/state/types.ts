@@ -1,10 +1,10 @@
-/** The nouns of the state. */
+/** Types of the state. */
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 
-/** Whose service it is: state never crosses from one scope to another. */
+/** An account of a service: state is never shared between scopes. */
 export interface Scope {
-  /** Configured account name, else a keyed hash of the token. */
+  /** Configured account name, otherwise a keyed hash of the token. */
   account: string;
   region: string;
   base_url: string;
@@ -19,7 +19,7 @@ export interface ServiceInUse {
   base_url: string;
 }
 
-/** A job that a command of this machine submitted, as it was last seen. */
+/** A job that a command submitted, as it was last seen. */
 export interface KnownJob {
   job_id: string;
   kind: Kind;
@@ -27,7 +27,7 @@ export interface KnownJob {
   run: string | null;
   /** Items of its request. */
   rows: number;
-  /** Last seen status; before the first poll, what the submission's reply said. */
+  /** Last seen status; before the first poll, that of the submission's reply. */
   status: string;
   /** ISO 8601. */
   submitted_at: string;
@@ -42,11 +42,11 @@ export interface KnownRun {
   scope: Scope;
   kinds: Kind[];
   paths: string[];
-  /** `running` while it has no end: it is running now, or it died, and nobody has noticed (`crashed`). */
+  /** `running` until its end is recorded: it is running now, or it died and nobody has noticed yet (`crashed`). */
   status: RunStatus | 'running' | 'crashed' | 'superseded';
   started_at: string;
   ended_at: string | null;
-  /** The result document of its last session, where there is one; without the words that quote its rows. */
+  /** The result document of its last session, if there is one, without texts that quote rows. */
   summary: Summary | null;
 }
 
@@ -60,9 +60,9 @@ export interface ShardOf {
 
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
-  /** Called in the tick in which a request is written. @throws StateError when it no longer surely holds */
+  /** Called in the tick in which a request is written. @throws StateError if the lock may be lost */
   check(): void;
-  /** Says who holds it in other words. */
+  /** Changes the description of the holder. */
   rename(holder: string): Promise<void>;
   release(): Promise<void>;
 }
@@ -70,10 +70,10 @@ export interface HeldLease {
 /** A lock on imports of one account and kind, held by another process. */
 export interface HeldLock extends Scope {
   kind: Kind;
-  /** The run and its files, in its own words; null where it did not say. */
+  /** The holder's own description: the run and its files; null if there is none. */
   holder: string | null;
-  /** Seconds since it was last heard of; null where the operating system holds the lock for as long as it runs. */
+  /** Seconds since its last heartbeat; null if the operating system holds the lock while the process runs. */
   heartbeat_age: number | null;
-  /** Whether it is heard of as often as it should be. Otherwise its process is gone, or cut off. */
+  /** Whether its heartbeats are on time. Otherwise, its process is gone or cut off. */
   fresh: boolean;
 }

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KEYS, type Scalar, withValue } from '../../../src/cli/settings/keys.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
 import { atTerminal, type Turn } from './terminal.js';
@@ -626,6 +627,27 @@ describe('list', () => {
       `accounts.prod.token | …wxyz | ${FILE}`,
       '',
     ]);
+  });
+  it.each([true, false])('shows every switch (%s) and number, in effect and of an account', async (on) => {
+    const switches = KEYS.filter(({ type }) => type.kind === 'flag').map(({ config }) => config);
+    const numbers = KEYS.filter(({ type }) => type.kind === 'count').map(({ config }) => config);
+    expect([...switches, ...numbers]).toEqual(expect.arrayContaining(['confirm', 'import.chunk_size']));
+    const values: [key: string, value: Scalar][] = [
+      ...switches.flatMap((key): [string, Scalar][] => [
+        [key, on],
+        [`accounts.prod.${key}`, !on],
+      ]),
+      ...numbers.flatMap((key): [string, Scalar][] => [
+        [key, 7],
+        [`accounts.prod.${key}`, 8],
+      ]),
+    ];
+    const file = values.reduce<object>((at, [key, value]) => withValue(at, key.split('.'), value), {});
+    const { stdout } = await run('config list --json', { cwd: having(file) });
+    const rows = JSON.parse(stdout) as { key: string; value: unknown }[];
+    expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toMatchObject(
+      Object.fromEntries(values),
+    );
   });
   it('is drawn within the terminal, and holds no token in any form', async () => {
     for (const [flag, columns] of [

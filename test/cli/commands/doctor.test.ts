@@ -219,6 +219,24 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     });
     expect([code, of('state')?.status, of('service')?.status]).toEqual([2, 'fail', 'ok']);
   });
+  it.each([
+    ['all but its own data', 'sandbox.db/x', '.', 'ok'],
+    ['nothing in its folder', 'file', 'file/state', 'fail'],
+  ])('the sandbox opens %s: exit 2, and every check is printed', async (_name, path, folder, state) => {
+    const cwd = scratch();
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), '');
+    const { code, of } = await doctor({
+      PROFILES_REGION: 'sandbox',
+      PROFILES_STATE_DIR: join(cwd, folder),
+    });
+    expect([code, of('state')?.status]).toEqual([2, state]);
+    expect(of('service')).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining("cannot open the sandbox's data"),
+      hint: expect.stringContaining('--state-dir'),
+    });
+  });
   it('this machine is an hour ahead: a warning, exit 0', async () => {
     const { url } = await service(wellAnswer);
     const clock = { ...systemClock, now: () => Date.now() + 3_600_000 };

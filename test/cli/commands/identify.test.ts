@@ -92,6 +92,18 @@ describe('identify', () => {
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
     { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
     { args: ['firm', 'c'], says: 'firm' },
+    { args: ['company', 'c', '--set', 'a=1', '--set', 'a=2'], says: '--set: the key "a" appears twice' },
+    {
+      args: ['company', 'c', '--metadata', '{"a":1,"\\u0061":2}'],
+      says: '--metadata: the key "a" appears twice',
+    },
+    {
+      args: ['company', 'c', '--metadata', '{"a":{"b":1,"b":1}}'],
+      says: '--metadata: the key "b" appears twice',
+    },
+    { args: ['company', 'c', '--metadata', '{"a":"\\ud800"}'], says: '--metadata: \\ud800 is half' },
+    { args: ['company', ' \u200b'], says: 'company_id is only white space' },
+    { args: ['user', 'u', '--company', ' '], says: 'company_id is only white space' },
   ])('$args is exit 2', async ({ args, says }, { sandbox }) => {
     const { code, stdout, stderr } = await cli(['identify', ...args], { env: environmentOf(sandbox) });
     expect([code, stdout]).toEqual([2, '']);
@@ -101,6 +113,23 @@ describe('identify', () => {
 });
 
 describe('what identify cannot vouch for', () => {
+  test('white space around an identifier is sent as it is, with a warning', async ({ sandbox }) => {
+    const line = ['identify', 'user', ' u1 ', '--company', 'c\u200b1', '--json'];
+    const { code, stdout, stderr } = await cli(line, { env: environmentOf(sandbox) });
+    const warnings = [
+      'user_id: " u1 " has white space or invisible characters around it',
+      'company_id: "c<U+200B>1" has invisible characters in it',
+    ];
+    expect([code, stderr]).toEqual([0, warnings.map((text) => `warning: ${text}\n`).join('')]);
+    expect(JSON.parse(stdout)).toMatchObject({ id: ' u1 ', warnings });
+    expect(sandbox.show('users', ' u1 ')?.companyId).toBe('c\u200b1');
+  });
+
+  test('an identifier that looks like a missing value may be meant', async ({ sandbox }) => {
+    const { code, stderr } = await cli(['identify', 'company', 'None'], { env: environmentOf(sandbox) });
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
   test('numbers that JSON cannot keep are refused', async ({ sandbox }) => {
     for (const number of ['12345678901234567890', '1e400']) {
       const { code, stderr } = await cli(['identify', 'company', 'c', '--metadata', `{"n":${number}}`], {

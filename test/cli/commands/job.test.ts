@@ -4,6 +4,7 @@ import { describe, expect, test as plainTest } from 'vitest';
 import { readJobName } from '../../../src/cli/commands/job.js';
 import { UsageError } from '../../../src/engine/errors.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
+import { httpServer } from '../../engine/service/support/servers.js';
 import { type CliOptions, cli, scratch } from '../../support/cli.js';
 import { environmentOf, ManualClock, test } from '../../support/sandbox.js';
 import { bare } from '../../support/sink.js';
@@ -77,6 +78,16 @@ describe('job', () => {
     expect([one.code, one.stderr, both.code, both.stderr]).toEqual([0, '', 0, '']);
   });
 
+  test.for([[[]], [['--watch', '--interval', '10ms', '--quiet']]])(
+    'an id that is given twice is asked for once, and is still several ids: %s',
+    async ([flags], { sandbox }) => {
+      const id = await submitCompanies(sandbox);
+      const { code, stdout } = await job([id, id, '--json', ...flags!], sandbox);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ job_id: id })]);
+    },
+  );
+
   test('a URL of ours names its job; one of another host is refused before anything is asked', async ({
     sandbox,
   }) => {
@@ -100,6 +111,25 @@ describe('job', () => {
       expect([code, stdout]).toEqual([6, '']);
       expect(stderr).toContain('nowhere');
       expect(sandbox.ledger()).toHaveLength(1);
+    },
+  );
+
+  plainTest.each([[[]], [['--watch']]])(
+    'of several, an unknown one ends the requests for the others: %s',
+    async (flags) => {
+      let answerUnknown = (): void => {};
+      const server = await httpServer(({ url }, response) => {
+        const unknown = url!.endsWith('/nowhere');
+        if (unknown) answerUnknown = () => response.writeHead(404).end();
+        // The other one is never answered; its connection ends.
+        if (server.seen.length === 2) answerUnknown();
+      });
+      const env = { PROFILES_BASE_URL: server.url, PROFILES_TOKEN: 'a-token' };
+      const { code, stdout, stderr } = await cli(['job', 'nowhere', 'held', '--json', ...flags], { env });
+      expect([code, stdout]).toEqual([6, '']);
+      expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({ error: { status: 404 } });
+      expect(stderr).not.toContain('retry:');
+      expect(server.seen).toHaveLength(2);
     },
   );
 
@@ -151,7 +181,7 @@ describe('job --watch', () => {
   test('--quiet says nothing but the record', async ({ sandbox }) => {
     const id = await submitCompanies(sandbox);
     const { code, stdout, stderr } = await job(
-      [id, id, '--watch', '--interval', '10ms', '--quiet', '--json'],
+      [id, '--watch', '--interval', '10ms', '--quiet', '--json'],
       sandbox,
     );
     expect([code, stderr]).toEqual([0, '']);

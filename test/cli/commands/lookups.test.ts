@@ -119,6 +119,18 @@ describe('lookups', () => {
     expect(stderr).toContain(`  ${hint}\n`);
   });
 
+  test.for(['lookups embeds', 'jobs', 'runs', 'config list', 'sandbox list companies'])(
+    '%s: a limit of nothing is exit 2',
+    async (words, { sandbox }) => {
+      const argv = [...words.split(' '), '--limit', '0'];
+      expect(await cli(argv, { env: environmentOf(sandbox) })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'profiles: --limit: "0" is not a whole number of at least 1\n',
+      });
+    },
+  );
+
   test('a signal ends it', async ({ start }) => {
     const sandbox = await start({ faults: ['hang:p=1,on=lookup'] });
     const stop = new AbortController();

@@ -112,7 +112,7 @@ describe('--report', () => {
     const words = ['import', 'in.csv', ...FAST, '--chunk-size', '1', '--report', 'report.html'];
     expect((await cli(words, { cwd, env })).code).toBe(6);
     const stopped = read(cwd);
-    expect(stopped).toContain('✗ stopped before the end');
+    expect(stopped).toContain('✗ stopped early');
     expect(stopped).toMatch(/Ended early .*422 Unprocessable Entity/);
     expect(stopped).toMatch(/profiles resume \d{8}-\d{6}-\w+/);
     expect(stopped).toContain('Unsent 2 66.7%');

@@ -93,6 +93,15 @@ describe('a rule applies to every input that has its column', () => {
     expect(stderr).toContain(hint);
   });
 
+  it.each([
+    ['a key of no name', '--map name=', '--map: "name=" is not of the form column=key'],
+    ['a key that is set twice', '--set tier=gold --set tier=silver', '--set: the key "tier" appears twice'],
+  ])('%s is refused', async (_, flags, message) => {
+    const { code, stdout, stderr } = await run(`import companies.csv ${flags} ${plan}`);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+  });
+
   it('a field of JSON that no item has is refused once all are read', async () => {
     const { code, stderr } = await run(`import users.csv more.ndjson --exclude laet ${plan}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "late"?')]);

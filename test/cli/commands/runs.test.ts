@@ -28,7 +28,8 @@ describe('runs', () => {
       {
         run,
         status: 'stopped',
-        files: '-',
+        kinds: ['companies'],
+        files: ['-'],
         submitted: 1,
         unsent: 2,
         resume: expect.stringContaining(`profiles resume ${run} --region default --base-url http://`),
@@ -57,6 +58,25 @@ describe('runs', () => {
     expect(existsSync(join(cwd, '.state', 'spool', run))).toBe(false);
     expect(JSON.parse((await cli(['runs', '--json'], { cwd })).stdout)).toEqual([]);
     expect(JSON.parse((await cli(['jobs', '--json'], { cwd })).stdout)).toHaveLength(1);
+  });
+
+  test('kinds and files are arrays in JSON, whatever is in their names, and one text in other forms', async ({
+    sandbox,
+  }) => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, '=a,b.csv'), 'company_id\n1\n');
+    writeFileSync(join(cwd, 'users.csv'), 'user_id\n1\n');
+    await cli(['import', '=a,b.csv', 'users.csv', '--interval', '5ms'], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    const runs = async (...flags: string[]): Promise<string> =>
+      (await cli(['runs', '--columns', 'files,kinds', ...flags], { cwd })).stdout;
+    const record = { files: ['=a,b.csv', 'users.csv'], kinds: ['companies', 'users'] };
+    expect(JSON.parse(await runs('--json', '--filter', 'kinds=companies,users'))).toEqual([record]);
+    expect(JSON.parse(await runs('--ndjson', '--search', 'b.csv,users'))).toEqual(record);
+    expect(await runs('--csv')).toBe(`files,kinds\n"'=a,b.csv,users.csv","companies,users"\n`);
+    expect(await runs()).toMatch(/\n=a,b\.csv,users\.csv +companies,users\n$/);
   });
 
   test('a run that is not known is exit 2, with the nearest one', async ({ start }) => {

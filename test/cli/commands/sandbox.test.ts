@@ -228,9 +228,9 @@ describe('sandbox show', () => {
       stdout: 'company_id  00042\nregion      default\n\nname      Żółw\nscore     1.1\n\\x1b[31m  x\\x07\n',
       stderr: '',
     });
-    expect((await cli('sandbox show user u-1 --region eu'.split(' '), { cwd })).stdout).toBe(
-      'user_id     u-1\ncompany_id  00042\nregion      eu\n',
-    );
+    const other = await cli('sandbox show user u-1 --region-of eu'.split(' '), { cwd });
+    expect((await cli('sandbox show user u-1 --region eu'.split(' '), { cwd })).stdout).toBe(other.stdout);
+    expect(other.stdout).toBe('user_id     u-1\ncompany_id  00042\nregion      eu\n');
   });
 
   it('--json prints it in the service’s shape, numbers as they were sent', async () => {
@@ -402,6 +402,7 @@ describe('sandbox list', () => {
     expect(JSON.parse(json.stdout)).toEqual([{ company_id: 'c-0', city: 'Zürich', score: 0.1 }]);
     const csv = await list(['users', '--region-of', 'eu', '--csv', '--sort', '-id'], cwd);
     expect(csv.stdout).toBe('user_id,company_id\nu-2,\nu-1,c-1\n');
+    expect((await list(['users', '--region', 'eu', '--csv', '--sort', '-id'], cwd)).stdout).toBe(csv.stdout);
     const lines = await list(
       ['companies', '--ndjson', '--filter', 'city=Zürich', '--columns', 'company_id', '--quiet'],
       cwd,
@@ -421,6 +422,14 @@ describe('sandbox list', () => {
     [['users'], 0, 'no users in the sandbox (region default)'],
     [['planets'], 2, 'unknown kind "planets"'],
     [['users', '--region-of', 'mars'], 2, '--region-of'],
+    [['users', '--region', 'mars'], 2, 'the sandbox has no region "mars"'],
+    [['users', '--region', 'sandbox'], 0, 'no users in the sandbox (region default)'],
+    [['users', '--region', 'sandbox', '--region-of', 'eu'], 0, '2 users in region eu'],
+    [
+      ['users', '--region', 'default', '--region-of', 'eu'],
+      2,
+      '--region default and --region-of eu cannot be combined',
+    ],
   ])('%j ends with %i', async (argv, code, says) => {
     const ended = await list(argv, await filled());
     expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(says)]);

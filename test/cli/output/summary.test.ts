@@ -110,6 +110,15 @@ describe('summaryLines', () => {
     );
   });
 
+  test.each([
+    ['submitted', '✓ accepted in 1.9s; the jobs continue'],
+    ['timed_out', '! timed out after 1.9s; the jobs continue'],
+    ['stopped', '✗ stopped early (1.9s)'],
+    ['planned', '✓ planned; nothing was sent'],
+  ] as const)('%s: the time belongs to the first clause', (status, headline) => {
+    expect(lines({ status })[0]).toBe(headline);
+  });
+
   test('stopped early: what is unsent, the open jobs and how to go on', () => {
     const text = lines({
       status: 'interrupted',

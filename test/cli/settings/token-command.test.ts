@@ -72,6 +72,8 @@ describe('the first line of its output is the token', () => {
 describe('what goes wrong is named, and nothing of its output is', () => {
   it.each([
     ['it is not there', ['no-such-program-zq7'], /no-such-program-zq7 was not found$/],
+    ['it is below a file', [join(import.meta.filename, 'x')], /token-command\.test\.ts.x was not found$/],
+    ['its name is too long', ['x'.repeat(5_000)], /x cannot be started \(ENAMETOOLONG\)$/],
     ['it fails', node(`console.log('${TOKEN}'); process.exit(3)`), /ended with exit code 3$/],
     ['it prints nothing', node(''), /printed no token: the first line of its output is empty$/],
     ['its first line is empty', node(`console.log('\\n${TOKEN}')`), /printed no token/],
@@ -109,6 +111,13 @@ describe('what goes wrong is named, and nothing of its output is', () => {
 });
 
 describe('in commands', () => {
+  it('a program that the system refuses to start is a matter of the API key', async () => {
+    const { path } = home({ file: { token_command: [join(import.meta.filename, 'x')] } });
+    const env = { PROFILES_BASE_URL: 'https://api.example.com' };
+    const { code, stderr } = await cli(['job', 'c-1', '--config', path], { env });
+    expect([code, stderr]).toEqual([4, expect.stringContaining('was not found')]);
+  });
+
   /** A config whose program leaves a mark each time it runs. */
   const counting = (base_url: string) => {
     const cwd = scratch();

@@ -1,6 +1,14 @@
 /** `runImport` and `planImport` as another program calls them. Long because every way of stopping has its case. */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -282,6 +290,44 @@ describe('stopping', () => {
     // Nothing is left that reads, and nothing holds the account: the same can be begun again.
     expect(process.getActiveResourcesInfo().filter((name) => name === 'FSReqPromise')).toEqual([]);
     expect((await runImport(request).result()).summary).toMatchObject({ rows: { submitted: 50_000 } });
+  });
+
+  test('a rejects file that cannot be removed does not hold the account', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 3, { invalid: 'any' });
+    appendFileSync(join(request.cwd, 'companies.csv'), ',Nobody\n');
+    const leave = async (): Promise<void> => {
+      for await (const { type } of runImport(request)) {
+        if (type !== 'plan') continue;
+        const [part] = readdirSync(request.cwd).filter((name) => name.endsWith('.part'));
+        rmSync(join(request.cwd, part!));
+        mkdirSync(join(request.cwd, part!));
+        return;
+      }
+    };
+    await expect(leave()).rejects.toThrow(/directory/);
+    const { summary } = await runImport(request).result();
+    expect(summary).toMatchObject({ status: 'partial', rows: { submitted: 3, rejected: 1 } });
+  });
+
+  test('leaving the loop while it downloads closes the connection', async ({ sandbox }) => {
+    let isClosed = false;
+    // It never ends what it sends.
+    const server = createServer((_, response) => {
+      response.once('close', () => {
+        isClosed = true;
+      });
+      response.writeHead(200, { 'content-length': 1_000_000 }).write('company_id\n');
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, 'listening');
+    const files = [`http://127.0.0.1:${(server.address() as AddressInfo).port}/slow.csv`];
+    for await (const event of runImport(aRequest(sandbox, 1, { files }))) {
+      if (event.type === 'progress') break;
+    }
+    await vi.waitFor(() => expect(isClosed).toBe(true));
   });
 
   test('abort ends a request that hangs, and the report names it', async ({ start }) => {

@@ -119,16 +119,30 @@ describe('its file', () => {
     expect([await rejects.flush(), await rejects.close(), readdirSync(cwd)]).toEqual([null, null, []]);
   });
 
-  it('never replaces another', async () => {
+  it.each([
+    ['my.rejected.csv', 'my.rejected-2.csv', 'my.rejected-3.csv'],
+    ['./rejects', './rejects-2', './rejects-3'],
+    ['out.d/rejects', 'out.d/rejects-2', 'out.d/rejects-3'],
+    ['out.d/.rejects', 'out.d/.rejects-2', 'out.d/.rejects-3'],
+  ])('never replaces another: %s', async (...paths) => {
     const cwd = scratch();
+    mkdirSync(join(cwd, 'out.d'));
     const names: (string | null)[] = [];
     for (let turn = 0; turn < 3; turn++) {
-      const rejects = createRejects(CSV, { cwd, path: 'my.rejected.csv', run: RUN });
+      const rejects = createRejects(CSV, { cwd, path: paths[0], run: RUN });
       rejects.add(row(turn, 'x', 'a', 'b'));
       names.push(await rejects.flush());
     }
-    expect(names).toEqual(['my.rejected.csv', 'my.rejected-2.csv', 'my.rejected-3.csv']);
-    expect(readFileSync(join(cwd, 'my.rejected.csv'), 'utf8')).toContain('a,b,0,x,');
+    expect(names).toEqual(paths);
+    expect(readFileSync(join(cwd, paths[0]), 'utf8')).toContain('a,b,0,x,');
+  });
+
+  it.each(['.', 'out.d', '..'])('is no folder: %s', (path) => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'out.d'));
+    const rejects = createRejects(CSV, { cwd, path, run: RUN });
+    expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(`${path}: `);
+    expect(readdirSync(cwd)).toEqual(['out.d']);
   });
 
   it.each([

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -176,7 +186,7 @@ describe('options of a run', () => {
       status: 'running',
       finished: false,
       item_format: 1,
-      options: storeOptions(state, run, options),
+      options: await storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [
         { path: 'a.csv', location: '/a.csv', kind: 'users', digest: 'd', rejects_file: null, types: null },
@@ -219,15 +229,42 @@ describe('options of a run', () => {
       'did not begin with these values',
     );
     expect(() => restoreOptions(state, { ...run, options })).toThrow(
-      /the constant values of run run-1 are missing: .*set\.json not found/,
+      /the constant values of run run-1 are missing: .*set\.json not found or not readable$/,
     );
   });
 
-  test('where they cannot be written, nothing begins', ({ state }) => {
+  test.for(['set.json', 'where.json'])(
+    'a %s that was cut short counts as missing',
+    async (name, { state }) => {
+      const options: ImportOptions = { ...secret, where: [['tier', '=', 'gold']] };
+      const run = await stored(state, options);
+      truncateSync(join(state.spoolFolder('run-1'), name), 5);
+      const missing = name === 'set.json' ? { set: ['source', '__proto__'] } : { where: ['tier='] };
+      expect(() => restoreOptions(state, run)).toThrow(
+        expect.objectContaining({
+          problem: { code: 'values_missing', run: 'run-1', set: [], where: [], ...missing },
+        }),
+      );
+      const given = { sets: [secret.rules.set], where: options.where };
+      expect(restoreOptions(state, run, given)).toEqual(options);
+    },
+  );
+
+  test('they are replaced as a whole: what was there is not written to', async ({ state }) => {
+    await storeOptions(state, 'run-1', secret);
+    const folder = state.spoolFolder('run-1');
+    linkSync(join(folder, 'set.json'), join(folder, 'before'));
+    const before = readFileSync(join(folder, 'before'), 'utf8');
+    await storeOptions(state, 'run-1', withRules({ set: [['source', 'other']] }));
+    expect(readFileSync(join(folder, 'before'), 'utf8')).toBe(before);
+    expect(readFileSync(join(folder, 'set.json'), 'utf8')).toContain('other');
+    expect(readdirSync(folder).sort()).toEqual(['before', 'set.json']);
+  });
+
+  test('where they cannot be written, nothing begins', async ({ state }) => {
     mkdirSync(join(state.spoolFolder('run-1'), 'set.json'));
-    expect(() => storeOptions(state, 'run-1', secret)).toThrow(StateError);
-    expect(() => storeOptions(state, 'run-1', secret)).toThrow(
-      /cannot save the constant values to .*set\.json/,
-    );
+    const storing = storeOptions(state, 'run-1', secret);
+    await expect(storing).rejects.toThrow(StateError);
+    await expect(storing).rejects.toThrow(/cannot save the constant values to .*set\.json/);
   });
 });

@@ -43,7 +43,7 @@ describe('Deadline', () => {
     await settled();
     expect(clock.monotonic()).toBe(90_000);
     expect(signal.reason).toBeInstanceOf(WaitTimeoutError);
-    expect(signal.reason.message).toBe('waiting timed out after 1m 30s; the jobs continue');
+    expect(signal.reason.message).toBe('timed out after 1m 30s; jobs that were submitted continue');
     expect(signal.reason.exit).toBe(3);
   });
 

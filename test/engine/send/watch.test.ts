@@ -3,6 +3,7 @@ import { ServiceError, WaitTimeoutError } from '../../../src/engine/errors.js';
 import {
   type JobSnapshot,
   pollInterval,
+  readJobs,
   type WatchOptions,
   watchJobs,
 } from '../../../src/engine/send/watch.js';
@@ -288,5 +289,30 @@ describe('watchJobs', () => {
     const ids = Array.from({ length: 100 }, (_, i) => `job-${i}`);
     expect(await all(watchJobs(client, ids, watch(clock)))).toHaveLength(100);
     expect(most).toBe(8);
+  });
+});
+
+describe('readJobs', () => {
+  test('gives the records in the order of the ids', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, { a: [[0, {}]], b: [[0, { status: 'completed' }]] });
+    expect((await readJobs(client, ['b', 'a'], { clock })).map(({ job_id }) => job_id)).toEqual(['b', 'a']);
+  });
+
+  test('the first failure ends the requests for the others', async () => {
+    const ended: string[] = [];
+    const client = {
+      job: (id: string, signal?: AbortSignal) =>
+        new Promise<Job>((_resolve, reject) => {
+          if (id === 'unknown') return reject(missing);
+          signal?.addEventListener('abort', () => {
+            ended.push(id);
+            reject(signal.reason);
+          });
+        }),
+    };
+    const reading = readJobs(client, ['a', 'unknown', 'b'], { clock: new IdleClock() });
+    await expect(reading).rejects.toBe(missing);
+    expect(ended).toEqual(['a', 'b']);
   });
 });

@@ -258,6 +258,13 @@ describe('retries of polls and lookups', () => {
     expect(client.slept).toEqual([]);
   });
 
+  it('backs off for longer than the longest Retry-After that it follows', async () => {
+    const server = await statusServer([503]);
+    const client = testClient(server.url, { maxRetryAfterMs: 1, retryDelayMs: 10, random: () => 1 });
+    await expect(client.job('j-1')).resolves.toMatchObject(JOB);
+    expect(client.retries.map(({ delayMs }) => delayMs)).toEqual([10]);
+  });
+
   it('asks again when a list was cut short where no length was given', async () => {
     let asked = 0;
     const server = await httpServer((request, response) => {
@@ -275,6 +282,13 @@ describe('retries of polls and lookups', () => {
     const stop = new AbortController();
     const client = testClient((await statusServer([500])).url, { onRetry: () => stop.abort('SIGINT') });
     expect(await client.job('j-1', stop.signal).catch((reason) => reason)).toBe('SIGINT');
+  });
+
+  it('announces no retry once it was told to stop', async () => {
+    const stop = new AbortController();
+    const client = testClient((await statusServer([500])).url, { log: () => stop.abort('SIGINT') });
+    expect(await client.job('j-1', stop.signal).catch((reason) => reason)).toBe('SIGINT');
+    expect(client.retries).toEqual([]);
   });
 
   it('says after the last attempt why there is no connection', async () => {

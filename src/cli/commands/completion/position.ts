@@ -5,13 +5,13 @@ export interface Position {
   command: Command;
   /** `config set`; empty at the root. */
   path: string;
-  /** Words that are the command's arguments, so far. */
+  /** Arguments of the command so far. */
   operands: string[];
-  /** Values of the flags before, by their long name, the last one last. */
+  /** Values of earlier flags by long name, the last one last. */
   flags: Map<string, string[]>;
   /** The flag whose value is being typed. */
   awaiting: Option | null;
-  /** After `--`: nothing is a flag any more. */
+  /** Whether `--` was typed: no later word is a flag. */
   ended: boolean;
   /** What is being typed: for `--flag=val` the value alone. */
   current: string;

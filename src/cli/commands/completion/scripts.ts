@@ -53,7 +53,9 @@ export function scriptFor(shell: Shell): string {
  */
 const ZSH_COLON = { theirs: '{comp//:/\\:}', ours: '{comp//:/\\\\:}' };
 
-/** What a function prints: tab has no other way to give its scripts. It is synchronous, so no other output is captured. */
+/**
+ * Captures what a function prints: tab can only print its scripts. It is synchronous, so no other output is captured.
+ */
 function printed(print: () => void): string {
   const { log } = console;
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Values that only this machine knows: from the config file, the state and the input on the line. */
+/** Values from this machine: from the config file, the state, and the input on the line. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

@@ -40,7 +40,7 @@ const words =
   (...values: string[]): Values =>
   () =>
     values.map((value) => ({ value, description: '' }));
-/** Values of an option, by its type or by where the table says that they are found. */
+/** Values of an option: from its type, or from the source that the table names. */
 function optionValues(
   { type, complete }: Entry,
   sources: Sources,
@@ -58,7 +58,7 @@ function optionValues(
   return complete ? sources[complete]() : [];
 }
 
-/** For a command of one argument: nothing behind it. */
+/** For commands with one argument: suggests nothing after it. */
 const first =
   (values: Values): Values =>
   (sources, at) =>

@@ -25,10 +25,10 @@ export interface Wanted {
 }
 
 export class Dialogue {
-  /** What was given or answered, by the path in the file. */
+  /** Given or answered values, by their path in the file. */
   readonly answers = new Map<readonly string[], Scalar>();
   readonly #content: ConfigFile;
-  /** Null where prompting is off. */
+  /** Null if prompting is off. */
   readonly #prompt: Prompter | null;
   readonly #context: Context;
 
@@ -38,7 +38,7 @@ export class Dialogue {
     this.#context = context;
   }
 
-  /** One value; undefined where there is none. Asks again after an invalid answer; throws for an invalid flag. */
+  /** Gets one value; undefined if there is none. Asks again after an invalid answer; throws for an invalid flag. */
   async settle({ name, given, question, fallback, check }: Wanted): Promise<string | undefined> {
     const { path } = givenKey(name, this.#context.flags);
     const current = this.current(name) ?? fallback;
@@ -56,7 +56,7 @@ export class Dialogue {
     });
   }
 
-  /** The token: from `--token-file`, a hidden answer, or stdin where that is not a terminal. */
+  /** Gets the token: from `--token-file`, a hidden answer, or stdin if it is not a terminal. */
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
@@ -81,12 +81,12 @@ export class Dialogue {
     if (token) this.answers.set(path, token.reveal());
   }
 
-  /** What the file holds: for the account that is meant, else for all. */
+  /** The value in the file: of the chosen account, otherwise of all. */
   current(name: string): string | undefined {
     return this.own(name) ?? text(valueAt(this.#content, name.split('.')));
   }
 
-  /** What the file holds for the account that is meant, or for all where none is. */
+  /** The value in the file: of the chosen account only, or of all if none is chosen. */
   own(name: string): string | undefined {
     return text(valueAt(this.#content, givenKey(name, this.#context.flags).path));
   }

@@ -31,7 +31,9 @@ export async function init({ check }: { check: boolean }, context: Context): Pro
   return Exit.done;
 }
 
-/** A token that cannot be had is a failure like a host that does not answer: the settings may still be written. */
+/**
+ * If the token cannot be read, that is a failure like a host that does not answer: the settings may still be written.
+ */
 async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode> {
   try {
     return await tryOut(wanted, context);
@@ -110,7 +112,7 @@ async function report(path: string, region: string, written: Dialogue, context: 
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }
 
-/** Only what will be in the file counts: the environment of this moment is not that of the next command. */
+/** Variables that are ignored in the test, because the next command may run without them. */
 const OVERRIDES = [
   'PROFILES_TOKEN',
   'PROFILES_REGION',
@@ -120,7 +122,7 @@ const OVERRIDES = [
 ];
 
 /**
- * Asks the hosts, if there is a host and a token to try, and says what they answered.
+ * Sends requests to the hosts, if there are a host and a token, and prints the results.
  * @returns the exit code that a command with these settings would end with
  * @throws AuthError when `token_command` fails
  */

@@ -11,7 +11,7 @@ import { openConfig, shown } from './store.js';
 
 type Row = Record<'key' | 'value' | 'origin', Scalar | null>;
 
-/** What is in effect first, then what the file holds for regions and accounts. */
+/** Prints the values in effect, then those that the file has for regions and accounts. */
 export async function list(listing: Listing, context: Context): Promise<ExitCode> {
   const settings = await context.settings();
   const { content, path } = await openConfig(context);
@@ -33,12 +33,13 @@ function inEffect(settings: Settings): Row[] {
     region: settings.region,
     base_url: settings.baseUrl,
     lookup_base_url: settings.lookupBaseUrl,
-    // A token that a program prints is not asked for: where it comes from says enough.
+    // The program that prints the token is not run: its origin says enough.
     token: settings.token === null ? null : String(settings.token),
     state:
       settings.state.kind === 'sqlite' ? settings.state.folder : withoutPassword(settings.state.url.reveal()),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),
+    confirm: settings.confirm,
     'history.keep': writeDuration(settings.historyKeepMs),
   };
   return Object.entries(origins).map(([key, origin]) => {

@@ -5,15 +5,15 @@ import { InterruptedError, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 
 export interface Prompter {
-  /** One line as the terminal's own editing leaves it. @throws InterruptedError */
+  /** Asks for one line. @throws InterruptedError */
   ask(question: string): Promise<string>;
-  /** Whether the answer is yes; any other means no. @throws InterruptedError */
+  /** Asks for yes; any other answer means no. @throws InterruptedError */
   confirms(question: string): Promise<boolean>;
   /** The same without an echo. @throws InterruptedError */
   askHidden(question: string): Promise<string>;
 }
 
-/** Opens stdin for questions. Answers that are pasted together are kept for the questions that follow. */
+/** Opens stdin for questions. If several answers are pasted at once, they are kept for the next questions. */
 export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'stderr' | 'stop'>): Prompter {
   const lines: string[] = [];
 
@@ -35,7 +35,7 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
     ask,
     confirms: async (question) => /^y(es)?$/i.test((await ask(question)).trim()),
     askHidden: async (question) => {
-      // readline echoes what is typed to its output, and takes over from the terminal before the question is shown.
+      // readline echoes input to its output, and takes over from the terminal before it shows the question.
       const output = new Writable({ write: (_chunk, _encoding, done) => done() });
       try {
         return await answer(question, createInterface({ input: stdin, output, terminal: true }));

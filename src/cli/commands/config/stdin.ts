@@ -4,11 +4,11 @@ import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { stopOnSignal } from '../command.js';
 
-/** A CI system may leave stdin open and never write to it. A password manager may ask its owner first. */
+/** A CI system may leave stdin open without writing to it. A password manager may first ask its owner. */
 const PATIENCE_S = 30;
 
 /**
- * Everything on stdin. stdin cannot be used afterwards.
+ * Reads all of stdin, which cannot be used afterwards.
  * @throws UsageError when it has not ended within 30 s; InterruptedError
  */
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {

@@ -1,4 +1,4 @@
-/** What the config subcommands share: the file that is meant, the key that is meant, and its change. */
+/** What the config subcommands share: finding the file and the key, and changing them. */
 
 import { ConfigError, UsageError } from '../../../engine/errors.js';
 import { withoutPassword } from '../../../engine/state/location.js';
@@ -21,7 +21,7 @@ export function openConfig(context: Context): Promise<ReadConfig> {
 }
 
 /**
- * A key from the command line. With `--account prod` a key of an account is meant: `token` is `accounts.prod.token`.
+ * Reads a key from the command line. With `--account prod`, `token` means `accounts.prod.token`.
  * @throws UsageError naming the nearest known key
  */
 export function givenKey(name: string, flags: GlobalFlags): Key {
@@ -37,21 +37,21 @@ export function givenKey(name: string, flags: GlobalFlags): Key {
 
 export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
 
-/** The content of the file with these values; `undefined` removes one. */
+/** Returns the content of the file with these values; `undefined` removes one. */
 export function changed({ content }: ReadConfig, values: Values): ConfigFile {
   let after = content;
   for (const [path, value] of values) after = withValue(after, path, value);
   return after;
 }
 
-/** Writes the file with these values. Returns what it then holds. @throws ConfigError */
+/** Writes the file with these values, and returns its content. @throws ConfigError */
 export async function change(config: ReadConfig, values: Values): Promise<ConfigFile> {
   const content = changed(config, values);
   await writeConfig(config.path, content);
   return content;
 }
 
-/** A value as it may be printed: of a token its last four characters, of a URL what is no password. */
+/** A value that can be printed: the last four characters of a token, and a URL without its password. */
 export function shown(key: string, value: Scalar): Scalar {
   if (/(^|\.)token$/.test(key)) return String(new Secret(String(value)));
   return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;

@@ -36,11 +36,11 @@ const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify
 
 export interface SetOptions {
   key: Key;
-  /** Null for a token: it is read when the file has been found good. */
+  /** Null for a token, which is read only after the file was checked. */
   value: Scalar | null;
 }
 
-/** @throws UsageError for a token on the command line, or another key without a value */
+/** @throws UsageError for a token on the command line, or for another key without a value */
 export function setOptions([name, text]: readonly string[], context: Context): SetOptions {
   const key = givenKey(name!, context.flags);
   const line = context.commands.command('config', 'set', key.name);
@@ -95,7 +95,7 @@ async function secretText(key: Key, context: Context): Promise<string> {
   return openPrompt(context).askHidden('API key (hidden): ');
 }
 
-/** A token and a program that prints it: which one applies would be a guess. */
+/** Refuses both a token and a program that prints one, since it would be unclear which applies. */
 function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
   const last = path.at(-1);
   if (last !== 'token' && last !== 'token_command') return;
@@ -117,7 +117,7 @@ function checkAccount(name: string, content: ConfigFile): void {
   );
 }
 
-/** What a person may have overlooked. */
+/** Warnings about what the user may have overlooked. */
 function afterSet(key: Key, value: string, content: ConfigFile, context: Context): string[] {
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
   if ((key.name === 'token' || key.name === 'token_command') && chosen) {

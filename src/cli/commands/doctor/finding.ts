@@ -1,16 +1,16 @@
-/** What `doctor` says about one thing, and what all of it amounts to. Pure. */
+/** The result of one check of `doctor`, and the exit code of all of them. Pure. */
 import { Exit, type ExitCode, ProfilesError } from '../../../engine/errors.js';
 import type { Commands } from '../../again.js';
 import { errorWords } from '../../messages.js';
 
 export interface Finding {
-  /** What was looked at: one word. */
+  /** The check in one word. */
   check: string;
   status: 'ok' | 'warn' | 'fail';
   message: string;
   /** What to type or change. */
   hint: string | null;
-  /** Of a failure: the exit code that a command would end with for it. */
+  /** For a failure: the exit code that other commands would have. */
   exit: ExitCode;
 }
 
@@ -30,7 +30,7 @@ export const warn = (check: string, message: string, hint: string): Finding => (
   exit: Exit.done,
 });
 
-/** A failure, from the error that any other command would end with. Anything but ours is thrown on. */
+/** Makes a failure of the error that another command would end with. Errors that are not ours are thrown again. */
 export function fail(check: string, error: unknown, commands?: Commands): Finding {
   if (!(error instanceof ProfilesError)) throw error;
   // A state that cannot be used is a setting to fix, not a bug.
@@ -39,7 +39,7 @@ export function fail(check: string, error: unknown, commands?: Commands): Findin
   return { check, status: 'fail', message, hint, exit };
 }
 
-/** The exit code of it all. A setting comes first, since it hides the others; then as contract §7 has it. */
+/** The exit code of all checks. Settings come first, because they hide other failures; then as in contract §7. */
 export function worst(findings: readonly Finding[]): ExitCode {
   const codes = new Set(findings.map((finding) => finding.exit));
   return [Exit.usage, Exit.unauthorised, Exit.service].find((code) => codes.has(code)) ?? Exit.done;

@@ -18,9 +18,9 @@ import {
 import { statePlace } from '../state/state-place.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
-/** The floor of `engines` in package.json. */
+/** The minimum of `engines` in package.json. */
 const NODE_FLOOR = [20, 20] as const;
-/** Room that a spooled stdin, a rejects file and the state of a large import fit in. */
+/** Enough room for the spooled stdin, the rejects file, and the state of a large import. */
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
 /** @param version such as `20.20.2` */
@@ -43,7 +43,7 @@ export async function checkConfig(context: Context): Promise<Finding> {
   }
 }
 
-/** Account, region and hosts, as settings have them. */
+/** Checks account, region, and hosts. */
 export function* checkSettings(settings: Settings, commands: Commands): Generator<Finding> {
   const { account, region, origins, embedded } = settings;
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
@@ -65,7 +65,7 @@ export function* checkSettings(settings: Settings, commands: Commands): Generato
   }
 }
 
-/** The token, from the program that prints it where one is set. */
+/** Checks the token, and runs `token_command` if it is set. */
 export async function checkToken(context: Context, { origins }: Settings): Promise<Finding> {
   try {
     return ok('token', `${await context.token()} (${origins.token})`);
@@ -74,7 +74,7 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
   }
 }
 
-/** The folder can be written, the database opens, and there is room. */
+/** Checks that the folder is writable, the database opens, and there is room. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
   const { stateDir } = settings;
   const { name, origin, isFolder } = await statePlace(context);
@@ -98,14 +98,14 @@ export async function checkState(context: Context, settings: Settings): Promise<
   );
 }
 
-/** A state that was restored from an older copy looks like any other, apart from the age of what it knows. */
+/** Says how old the state is, because a restored older copy looks like any other state. */
 function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
   if (oldest_completed_at === null || newest_completed_at === null) return '';
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
   return `; knows profiles completed from ${oldest} to ${newest}`;
 }
 
-/** The variables that send requests elsewhere, without the passwords they may hold. */
+/** Reports proxy variables, without the passwords that they may contain. */
 export function checkProxy(env: Context['env']): Finding {
   let settings: ProxySettings | null;
   try {

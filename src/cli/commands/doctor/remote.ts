@@ -1,4 +1,4 @@
-/** Checks that ask the service: does it answer, does it take the token, does its clock agree. */
+/** Checks that send requests: whether the service answers, accepts the token, and has the same time. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Clock } from '../../../engine/clock.js';
@@ -12,7 +12,7 @@ import { type Finding, fail, ok, warn } from './finding.js';
 
 /** Long enough for a slow TLS handshake, short enough to wait for. */
 const PATIENCE_MS = 10_000;
-/** `Retry-After` dates and certificates tolerate that much. */
+/** A difference that `Retry-After` dates and certificates tolerate. */
 const SKEW_MS = 60_000;
 /** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
@@ -26,14 +26,21 @@ export async function* checkService(
   settings: Settings,
   token: Secret | null,
 ): AsyncGenerator<Finding> {
-  const client = await clientFor(context, settings, token);
+  let client: ServiceClient;
+  try {
+    client = await clientFor(context, settings, token);
+  } catch (error) {
+    // The embedded service cannot open its data, for example.
+    yield fail('service', error, context.commands);
+    return;
+  }
   const dates = serverDates(context.clock);
   try {
     const base = await outcome('service', context.commands, async () => {
       try {
         await client.job(NO_JOB, context.stop);
       } catch (error) {
-        // A page instead of the service's own words is some other server's 404, or a proxy's.
+        // A page instead of the service's JSON is the 404 of another server or a proxy.
         if (!(error instanceof ServiceError) || error.status !== 404) throw error;
       }
       return `${client.baseUrl} answers`;
@@ -58,7 +65,7 @@ export async function* checkService(
   }
 }
 
-/** One attempt each, without a long wait: doctor should answer quickly. */
+/** A client without retries or long waits: doctor should answer quickly. */
 async function clientFor(context: Context, settings: Settings, token: Secret | null): Promise<ServiceClient> {
   if (token === null) return context.client();
   const { createClient } = await import('../../../engine/service/client.js');
@@ -102,7 +109,7 @@ export function checkClock(skewMs: number): Finding {
 const CHANNEL = 'undici:request:headers';
 
 export interface ServerDates {
-  /** Milliseconds by which this machine is ahead, by the newest reply; null before one with a date. */
+  /** Milliseconds by which this machine is ahead, from the newest reply; null if none had a date. */
   skew(): number | null;
   close(): void;
 }

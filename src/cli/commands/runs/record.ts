@@ -2,7 +2,7 @@
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
-import type { ListRecord } from '../../output/records.js';
+import { type ListRecord, Names } from '../../output/records.js';
 import { commandsAt } from '../recorded-service.js';
 
 export const commandsFor = (
@@ -18,8 +18,8 @@ export function recordOf(run: StoredRun, commands: Commands): ListRecord {
   return {
     run: run.run,
     status: run.status,
-    kinds: run.kinds.join(','),
-    files: run.paths.join(','),
+    kinds: new Names(run.kinds),
+    files: new Names(run.paths),
     read: rows?.read ?? null,
     filtered: rows?.filtered ?? null,
     submitted: rows?.submitted ?? null,

@@ -18,7 +18,7 @@ import { sayReport, writeJson, writeOut } from '../../output/write.js';
 import { shardRecord } from '../shard-record.js';
 import { commandsFor, recordOf, resumeOf } from './record.js';
 
-/** Read once for all that is said: another reading of a run that continues could differ. */
+/** Read once for all parts of the output: a run that continues could change in between. */
 interface Loaded {
   run: StoredRun;
   commands: Commands;
@@ -102,7 +102,7 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
   if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
 }
 
-/** What to do about a run that ended some time ago. */
+/** The next steps for a run that has ended. */
 function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Step[] {
   if (!run.finished) {
     const resume = resumeOf(run, commands);
@@ -117,7 +117,7 @@ function toldOf(
   requests: readonly RequestRecord[],
   commands: Commands,
 ): PrintedSummary {
-  // Its files are as the state knows them: an earlier version may have recorded less in the summary.
+  // The files come from the state, because summaries of earlier versions may have less.
   const files = summary.files.map((file, at) => ({
     ...file,
     rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
@@ -133,7 +133,7 @@ function documentOf(...of: Parameters<typeof toldOf>): Record<string, unknown> {
   return { ...rest, next: nextCommands(told) };
 }
 
-/** What ended an unfinished run, in words. */
+/** Why an unfinished run ended, in words. */
 function reasonOf({ status, ended_by }: StoredRun): string | null {
   if (status === 'crashed') return 'its process died';
   if (status !== 'stopped' || ended_by === null) return null;
@@ -150,7 +150,7 @@ const ENDED_BY: Readonly<Record<string, string>> = {
   output: 'the output could not be written',
 };
 
-/** In detail also what ended it and what it left. */
+/** A run with details: why it ended, and what is left. */
 function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   const { resume, ...record } = recordOf(run, commands);
   const reason = reasonOf(run);
@@ -165,6 +165,6 @@ function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   };
 }
 
-/** Where the outcomes of its rows are. Absolute. */
+/** The file with the outcomes of its rows. Absolute. */
 const outcomesOf = ({ options }: StoredRun): string | null =>
   (options as Partial<ImportOptions> | null)?.outcomes ?? null;

@@ -4,12 +4,12 @@ import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
-import { given, SANDBOX_LIST } from '../../options/index.js';
 import type { ListRecord } from '../../output/records.js';
 import { writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { type Listing, printListing, readListing } from '../listing.js';
 import { dataFolder } from './data-folder.js';
+import { regionIn } from './region.js';
 
 interface ListOptions {
   data: string;
@@ -27,8 +27,12 @@ export function listOptions([word = '']: readonly string[], flags: Flags, contex
       hint: 'profiles sandbox list companies, or profiles sandbox list users',
     });
   }
-  const { regionOf: region = 'default' } = given(SANDBOX_LIST, flags);
-  return { data: dataFolder(flags, context), kind, region, listing: readListing(flags) };
+  return {
+    data: dataFolder(flags, context),
+    kind,
+    region: regionIn(flags, context),
+    listing: readListing(flags),
+  };
 }
 
 /** Search, order, and limit are those of the sandbox's page: one query over all profiles. Filters come after them. */
@@ -37,7 +41,7 @@ export async function list(
   context: Context,
 ): Promise<ExitCode> {
   const { search, sort, limit, ...selection } = listing.selection;
-  // Nothing may be cut off before it is filtered.
+  // With a filter, the limit applies after it.
   const early = selection.filter === undefined ? limit : undefined;
   const late = early === limit || limit === undefined ? {} : { limit };
   const by = sort && { by: sort.key === ID[kind] ? 'id' : sort.key, descending: sort.descending };
@@ -51,7 +55,7 @@ export async function list(
   const { rows, total, found } = page;
   const records = rows.map((row) => recordOf(kind, row));
   const known = ['id', 'updated', 'company_id'];
-  // What has no value comes last, so where the first one lacks it, all do.
+  // Records without a value come last, so if the first one has none, no record does.
   if (
     by !== undefined &&
     !known.includes(by.by) &&
@@ -86,7 +90,7 @@ export async function list(
 
 type Row = ProfilePage['rows'][number];
 
-/** Flat, as a table shows it and as an import takes it. The identifiers come first, and no key of metadata hides them. */
+/** A flat record, for tables and imports. The identifiers come first, and metadata keys cannot hide them. */
 function recordOf(kind: Kind, { id, companyId, metadata }: Row): ListRecord {
   const head = kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
   return { ...head, ...(JSON.parse(metadata) as ListRecord), ...head };

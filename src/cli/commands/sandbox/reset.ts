@@ -1,4 +1,4 @@
-/** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows of it. */
+/** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows about it. */
 import { Exit, type ExitCode, LockedError } from '../../../engine/errors.js';
 import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
@@ -12,7 +12,7 @@ import { statePlace } from '../state/state-place.js';
 /** @throws LockedError while an import to the sandbox runs */
 export async function reset(data: string, context: Context): Promise<ExitCode> {
   const { stdout, clock, flags } = context;
-  // Another folder than the state's is not what `--region sandbox` sends to.
+  // `--region sandbox` uses only the state's folder.
   const isEmbedded = data === stateLocation(context, flags).value && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;
   const locks: HeldLease[] = [];

@@ -64,7 +64,7 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
     limits: Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
     faults: fault,
     ...(lookups === undefined ? {} : { lookups: readLookups(resolve(context.cwd, lookups)) }),
-    // Only the control route shows a ledger; a long rehearsal must not fill memory with identifiers.
+    // Only the control route shows the ledger. Without it, identifiers would fill the memory for nothing.
     ledgerIds: controlPort !== undefined,
   };
 }

@@ -8,6 +8,7 @@ import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
+import { regionIn } from './region.js';
 
 interface ShowOptions {
   data: string;
@@ -23,16 +24,11 @@ export function showOptions(words: readonly string[], flags: Flags, context: Con
       hint: 'profiles sandbox show company <id>, or profiles sandbox show user <id>',
     });
   }
-  // `--region sandbox` is how the data came here: the embedded service is the default region.
-  const region = context.flags.region === 'sandbox' ? 'default' : (context.flags.region ?? 'default');
-  if (region !== 'default' && region !== 'eu') {
-    throw new UsageError(`the sandbox has no region "${region}"`, { hint: 'available regions: default, eu' });
-  }
   return {
     data: dataFolder(flags, context),
     kind: kind === 'company' ? 'companies' : 'users',
     id,
-    region,
+    region: regionIn(flags, context),
   };
 }
 

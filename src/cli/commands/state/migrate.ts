@@ -1,4 +1,4 @@
-/** `state migrate`: copies the state to another place, which is the one to import with from then on. */
+/** `state migrate`: copies the state to another place, which imports must use from then on. */
 import { Exit, type ExitCode, InterruptedError } from '../../../engine/errors.js';
 import { count, grouped } from '../../../engine/numbers.js';
 import { migrateState } from '../../../engine/state/migrate.js';
@@ -9,7 +9,7 @@ import { writeJson, writeLine } from '../../output/write.js';
 import { stateElsewhere, stateNamed } from '../../settings/index.js';
 import { requireState, statePlace } from './state-place.js';
 
-/** A copy of millions of profiles takes minutes. */
+/** How often progress is printed: a copy of millions of profiles takes minutes. */
 const SAY_EVERY_MS = 5_000;
 
 /** @param to as `--state` takes it */

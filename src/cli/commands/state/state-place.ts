@@ -1,4 +1,4 @@
-/** Where the state is, without making one. */
+/** Finds the state without creating one. */
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
 import { withoutPassword } from '../../../engine/state/location.js';
@@ -10,9 +10,9 @@ export interface StatePlace {
   name: string;
   /** The flag, variable or default that names it. */
   origin: string;
-  /** The database, as it is named. */
+  /** The name of the database. */
   database: string;
-  /** Whether a database in a folder is there. Of another one that is known when it is opened, which makes it. */
+  /** Whether a folder has a database. For PostgreSQL always true, because opening creates it. */
   exists: boolean;
   isFolder: boolean;
 }
@@ -28,7 +28,7 @@ export async function statePlace(context: Context): Promise<StatePlace> {
   return { name: state.folder, origin, database, exists: existsSync(database), isFolder: true };
 }
 
-/** @throws UsageError where there is no state yet */
+/** @throws UsageError if there is no state yet */
 export function requireState({ name, origin, exists }: StatePlace): void {
   if (exists) return;
   throw new UsageError(`no state found in ${name} (${origin})`, {

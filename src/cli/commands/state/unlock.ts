@@ -10,7 +10,7 @@ import { canAsk } from '../config/store.js';
 import { lockText } from './lock-text.js';
 import { requireState, type StatePlace, statePlace } from './state-place.js';
 
-/** @throws LockedError while the owner of a lock is heard of, and nobody said to take it */
+/** @throws LockedError while the owner of a lock is active, and `--force` was not given */
 export async function unlock({ force }: { force: boolean }, context: Context): Promise<ExitCode> {
   const place = await statePlace(context);
   requireState(place);
@@ -39,7 +39,7 @@ export async function unlock({ force }: { force: boolean }, context: Context): P
   return Exit.done;
 }
 
-/** There is nothing to release: a lock in a folder goes with its process. */
+/** Explains that there is nothing to release: a lock in a folder ends with its process. */
 async function explain(held: HeldLock[], place: StatePlace, context: Context): Promise<ExitCode> {
   if (context.flags.json) {
     await writeJson(context.stdout, JSON.stringify({ state: place.name, released: [] }, null, 2));
@@ -54,12 +54,12 @@ async function explain(held: HeldLock[], place: StatePlace, context: Context): P
   return Exit.done;
 }
 
-/** @throws UsageError where nobody can be asked, and for another answer than yes */
+/** @throws UsageError if there is no terminal to ask on, or the answer is not yes */
 async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> {
   if (context.flags.yes === true) return;
   if (!canAsk(context)) {
     throw hinted(
-      new UsageError('--force takes the lock from a running import, and nobody can be asked here'),
+      new UsageError('--force takes the lock from a running import, and there is no terminal to ask on'),
       ({ again }) => again({ plus: ['--yes'] }),
     );
   }

@@ -1,4 +1,4 @@
-/** What a report is made of, and which words of it may be shown to others. */
+/** The data of a report, and which texts of it others may see. */
 import { STATUS_CODES } from 'node:http';
 import type { Plan, RunStatus, Summary } from '../../../engine/model.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
@@ -13,7 +13,7 @@ export interface Wait {
   reason: string;
 }
 
-/** When a job was accepted, and when it was last looked at, by this machine's clock. */
+/** When a job was accepted, and when it was last polled, by this machine's clock. */
 export interface Seen {
   submitted_at: string;
   seen_at: string;
@@ -27,35 +27,35 @@ export interface Facts {
   paths: readonly string[];
   run: string | null;
   status: RunStatus | 'running' | 'crashed' | 'superseded';
-  /** Milliseconds since 1970; null where nothing was begun. */
+  /** Milliseconds since 1970; null if nothing was begun. */
   startedAt: number | null;
-  /** Null where no session came to its end. */
+  /** Null if no session has ended. */
   summary: Summary | null;
-  /** Null where there is none: a run of which only the state is left, or one that failed before. */
+  /** Null for a run that is read from the state, or that failed before its plan. */
   plan: Plan | null;
   requests: readonly RequestRecord[];
   /** By job id. */
   seen: ReadonlyMap<string, Seen>;
-  /** Of this session: the state counts retries, but does not know when they were. */
+  /** Waits of this session: the state counts retries, but not when they were. */
   waits: readonly Wait[];
-  /** What ended it early. */
+  /** The error that ended it early, or null. */
   failure: { message: string; hint: string | undefined; errorCode: string | undefined } | null;
-  /** Whether the state is the only source, which keeps no causes, no warnings and no columns. */
+  /** Whether the report is made from the state, which has no causes, warnings, or columns. */
   stored: boolean;
-  /** Whether the run had sessions before the one that is reported. */
+  /** Whether the run had earlier sessions. */
   resumed: boolean;
   /** Commands to type, each with what it is for. */
   next: readonly { what: string | null; command: string }[];
-  /** What of the texts may be shown. */
+  /** Which texts may be shown. */
   shown: Public;
 }
 
-/** What the service says of the rows of one job alone; its own words follow. */
+/** The beginning of a reason for a single row; the service's own words follow. */
 const ALONE = 'the service failed the job of this row alone';
 
-/** The service's words reduced to status and `error_code`; what else is quoted goes, too. */
+/** Reduces the service's words to status and `error_code`, and removes other quotes. */
 export class Wording {
-  /** By what was recorded of a request. */
+  /** The recorded reasons of requests, and their reduced forms. */
   readonly #recorded: [words: string, reduced: string][];
 
   constructor(
@@ -70,7 +70,7 @@ export class Wording {
     this.#recorded = [...reduced].sort(([a], [b]) => b.length - a.length).slice(0, MOST_RECORDED);
   }
 
-  /** A sentence that may hold a cell or what the service said. @param errorCode what the service named, if known */
+  /** A sentence that may contain a cell or the service's words. @param errorCode of the service, if known */
   text(text: string, errorCode?: string): string {
     if (this.shown.values) return text;
     const known = this.#recorded.find(([words]) => text.includes(words));
@@ -78,7 +78,7 @@ export class Wording {
     return withoutValues(own, this.shown.names);
   }
 
-  /** Why a column has its type: a cell that was the reason is only located. */
+  /** The reason for a column's type: a cell is replaced with its location. */
   typeReason(reason: string): string {
     if (this.shown.values) return reason;
     const [, place, what] =
@@ -89,7 +89,7 @@ export class Wording {
   }
 }
 
-/** Different reasons that are looked for in a sentence. */
+/** The most reasons that are searched for in a sentence. */
 const MOST_RECORDED = 1_000;
 
 /** `422 invalid_item` names one, `422` and `job failed` do not. */

@@ -1,4 +1,4 @@
-/** Where a report goes: a new file, or one that holds a report. */
+/** The file of a report: a new one, or an earlier report. */
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
@@ -7,14 +7,14 @@ import { fileTrouble } from '../../file-trouble.js';
 import { FIRST_LINES } from './page.js';
 
 export interface ReportFile {
-  /** As it was named. */
+  /** The name as it was typed. */
   name: string;
   path: string;
 }
 
 /**
- * Looks at it before anything is sent. Only an empty file and an earlier report are ever replaced, so that no input,
- * mapping or result is.
+ * Checks the file before anything is sent. Only an empty file or an earlier report is replaced, never an input, a
+ * mapping, or a result.
  * @throws UsageError
  */
 export async function reportFile(name: string, cwd: string): Promise<ReportFile> {
@@ -27,7 +27,7 @@ export async function reportFile(name: string, cwd: string): Promise<ReportFile>
   throw new UsageError(`--report: ${name} cannot be written: ${why}`, { hint: 'choose another name' });
 }
 
-/** Why there can be no report of that name, or null. */
+/** Why the report cannot have this name, or null. */
 async function obstacle(path: string): Promise<string | null> {
   try {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -57,7 +57,7 @@ async function isReport(path: string): Promise<boolean> {
   }
 }
 
-/** Mode 0600: names of files, columns and accounts are in it. @throws OutputError */
+/** Mode 0600, because it contains names of files, columns, and accounts. @throws OutputError */
 export async function writeReport({ name, path }: ReportFile, page: string): Promise<void> {
   const why = await obstacle(path); // the import itself may have written a file of that name
   if (why !== null) throw new OutputError(name, new Error(why));

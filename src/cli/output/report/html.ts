@@ -1,11 +1,11 @@
-/** HTML that cannot be injected into: every value of a template is escaped, unless a template made it. */
+/** HTML without injection: every value of a template is escaped, unless a template made it. */
 import { safeLine } from '../safe.js';
 
-/** Markup that is known to be safe: what a template made, or a constant. */
+/** Safe markup: made by a template, or a constant. */
 export class Html {
   constructor(readonly text: string) {}
 
-  /** Of UTF-8. */
+  /** Size in UTF-8. */
   get bytes(): number {
     return Buffer.byteLength(this.text);
   }
@@ -41,14 +41,17 @@ const ESCAPED: Readonly<Record<string, string>> = {
 /** Longest text of a file or of the service in one place, in characters. */
 const LONGEST = 160;
 
-/** What others wrote: isolated, so that it cannot turn the text around it, and cut when it is long. */
+/**
+ * A text from a file or the service: isolated, so that it cannot change the direction of the text around it, and cut
+ * if it is long.
+ */
 export function foreign(text: string, most = LONGEST): Html {
-  // An unpaired half of a character that was cut is not UTF-8.
+  // Half of a surrogate pair is not valid UTF-8.
   const cut = text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text;
   return html`<bdi>${cut}</bdi>`;
 }
 
-/** Rows of a list for as many bytes as there are, and how many were left out. */
+/** As many rows of a list as fit the bytes, and how many were left out. */
 export function fitting<T>(
   values: readonly T[],
   { bytes, most }: { bytes: number; most: number },

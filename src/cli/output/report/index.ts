@@ -1,4 +1,4 @@
-/** The report of an import, as one HTML page (contract §9 "The report"). Loaded where one was asked for. */
+/** The report of an import as one HTML page (contract §9 "The report"). Loaded only if a report was asked for. */
 import { ProfilesError } from '../../../engine/errors.js';
 import type { Plan } from '../../../engine/model.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
@@ -23,7 +23,7 @@ interface Where {
   clock: { now(): number };
 }
 
-/** Listens to an import, and writes its report at the end, however it ended. */
+/** Records the events of an import, and writes its report however it ends. */
 export class ReportRecorder {
   readonly #started: number;
   readonly #waits: Wait[] = [];
@@ -52,7 +52,7 @@ export class ReportRecorder {
   }
 
   /**
-   * @param failure what ended it early, or null
+   * @param failure the error that ended it early, or null
    * @returns the name of the file. @throws OutputError where it cannot be written
    */
   async write(failure: unknown): Promise<string> {
@@ -86,7 +86,7 @@ export class ReportRecorder {
   }
 }
 
-/** Retries that are drawn. */
+/** The most retries that are drawn. */
 const MOST_WAITS = 10_000;
 
 interface Stored {
@@ -127,11 +127,11 @@ export async function reportRun(
 const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
   new Map((await state.knownJobs()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
-/** Others read it. */
+/** Others may read the report, so commands have no values of `--set`. */
 const nextOf = (steps: readonly Step[]): Facts['next'] =>
   steps.map(({ what, shared }) => ({ what, command: shared }));
 
-/** A hint may show cells, as where an encoding is to be chosen. */
+/** A hint may contain cells, as for an encoding. */
 function failureOf(error: unknown, values: boolean, commands: Commands): NonNullable<Facts['failure']> {
   if (!(error instanceof ProfilesError)) {
     const message = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,7 @@ import { fitting, foreign, type Html, html } from './html.js';
 import { cutNote, type Room, section, type Tone, tag } from './parts.js';
 import { type Scale, type Span, scaleOf, WIDTH } from './scale.js';
 
-/** Without a job. */
+/** For requests without a job. */
 const STATES: Record<RequestState, { words: string; tone: Tone }> = {
   intent: { words: 'sent; no reply recorded', tone: 'warn' },
   unknown: { words: 'sent; reply lost', tone: 'warn' },
@@ -29,7 +29,7 @@ interface Row {
   request: RequestRecord;
   words: string;
   tone: Tone;
-  /** From acceptance to the end; null where there is no job. */
+  /** From acceptance to the end; null without a job. */
   span: Span | null;
   waits: readonly Wait[];
 }
@@ -84,7 +84,10 @@ function rowOf(request: RequestRecord, { seen }: Facts, waits: readonly Wait[]):
   return { ...base, words: job.status, tone };
 }
 
-/** The service's own time counts where it is between what this machine saw: the format is not shown in its specification. */
+/**
+ * The service's own times are used if they are between those that this machine saw, because the specification does not
+ * show their format.
+ */
 function spanOfJob(
   { submitted_at, seen_at }: { submitted_at: string; seen_at: string },
   end?: string | null,
@@ -120,7 +123,7 @@ function jobRow(row: Row, scale: Scale, { paths }: Facts, wording: Wording): Htm
 `;
 }
 
-/** Of one request. */
+/** The most ranges of one request that are named. */
 const SHOWN_RANGES = 3;
 
 function timeText(span: Span | null, waits: readonly Wait[], { from }: Scale): string {
@@ -133,7 +136,7 @@ function timeText(span: Span | null, waits: readonly Wait[], { from }: Scale): s
   ].join(', ');
 }
 
-/** The text beside it says the same. */
+/** Draws a bar; the text next to it says the same. */
 function bar(
   span: Span | null,
   waits: readonly Wait[],
@@ -151,7 +154,7 @@ function bar(
   return html`<svg class="bar" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" x="0" y="3" width="${WIDTH}" height="10"/>${marks}${waits.map((wait) => rect(spanOf(wait), 'wait'))}${span && rect(span, `job ${look.tone}${look.open ? ' open' : ''}`)}</svg>`;
 }
 
-/** What took no time can still be seen. */
+/** Minimum width, so that short times are visible. */
 const LEAST = 6;
 
 function axis({ from, until, breaks }: Scale): Html {

@@ -1,15 +1,15 @@
-/** What the sections of a report are made of. */
+/** Building blocks for the sections of a report. */
 import { count } from '../../../engine/numbers.js';
 import { type Html, html, type Part } from './html.js';
 
 /** How well something went. A word or a sign always says the same as the color. */
 export type Tone = 'good' | 'warn' | 'bad' | 'none';
 
-/** What one list may take. */
+/** Room for one list. */
 export interface Room {
-  /** Of UTF-8. */
+  /** In UTF-8. */
   bytes: number;
-  /** Entries. */
+  /** The most entries. */
   most: number;
 }
 
@@ -28,19 +28,19 @@ export function tag(tone: Tone, words: Part): Html {
   return html`<span class="tag ${tone}">${sign !== '' && html`<span aria-hidden="true">${sign}</span> `}${words}</span>`;
 }
 
-/** Says what a list leaves out; nothing where it is whole. */
+/** Says what a list leaves out; empty if it is complete. */
 export function cutNote(more: number, noun: string, why = ''): Part {
   if (more === 0) return null;
   return html`<p class="cut">and ${count(more, `more ${noun}`)}, left out to keep this page short. ${why}</p>`;
 }
 
-/** A share of a whole, drawn. The text beside it says the same. */
+/** Draws a share of a whole. The text next to it says the same. */
 export function meter(part: number, whole: number): Html {
   const width = whole > 0 ? Math.round((Math.min(part, whole) / whole) * 1_000) / 10 : 0;
   return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" x="0" y="0" width="100" height="6"/><rect class="full" x="0" y="0" width="${width}" height="6"/></svg>`;
 }
 
-/** `99.8%`; never 100% or 0% of what is not quite. */
+/** `99.8%`; 100% and 0% only if that is exact. */
 export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return '0%';
   if (part >= whole) return '100%';

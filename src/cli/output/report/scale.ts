@@ -1,4 +1,4 @@
-/** Where moments are drawn on a timeline. Pure. */
+/** The positions of times on a timeline. Pure. */
 
 /** From and until, in milliseconds. */
 export type Span = readonly [from: number, until: number];
@@ -8,17 +8,17 @@ export interface Scale {
   until: number;
   /** 0 to `WIDTH`. */
   x(moment: number): number;
-  /** Times in which nothing happened, drawn shorter than they were. */
+  /** Times without events, which are drawn shorter. */
   breaks: Span[];
 }
 
 export const WIDTH = 1_000;
 /** Width of a break. */
 const BREAK = 40;
-/** Shorter ones are drawn as they were, in milliseconds. */
+/** Shorter ones are drawn to scale, in milliseconds. */
 const LEAST_BREAK = 30_000;
 
-/** A scale on which an import that was resumed the next day can still be seen. */
+/** Makes a scale for which long pauses are shortened: an import may be resumed the next day. */
 export function scaleOf(spans: readonly Span[]): Scale {
   const busy: [number, number][] = [];
   for (const [from, until] of [...spans].sort((a, b) => a[0] - b[0])) {
@@ -32,7 +32,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
     .slice(1)
     .map(([begin], index): Span => [busy[index]![1], begin])
     .filter(([begin, end]) => end - begin >= Math.max(LEAST_BREAK, worked));
-  // More than a few would leave no room for the rest.
+  // Too many breaks would leave no room for the rest.
   const most = breaks.length * BREAK > WIDTH / 2 ? [] : breaks;
   const drawn = until - from - most.reduce((sum, [begin, end]) => sum + end - begin, 0);
   const unit = (WIDTH - most.length * BREAK) / Math.max(1, drawn);

@@ -1,4 +1,4 @@
-/** The sections of a report about rows: what became of them, and why. */
+/** The sections of a report about rows: their outcomes and causes. */
 import type { RejectionCause, RowCounts, Summary } from '../../../engine/model.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
@@ -9,7 +9,7 @@ import { cutNote, meter, percent, type Room, section } from './parts.js';
 
 interface Class {
   name: string;
-  /** Of its color, which the pattern and the table repeat. */
+  /** Name of its color, which the pattern and the table also use. */
   kind: string;
   rows: number;
   means: string;

@@ -1,4 +1,4 @@
-/** The report's one style sheet. Its hash is in the page's policy, so nothing else is ever applied. */
+/** The style sheet of the report. The page's policy allows only its hash, so nothing else is applied. */
 export const CSS = `
 :root {
   color-scheme: light dark;

@@ -1,4 +1,4 @@
-/** Days and times that there are, and how many milliseconds they are after 1970. */
+/** Checks that days and times exist, and converts them to milliseconds since 1970. */
 
 /** A point on a calendar and a clock, without a zone unless the text has an offset. */
 export interface DateParts {
@@ -10,7 +10,7 @@ export interface DateParts {
   second: number;
   /** Digits after the second. */
   fraction: string;
-  /** Minutes east of Greenwich; null where the text does not say. */
+  /** Minutes east of Greenwich; null if the text has none. */
   offset: number | null;
 }
 
@@ -22,14 +22,14 @@ export function hasDay(year: number, month: number, day: number): boolean {
   return day <= (month === 2 && isLeap(year) ? 29 : DAYS[month - 1]!);
 }
 
-/** 24:00 is the end of the day; a leap second is shown by no clock of a computer. */
+/** Whether the time exists. 24:00 is the end of the day; leap seconds are not supported by computer clocks. */
 export const hasTimeOf = (hour: number, minute: number, second: number): boolean =>
   (hour < 24 && minute < 60 && second < 60) || (hour === 24 && minute === 0 && second === 0);
 
 /** Whether the calendar has the day. */
 export const isDay = ({ year, month, day }: DateParts): boolean => hasDay(year, month, day);
 
-/** Whether a clock shows the time. */
+/** Whether the time exists. */
 export const isTime = ({ hour, minute, second, fraction }: DateParts): boolean =>
   hasTimeOf(hour, minute, second) && (hour < 24 || !/[1-9]/.test(fraction));
 

@@ -1,4 +1,4 @@
-/** What becomes of the text of a column whose type was asked for (contract §3 "Types"). */
+/** Converts the text of a column with a type that was asked for (contract §3 "Types"). */
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
 import { jsonString, jsonStringBytes } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
@@ -11,7 +11,7 @@ import { type Zone, zoneOf } from './zones.js';
 export interface Converter {
   /** JSON text; null for a text that does not fit. */
   json(text: string): string | null;
-  /** Bytes of `json(text)`, which is not made; -1 for a text that does not fit. */
+  /** Size of `json(text)` in bytes, without making it; -1 for a text that does not fit. */
   size(text: string): number;
   /** Why a text does not fit. */
   cause(text: string): Pick<Cause, 'code' | 'characters'>;
@@ -47,7 +47,7 @@ const SENT: Record<string, ColumnType> = {
 /** The JSON type of what is sent. */
 export const sentAs = (type: CellType): ColumnType => SENT[partsOf(type).name] ?? 'string';
 
-/** What the plan says of a column: the JSON type of what is sent, and how its text is read. */
+/** The plan's description of a column: the JSON type of what is sent, and how its text is read. */
 export function sentType(type: CellType): { type: ColumnType; conversion?: Conversion } {
   const plain = COLUMN_TYPES.find((known) => known === type);
   return plain ? { type: plain } : { type: sentAs(type), conversion: type as Conversion };
@@ -85,7 +85,7 @@ export function converterOf(type: CellType): Converter | null {
   }
 }
 
-/** The scan asks for the size of a cell twice, and nothing else between. */
+/** Remembers the last result, because the scan asks for the size of each cell twice. */
 function remembered(converter: Converter): Converter {
   let last = '';
   let size = -1;
@@ -101,7 +101,7 @@ function remembered(converter: Converter): Converter {
   };
 }
 
-/** Of ASCII. */
+/** Length in bytes, for ASCII. */
 const lengthOf = (json: string | null): number => json?.length ?? -1;
 
 function plain(type: 'integer' | 'number'): Converter {
@@ -154,7 +154,7 @@ const pad = (n: number): string => TWO[n]!;
 const dateText = ({ year, month, day }: DateParts): string =>
   `${year < 1000 ? String(year).padStart(4, '0') : year}-${pad(month)}-${pad(day)}`;
 
-/** The parts of a text that names a day and a time there is; 24:00 is the next day's 0:00. */
+/** The parts of a text with an existing day and time; 24:00 becomes 0:00 of the next day. */
 function pointOf(pattern: DatePattern, text: string): DateParts | null {
   const parts = pattern.read(text);
   if (parts === null || !isDay(parts) || !isTime(parts)) return null;

@@ -6,10 +6,10 @@ interface Seen extends Evidence {
   currency: string;
 }
 
-/** What the values of a column name. Plain data. */
+/** The currencies in the values of a column. Plain data. */
 export interface Currencies {
   first: Seen | null;
-  /** The first value in another currency than that. */
+  /** The first value in a different currency. */
   other: Seen | null;
 }
 
@@ -42,7 +42,7 @@ const CODES: Record<string, string> = {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** Null for a value that names none. */
+/** Null for a value without a currency. */
 function currencyOf(text: string): string | null {
   if (isDigit(text.charCodeAt(0)) && isDigit(text.charCodeAt(text.length - 1))) return null;
   const sign = /[\p{L}\p{Sc}]+/u.exec(text)?.[0];
@@ -64,7 +64,7 @@ export function mergeCurrencies(a: Currencies, b: Currencies): Currencies {
   return { first, other: other ?? null };
 }
 
-/** @param place what lines are called */
+/** @param place the word for lines in messages */
 export function currencyWarnings(column: string, { first, other }: Currencies, place: string): Warning[] {
   if (first === null || other === null) return [];
   const at = ({ line, text }: Evidence): string => `${place} ${line} ${quoted(text)}`;

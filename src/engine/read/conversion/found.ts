@@ -8,7 +8,7 @@ import { partsOf } from './converter.js';
 import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
 import { loadZones, zoneOf } from './zones.js';
 
-/** Loads what the types of these rules need. @throws UsageError for a zone that is not one */
+/** Loads the libraries for these types. @throws UsageError for an unknown time zone */
 export async function loadConversions({ types }: Pick<MappingRules, 'types'>): Promise<void> {
   const zoned = types.filter(([, type]) => partsOf(type).zone !== null);
   if (zoned.length === 0) return;
@@ -30,7 +30,7 @@ interface Undecided {
   zone: string | null;
 }
 
-/** @param columns those that the input has; null where that is not known yet */
+/** @param columns of the input; null if they are not known yet */
 export const undecided = (types: MappingRules['types'], columns: readonly string[] | null): Undecided[] =>
   types.flatMap(([column, type]): Undecided[] => {
     const { name, form, zone } = partsOf(type);
@@ -45,7 +45,7 @@ export interface Seen {
   text: string;
 }
 
-/** Narrows down what the values of a column were written by. */
+/** Narrows down the patterns that the values of a column may have. */
 export class PatternFinder {
   #candidates: string[] | null = null;
   /** Where the readings of the first two differ. */
@@ -56,12 +56,12 @@ export class PatternFinder {
     private readonly target: Undecided,
   ) {}
 
-  /** Whether further values cannot change it, unless they do not fit. */
+  /** Whether further values cannot change the result, unless they do not fit. */
   get decided(): boolean {
     return this.#candidates?.length === 1;
   }
 
-  /** @throws InputError for a value that does not fit what those before it do */
+  /** @throws InputError for a value that fits no pattern of the earlier values */
   add(seen: Seen): void {
     const { kind, column, zone } = this.target;
     if (this.#candidates === null) {
@@ -147,7 +147,7 @@ export function strayDate(file: string, { line, text }: Seen, column: string, ty
   });
 }
 
-/** Those of the candidates that a text fits, each as loose as it must be. */
+/** The candidates that a text fits, loosened if needed. */
 export function fitting(text: string, kind: DateKind, candidates: readonly string[]): string[] {
   const left = candidates.flatMap((pattern) => {
     if (readsAs(text, kind, pattern)) return [pattern];
@@ -162,7 +162,7 @@ function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): 
   return utc(a) === utc(b) && a.fraction === b.fraction;
 }
 
-/** The text of a column in a row as it is in the file; null where it has none. */
+/** The text of a column in a row, as in the file; null if it has none. */
 export function textOf(
   original: RejectedRow['original'],
   column: string,

@@ -23,8 +23,8 @@ const HAS_OFFSET = /(?:Z|UTC|GMT|\d[+-]\d{2}(?::?\d{2})?| [+-]\d{2}(?::?\d{2})?)
 export type DateKind = 'date' | 'datetime';
 
 /**
- * Every pattern that the text fits, `iso` alone where it does; none where it is not a date. Numbers have two digits in a pattern where
- * the text shows that they are padded.
+ * Every pattern that the text fits: only `iso` if that fits, none if it is not a date. Numbers have two digits in a
+ * pattern if the text shows that they are padded.
  */
 export function patternsOf(text: string, kind: DateKind): string[] {
   if (text.length > 60) return [];
@@ -39,7 +39,7 @@ export function patternsOf(text: string, kind: DateKind): string[] {
   return found;
 }
 
-/** A number below ten that is written with two digits tells that all are. */
+/** Whether a number below ten has two digits: then all numbers are padded. */
 function padded(text: string): boolean {
   // Minutes, seconds and offsets always have two.
   const rest = text.replace(/:\d{2}.*/, '');
@@ -103,7 +103,7 @@ function timePattern(text: string): string | null {
 }
 
 const known = new Map<string, DatePattern>();
-/** Patterns come from cells: those of a hostile file must not fill the memory. */
+/** Patterns come from cells: a hostile file must not fill the memory with them. */
 const MOST_KNOWN = 500;
 
 function compiled(kind: DateKind, pattern: string): DatePattern {

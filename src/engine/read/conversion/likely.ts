@@ -1,4 +1,4 @@
-/** Which types the cells of a text column would fit, counted cell by cell and over stretches of the column. */
+/** Finds types that the cells of a text column would fit, cell by cell and over stretches of the column. */
 import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Evidence } from '../wording.js';
 import { type Converter, converterOf, partsOf } from './converter.js';
@@ -19,11 +19,11 @@ interface Candidate {
 export interface Likely {
   /** Types that all cells but a few fit, null markers aside, the likeliest first. */
   candidates: readonly Candidate[];
-  /** Cells that were looked at, null markers aside. */
+  /** Number of cells, without null markers. */
   cells: number;
-  /** Cells that were asked for types, those of the stretch before included: `SEARCHED` at most. */
+  /** Number of cells that were searched for types, including the previous stretch: `SEARCHED` at most. */
   searched: number;
-  /** The first of them; null in a stretch of plain numbers alone. */
+  /** The first cell; null in a stretch of only plain numbers. */
   first: Evidence | null;
   /** The first texts that mean no value. */
   markers: readonly string[];
@@ -66,9 +66,9 @@ export const nextLikely = ({ candidates, searched }: Likely): Likely =>
     searched,
   );
 
-/** A type that more cells do not fit is none for its column. */
+/** If more cells than this do not fit a type, it is dropped. */
 const MOST_MISSES = 20;
-/** So many cells are asked for types: it takes long, and of a batch these are few. */
+/** The most cells that are searched for types, because that takes long. */
 const SEARCHED = 3;
 
 const MARKER =
@@ -167,7 +167,7 @@ export function addLikely(likely: Likely, text: string, line: number, plain: Pla
 
 type Fit = (text: string) => boolean;
 const fits = new Map<string, Fit>();
-/** Patterns come from cells: those of a hostile file must not fill the memory. */
+/** Patterns come from cells: a hostile file must not fill the memory with them. */
 const MOST_FITS = 500;
 
 /** Whether a text fits a type as it is. */
@@ -208,7 +208,7 @@ function withCell(one: Candidate, text: string, cell: Evidence): Candidate {
   return candidateOf(one.type, misses + 1, stray ?? cell, sample);
 }
 
-/** Notes a text that means no value. False for any other. */
+/** Records a text that means no value. False for any other text. */
 function mark(likely: Likely, text: string): boolean {
   if (!MARKER.test(text)) return false;
   if (!likely.markers.includes(text)) {
@@ -256,7 +256,7 @@ function looser(type: string, text: string): string | null {
   return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
 }
 
-/** What two stretches of a column have in common; `a` comes before `b`. */
+/** Merges two stretches of a column; `a` comes before `b`. */
 export function mergeLikely(a: Likely, b: Likely): Likely {
   const markers = [...new Set([...a.markers, ...b.markers])];
   const cells = a.cells + b.cells;

@@ -1,4 +1,6 @@
-/** Numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
+/**
+ * Reads numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept.
+ */
 import { isExactNumber } from '../json/text.js';
 
 /** The signs between groups of thousands and before the decimals; empty where there are none. */
@@ -16,7 +18,7 @@ const SIGNS = /^[.,'’ \u00a0\u202f_]$/;
 const SPACES = ' \u00a0\u202f';
 const QUOTES = "'’";
 
-/** The style of an example such as `1.234,56`; null for one that has none, or more than one. */
+/** The style of an example such as `1.234,56`; null if it has no style, or several. */
 export function styleOf(example: string): NumberStyle | null {
   const [, whole, last, tail] = /^([\s\S]*\d)(\D)(\d+)$/.exec(example) ?? [];
   if (whole === undefined || last === undefined || tail === undefined) {
@@ -177,13 +179,13 @@ export class NumberReader {
     return true;
   }
 
-  /** What keeps a text from being read: characters, or null where it is written otherwise. */
+  /** The characters that keep a text from being read. */
   foreign(text: string): string[] {
     if (!/\d/.test(text)) return [];
     return [...new Set(text.match(this.#foreign) ?? [])];
   }
 
-  /** Whether a text is a number, but one of more digits than a double holds. */
+  /** Whether a text is a number with more digits than a double holds. */
   isInexact(text: string): boolean {
     return this.#digits(text) !== null;
   }

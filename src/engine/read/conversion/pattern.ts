@@ -8,7 +8,7 @@ export const LONGEST = 100;
 export interface DatePattern {
   readonly hasTime: boolean;
   readonly hasOffset: boolean;
-  /** Null for a text that does not fit the pattern. Whether there is such a day is not looked at. */
+  /** Null for a text that does not fit the pattern. Does not check whether the day exists. */
   read(text: string): DateParts | null;
   /**
    * `utc` of a text that is nothing but numbers and what is between them, without making parts of it; NaN for any other,
@@ -102,7 +102,7 @@ export function offsetOf(text: string): number {
   return (text[0] === '-' ? -1 : 1) * (hours * 60 + minutes) || 0;
 }
 
-/** Tokens that some use for what others mean. */
+/** Tokens that are often mistaken for others. */
 const MEANT: Record<string, string> = { Y: 'y is the year', D: 'd is the day', n: 'm is the minute' };
 
 /** @throws BadPattern */
@@ -200,7 +200,7 @@ function check(letters: string): void {
   if (/S/.test(letters) && !/s/.test(letters)) throw new BadPattern('it has no second (ss)');
 }
 
-/** Null where the half of the day, the weekday or the offset is none. */
+/** Null if the half of the day, the weekday, or the offset is invalid. */
 function settled(parts: Parameters<Set>[0]): DateParts | null {
   const { hour12, pm, weekday, offset } = parts;
   if (hour12 >= 0) {

@@ -1,4 +1,4 @@
-/** Which type the plan suggests for a text column (contract §3 "Types"). */
+/** Decides which type the plan suggests for a text column (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Evidence } from '../wording.js';
 import { converterOf, partsOf } from './converter.js';
@@ -7,13 +7,13 @@ import type { Likely } from './likely.js';
 /** Of so many cells, one may be a stray. */
 const CELLS_FOR_A_STRAY = 20;
 
-/** What a text column could be given. */
+/** A suggestion for a text column. */
 export interface Suggestion {
   /** One; two where a cell reads differently under each. */
   types: string[];
-  /** Texts that must count as empty for it. */
+  /** Texts that must count as empty for this type. */
   markers: readonly string[];
-  /** Cells that it does not fit. */
+  /** Cells that do not fit the type. */
   strays: { rows: number; of: number; first: Evidence } | null;
 }
 

@@ -12,8 +12,8 @@ import { BadPattern, datePattern } from './pattern.js';
 const TYPE_NAMES = [...COLUMN_TYPES, 'money', 'percent', 'date', 'datetime', 'lower', 'auto'] as const;
 
 /**
- * A type as it was given.
- * @param name what to call it in the error
+ * Parses a type.
+ * @param name of the setting, for the error
  * @throws UsageError
  */
 export function cellType(text: string, name: string): CellType | 'auto' {
@@ -87,7 +87,7 @@ function checkDate(
   }
 }
 
-/** Why a text is not of its column's type. */
+/** Why a text does not fit its column's type. */
 export function misfit(column: string, text: string, type: CellType, converter: Converter): Refusal {
   const found = converter.cause(text);
   const detail = {

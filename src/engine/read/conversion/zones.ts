@@ -1,9 +1,9 @@
-/** Times of a zone, by a library that is loaded where an input has any. */
+/** Times in a time zone, with a library that is loaded only if an input needs it. */
 import type * as Luxon from 'luxon';
 
 let luxon: typeof Luxon | undefined;
 
-/** Must have ended before a zone is asked for. */
+/** Call and await this before `zoneOf`. */
 export async function loadZones(): Promise<void> {
   luxon ??= await import('luxon');
 }

@@ -16,11 +16,11 @@ const EXTRA = Uint8Array.from({ length: 256 }, (_, code) => (ESCAPES[code]?.leng
 /** In `markup`: the cell was in quotes, and has doubled ones in it. */
 const DOUBLED = 1;
 
-/** One record after another, in the same memory. */
+/** Reads one record after another into the same memory. */
 export class Cells {
   bytes: Buffer = Buffer.alloc(0);
   view = viewOf(this.bytes);
-  /** Of the record that was read last. */
+  /** Number of cells in the current record. */
   count = 0;
   /** Where the text of each cell begins and ends, the quotes around it left out. */
   starts = new Int32Array(64);
@@ -43,7 +43,7 @@ export class Cells {
   /** Reads a record of the batch. @returns how many cells it has */
   read(number: number): number {
     const { bytes, view } = this;
-    // Nothing of `this` is asked for within the loops: it would be loaded again for each byte.
+    // The loops use no property of `this`, because it would be loaded again for each byte.
     let { starts, ends, markup } = this;
     const delimiter = this.#delimiter;
     const delimiters = four(delimiter);
@@ -87,7 +87,7 @@ export class Cells {
     return count;
   }
 
-  /** A cell of the record that was read last. */
+  /** A cell of the current record. */
   text(index: number): string {
     const text = this.bytes.toString('utf8', this.starts[index], this.ends[index]);
     return (this.markup[index]! & DOUBLED) === 0 ? text : text.replaceAll('""', '"');
@@ -99,7 +99,7 @@ export class Cells {
     return Array.from({ length: this.count }, (_, index) => this.text(index));
   }
 
-  /** Writes what stands between the quotes of a cell's JSON text. @returns where it ends */
+  /** Writes the content of a cell's JSON text, without the quotes. @returns the offset after it */
   writeEscaped(index: number, { bytes: target }: Memory, start: number): number {
     const { bytes } = this;
     const end = this.ends[index]!;

@@ -1,11 +1,11 @@
-/** Which character separates the cells of a CSV, by looking at its first rows. */
+/** Finds the delimiter of a CSV from its first rows. */
 import type { RecordBatch } from '../types.js';
 import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
 import { csvRows } from './rows.js';
 import { splitterOf } from './split.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
-/** Text that is looked at: little, as long as it holds enough rows to tell. */
+/** How much text is examined: the larger amount only if the smaller one has too few rows. */
 const SAMPLES_BYTES = [4 * 1024, 32 * 1024];
 const ENOUGH_ROWS = 20;
 
@@ -15,7 +15,7 @@ interface Look {
   columns: number;
   /** Share of rows that have as many cells as the header. */
   fit: number;
-  /** The header holds a name that was asked for. */
+  /** Whether the header has a name that was asked for. */
   named: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** How a CSV is written: its delimiter and quotes, what it has above its header (contract §3 "Dialects"). */
+/** The dialect of a CSV: delimiter, quotes, and lines above the header (contract §3 "Dialects"). */
 
 import type { DialectOptions } from '../../dialect-options.js';
 import { UsageError } from '../../errors.js';
@@ -6,9 +6,9 @@ import type { DialectOption } from '../../problems.js';
 
 export interface Dialect {
   delimiter: string;
-  /** Null where quotes are text like any other. */
+  /** Null if quotes have no special meaning. */
   quote: string | null;
-  /** What makes text of a quote inside quotes; null where the quote is doubled. */
+  /** The character before a literal quote inside quotes; null if quotes are doubled. */
   escape: string | null;
   /** Lines that begin with it are left out. */
   comment: string | null;
@@ -32,7 +32,7 @@ export const plainDialect = (delimiter: string): Dialect => ({
 export const isPlain = ({ delimiter, quote, escape: own, comment, lenientQuotes }: Dialect): boolean =>
   /^[\x01-\x7f]$/.test(delimiter) && quote === '"' && own === null && comment === null && !lenientQuotes;
 
-/** What was asked for, checked; a delimiter that was not asked for is found later. */
+/** The dialect that was asked for, checked; a missing delimiter is found later. */
 export interface AskedDialect extends Omit<Dialect, 'delimiter'> {
   delimiter: string | null;
 }

@@ -1,4 +1,4 @@
-/** What the beginning of a CSV tells: its dialect, and the names of its columns. */
+/** Reads the beginning of a CSV: its dialect, and the names of its columns. */
 import { InputError } from '../../errors.js';
 import { type Format, KINDS } from '../../model.js';
 import type { Warning } from '../../problems.js';
@@ -54,7 +54,7 @@ export async function headerOf(head: Head, options: HeaderOptions, format: Forma
   );
 }
 
-/** What was asked for, and what the text itself says of its dialect. @throws UsageError */
+/** The dialect that was asked for, with what the text itself says. @throws UsageError */
 function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
   const rejects = rejectsDelimiter(text);
   if (rejects !== null) return plainDialect(rejects);
@@ -64,7 +64,7 @@ function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
   return { ...asked, delimiter: asked.delimiter ?? separator, skipLines: Math.max(asked.skipLines, 1) };
 }
 
-/** Null where the text ends before the header does. @throws InputError for a whole text without a header */
+/** Null if the text ends before the header does. @throws InputError for a complete text without a header */
 function headerIn(head: Text, options: HeaderOptions, format: Format, asked: AskedDialect): Header | null {
   const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
   const names = ['user_id', 'company_id', ...given];
@@ -91,7 +91,7 @@ function endless({ text }: Text, path: string): never {
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Null where no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
+/** Null if no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
 function firstRow(
   { text, whole }: Text,
   dialect: Dialect,

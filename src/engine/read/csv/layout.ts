@@ -1,4 +1,4 @@
-/** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+/** How the rows of a CSV become items: computed once from header and rules, then applied to every row. */
 
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
@@ -30,14 +30,14 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
-  /** What a row is identified by, and its company: empty where there is none. */
+  /** The identifier of a row, and its company; empty if there is none. */
   idOf(row: readonly string[]): string;
   companyOf(row: readonly string[]): string;
   /** Identifiers with which a row may be the header again: where files were concatenated, with a byte order mark in front. */
   idsOfHeader: readonly string[];
-  /** What is set for every item: members, each with a comma before it. */
+  /** Members that are set for every item, each with a comma before it. */
   constants: string;
-  /** JSON text of an empty cell; null when its key is left out. */
+  /** JSON text of an empty cell; null if its key is left out. */
   empty: string | null;
   /** Members of the row's `metadata` cell, without keys that are set for every item, each with a comma before it. */
   spread(row: readonly string[]): string;
@@ -50,7 +50,7 @@ export interface CsvLayout {
   refusal(row: string[]): Refusal | null;
 }
 
-/** In place of a reason: all cells are empty, and the row is passed over like an empty line. */
+/** Instead of a reason: all cells are empty, and the row is skipped like an empty line. */
 export const BLANK = '';
 export const REPEATED_HEADER = 'repeats the header';
 

@@ -1,4 +1,6 @@
-/** What looks as if a CSV were written in another dialect than it is read in. It stops nothing: a plan warns of it. */
+/**
+ * Signs that a CSV has another dialect than the one it is read in. They stop nothing, but cause warnings in the plan.
+ */
 
 import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
@@ -15,7 +17,7 @@ const SENTENCES: Record<Oddity, (cells: number) => string> = {
     `${rows === 1 ? 'a row has' : `${count(rows, 'row')} have`} more than one quote in cells that begin without one`,
 };
 
-/** Bytes at the start of a cell that are looked at. */
+/** How many bytes at the start of a cell are examined. */
 export const CELL_START = 16;
 
 /** Collected by a splitter over a whole input. */

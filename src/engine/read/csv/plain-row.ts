@@ -28,10 +28,10 @@ export function plainRow(
   return isChanged || !isPlain(dialect!) ? null : new PlainRow(input, layout, types);
 }
 
-/** How the cells of a column become members. */
+/** How the cells of a column are written as members. */
 enum As {
   text,
-  /** As they are in the file. */
+  /** Unchanged, as in the file. */
   raw,
   converted,
 }
@@ -86,7 +86,7 @@ export class PlainRow extends RawItem {
     this.#broken = batch.broken ? new Set(batch.broken.map(({ number }) => number)) : null;
   }
 
-  /** Reads a row of the batch. False when it is not plain: nothing is known of it then. */
+  /** Reads a row of the batch. False if it is not plain; then nothing is known about it. */
   read(number: number): boolean {
     const { cells } = this;
     if (cells.read(number) !== this.#width || this.#broken?.has(number)) return false;
@@ -124,7 +124,7 @@ export class PlainRow extends RawItem {
     return true;
   }
 
-  /** Only where items are made. */
+  /** Used only when items are made. */
   protected writeMembers(target: Memory, start: number): number {
     const { starts, ends, markup } = this.cells;
     const { bytes, view } = target;

@@ -1,4 +1,4 @@
-/** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
+/** Scans a batch of CSV for the plan: types, sizes, and identifiers of its rows. */
 import { ChangeDetector } from '../change-detector.js';
 import { type Converter, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
@@ -17,7 +17,7 @@ import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
 import { plainRow } from './plain-row.js';
 import { rowReader } from './rows.js';
 
-/** What a batch tells of one column. */
+/** What a batch says about one column. */
 export interface ColumnPart {
   stats: ColumnStats;
   /** Non-empty cells of rows that are not among the accepted ones. */
@@ -98,7 +98,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   };
 }
 
-/** The columns of a batch, counted cell by cell. */
+/** Counts the columns of a batch cell by cell. */
 class Columns {
   readonly parts: ColumnPart[];
   /** Of the row measured last: cells that may yet turn out as numbers. */
@@ -114,7 +114,7 @@ class Columns {
     converter: Converter | null;
     currencies: Currencies | null;
   }[];
-  /** By column: whether more than the number of its cells counts yet. */
+  /** By column: whether more must be counted than the number of its cells. */
   readonly #open: boolean[];
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
@@ -217,7 +217,7 @@ class Columns {
     return bytes;
   }
 
-  /** Takes note that a row that was measured is not among those accepted. */
+  /** Records that a measured row is not accepted. */
   leaveOut(row: readonly string[]): void {
     for (const [index, part] of this.parts.entries()) if (row[index] !== '') part.outside++;
   }

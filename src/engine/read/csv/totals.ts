@@ -1,4 +1,4 @@
-/** What the columns of a CSV turned out to be over all batches. */
+/** Totals of the columns of a CSV over all batches. */
 import type { CellType, ColumnPlan } from '../../model.js';
 import { count, grouped } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
@@ -19,7 +19,7 @@ export class CsvTotals implements ColumnTotals {
   #columns: ColumnPart[];
   #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
 
-  /** @param place what lines are called: in a sheet they are rows */
+  /** @param place the word for lines: in a sheet, rows */
   constructor(
     input: OpenedInput,
     private readonly place = 'line',

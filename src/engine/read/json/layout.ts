@@ -152,7 +152,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     const item = `${head}${body === '' ? '' : METADATA_OPEN + body.slice(1) + METADATA_CLOSE}}`;
     return { item, id, company };
 
-    /** What was emptied, as an empty cell. */
+    /** Places an emptied value like an empty cell. */
     function placeEmpty({ key }: Target): void {
       if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
       if (empty !== null) members.set(key!, `,${jsonString(key!)}:${empty}`);
@@ -162,7 +162,7 @@ export function jsonLayout(input: OpenedInput): Layout {
       if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
       let json: string | null;
       if (pinned !== null && isText(member, pinned)) {
-        // As an empty cell.
+        // Like an empty cell.
         if (member === '' && empty === null) return;
         json = converted(column, member, pinned);
       } else {
@@ -210,7 +210,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export function isOfType(actual: JsonType, type: CellType): boolean {
   const sent = sentAs(type);
   if (actual === 'null') return true;
-  // Text that is to be converted is none yet.
+  // Text that must be converted does not have the type yet.
   if (actual === 'string') return type === 'string';
   if (type === 'datetime:epoch') return false;
   return actual === sent || (sent === 'number' && actual === 'integer');

@@ -1,4 +1,4 @@
-/** Items of a batch of JSON: parsed, or refused with a reason. */
+/** Parses the items of a batch of JSON, or gives a reason. */
 import { InputError } from '../../errors.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 

@@ -22,7 +22,7 @@ export const jsonReader: TextReader = {
     // A CSV header may begin with a bracket, but not like this.
     if (/^\[\s*(?:[[{\]"\d-]|$)/.test(start) && named !== 'csv' && named !== 'tsv') return 'json';
     if (/^\[\s*(?:\{\s*"|\])/.test(start)) return 'json';
-    // What it is in truth is known when it is opened.
+    // The exact format is known only when it is opened.
     if (/^\{\s*(?:"|\}|$)/.test(start)) return 'ndjson';
     if (named === 'json') {
       throw new InputError('is not JSON: it begins with neither [ nor {', {
@@ -93,7 +93,7 @@ async function open(
   return { ...opened, ...identity };
 }
 
-/** What is not known before the first items are read. */
+/** Values that are not known before the first items are read. */
 const UNKNOWN = {
   kind: 'companies' as Kind,
   delimiter: null,

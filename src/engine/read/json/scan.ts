@@ -1,4 +1,4 @@
-/** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
+/** Scans a batch of JSON for the plan: its fields, sizes, and identifiers. */
 import type { CellType } from '../../model.js';
 import { ChangeDetector } from '../change-detector.js';
 import { type Converter, converterOf, partsOf } from '../conversion/converter.js';
@@ -54,7 +54,7 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
   };
 }
 
-/** What the fields of a batch hold. */
+/** Counts the fields of a batch. */
 class FieldParts {
   readonly #parts = new Map<string, FieldPart>();
   readonly #converters = new Map<CellType, Converter>();

@@ -1,7 +1,8 @@
 /** The records of a program, written down as JSON Lines: an input is read twice, and a program gives its records once. */
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orAborted } from '../../clock.js';
+import { ensureFolder } from '../../ensure-folder.js';
 import { UsageError } from '../../errors.js';
 import { notSpooled } from './spool.js';
 
@@ -21,7 +22,7 @@ export async function spoolRecords(records: Records, folder: string, signal?: Ab
   let file: FileHandle | undefined;
   const write = async (text: string): Promise<void> => {
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      ensureFolder(folder);
       file ??= await open(path, 'wx', 0o600);
       await file.writeFile(text);
     } catch (error) {

@@ -1,9 +1,10 @@
 /** Private copies of what is not a file yet: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ensureFolder } from '../../ensure-folder.js';
 import { InputError, StateError } from '../../errors.js';
 
 /**
@@ -24,9 +25,11 @@ export async function spoolStdin(
     });
   }
   const path = join(folder, 'stdin');
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  try {
+    ensureFolder(folder);
+  } catch (error) {
     throw notSpooled('stdin', path, error);
-  });
+  }
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   // Whichever fails ends the other one with the same error, so the first to fail tells whose fault it is.
   let first: 'stdin' | 'file' | undefined;

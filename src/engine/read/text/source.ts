@@ -69,6 +69,7 @@ const changedMeanwhile = (path: string): InputError =>
   new InputError('changed while it was being imported', {
     file: path,
     hint: 'import it again when nothing writes to it',
+    problem: { code: 'input_changed', paths: [path] },
   });
 
 /**

@@ -1,4 +1,4 @@
-/** What is known of profiles: their fingerprints, their history, and the types that their columns had. */
+/** What is known about profiles: fingerprints, history, and the last types of columns. */
 import type { State } from '../interface.js';
 import { shortId } from '../row-lists.js';
 import type { Tables } from '../tables.js';

@@ -1,4 +1,4 @@
-/** Requests as they go out and come back, and which rows each of them has. */
+/** Requests as they are sent and answered, and the rows of each. */
 import type { State } from '../interface.js';
 import type { Tables } from '../tables.js';
 
@@ -24,12 +24,12 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
   return {
     requests: (run) => requests.ofRun(db, run),
     record: async (run, scope, kind, current, prints, shared = new Set(), rows = null) => {
-      // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
+      // The request may be sent once this is on disk. An acknowledgement is recorded even if the check would fail.
       if (current.state === 'intent' || current.state === 'unknown') backend.check();
-      // As it stands now: the caller continues with it.
+      // A copy, because the caller changes the record later.
       const request = { ...current };
       const sent = prints && { prints, shared, rows, ends: sends.endsOfOthers(run) };
-      // The next intent takes an acknowledgement along: one wait for the disk in place of two.
+      // An acknowledgement is written with the next intent, which saves a wait for the disk.
       const soon = request.state !== 'acknowledged';
       return commits.commit([{ run, scope, kind, request, sent }], soon);
     },

@@ -33,7 +33,7 @@ const recordOf = ({
 
 const SHARDS_OF = 'SELECT * FROM shards WHERE run = ? ORDER BY shard';
 
-/** Null where shards have no locks. */
+/** Null if shards have no locks. */
 export function shardsOf(tables: Tables): ShardStore | null {
   const { db, backend, runs, requests, sends, sent } = tables;
   if (!backend.liveShards) return null;
@@ -60,7 +60,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
           of.shard,
         );
         if (known?.finished === 0) await runs.reopen(tx, of.run);
-        // What it had begun to send when it died is sent again; its unfinished jobs still take a slot each.
+        // Requests that were not answered when it died are sent again, so they need no slot; its unfinished jobs do.
         await tx.run(
           `DELETE FROM slots WHERE run = ?1 AND shard = ?2 AND NOT EXISTS (
              SELECT 1 FROM requests r WHERE r.run = ?1 AND (r.seq = slots.request OR r.parent = slots.request)
@@ -117,7 +117,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
         'SELECT count(*) AS taken, max(CASE WHEN request = ? THEN 1 ELSE 0 END) AS own FROM slots WHERE run = ?';
       const isRoom = (slots: { taken: number; own: number | null } | undefined): boolean =>
         slots?.own === 1 || slots!.taken < most;
-      // A look holds up nobody, and there may be many who wait.
+      // Checked without a transaction first, since many shards may be waiting.
       if (!isRoom(await db.get(taken, request, of.run))) return false;
       return tables.write(async (tx) => {
         if (!isRoom(await tx.get(taken, request, of.run))) return false;
@@ -177,7 +177,7 @@ async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: numb
   }
 }
 
-/** Of a run that is not finished. @param own of the shard that has just ended, where its part is not finished */
+/** The status of an unfinished run. @param own status of the shard that has just ended, if its part is not finished */
 function standingOf(all: readonly ShardRecord[], own: RunStatus | null): RunStatus | 'running' {
   if (all.some(({ status }) => status === 'running')) return 'running';
   const ended = all.find(({ status, finished }) => !finished && status !== 'waiting');

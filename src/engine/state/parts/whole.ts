@@ -1,4 +1,5 @@
-/** The state as a whole: who has a lock, what it holds, whether it is damaged, a copy of it. */
+/** The state as a whole: locks, overview, damage, and backup. */
+import { closeAll } from '../../close-all.js';
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
 import { overviewOf } from '../overview.js';
@@ -38,7 +39,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
     problems: () =>
       tables.read(async () => {
         const { integrity, references } = await backend.damages();
-        // What is damaged is not asked whether its records agree.
+        // The records of a damaged database are not compared.
         if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
         return [...(await firstOf('references', references)), ...(await problemsOf(db))];
       }),
@@ -46,10 +47,6 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
       await commits.flush();
       return backend.backup(file);
     },
-    close: async () => {
-      await commits.flush();
-      await backend.writer?.close();
-      await db.close();
-    },
+    close: () => closeAll([() => commits.flush(), () => backend.writer?.close(), () => db.close()]),
   };
 }

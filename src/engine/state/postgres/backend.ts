@@ -16,7 +16,7 @@ async function bytesOf(db: PostgresDatabase): Promise<number> {
   return row!.bytes;
 }
 
-/** @throws StateError also for a schema of a newer version than this program's */
+/** @throws StateError also for a schema of a newer version */
 export async function openPostgres(
   location: PostgresLocation,
   signal?: AbortSignal,
@@ -62,16 +62,16 @@ export async function openPostgres(
     unlock: (force) => leases.unlock(force),
     bytes: () => bytesOf(db),
     check: () => leases.checkHeld(),
-    // The database keeps its own integrity, and refuses rows that refer to none.
+    // PostgreSQL checks its own integrity, and refuses rows that refer to missing rows.
     damages: async () => ({ integrity: [], references: [] }),
     copied: () => renumber(db),
-    // Its autovacuum does.
+    // Autovacuum does this.
     shrink: async () => {},
     backup: (file) => backupTo(db, file),
   };
 }
 
-/** Columns whose numbers PostgreSQL gives out. */
+/** Columns that PostgreSQL numbers. */
 const NUMBERED = [
   ['scopes', 'scope'],
   ['requests', 'request'],

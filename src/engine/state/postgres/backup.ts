@@ -1,4 +1,4 @@
-/** A copy of the state in PostgreSQL as it stands at one moment, as the SQLite database that a state directory holds. */
+/** Copies the state in PostgreSQL at one point in time into an SQLite database, as in a state directory. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,12 +9,12 @@ import { databaseFile, openDatabase } from '../sqlite/open.js';
 import type { PostgresDatabase } from './database.js';
 import { failureOf } from './failure.js';
 
-/** @returns bytes. @throws UsageError where there is a file of that name; StateError where it cannot be written */
+/** @returns bytes. @throws UsageError if the file exists; StateError if it cannot be written */
 export async function backupTo(from: PostgresDatabase, file: string): Promise<number> {
   refuseTaken(file);
   const folder = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
-    // It makes folders above its own, where a backup is to say that there is none.
+    // Opening the state would create the folder, but a backup must report that it is missing.
     statSync(dirname(file));
     mkdirSync(folder, { mode: 0o700 });
     const to = openDatabase(folder);
@@ -35,7 +35,7 @@ export async function backupTo(from: PostgresDatabase, file: string): Promise<nu
   }
 }
 
-/** Errors of the server have an SQLSTATE. */
+/** Whether it is an error of the server, which has an SQLSTATE. */
 const isOfDatabase = (error: unknown): boolean =>
   /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));
 
@@ -44,7 +44,7 @@ async function copyAll(from: Reader, to: DatabaseSyncInstance): Promise<void> {
   const tables = to
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .all() as unknown as { name: string }[];
-  // They refer to each other, and come in any order.
+  // The tables refer to each other, and are copied in any order.
   to.exec('PRAGMA foreign_keys = OFF; BEGIN');
   for (const { name } of tables) {
     const columns = (to.prepare(`PRAGMA table_info(${name})`).all() as unknown as { name: string }[]).map(

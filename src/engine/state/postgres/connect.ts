@@ -8,10 +8,10 @@ import pg, { type Client, type ClientConfig } from 'pg';
 import { ConfigError } from '../../errors.js';
 import type { PostgresHost, PostgresLocation } from './location.js';
 
-/** Of `pg_type`. */
+/** Type ids in `pg_type`. */
 const OID = { bool: 16, int8: 20, numeric: 1700 } as const;
 
-/** Numbers as numbers, and 0 and 1 for what is false and true, as SQLite gives them. */
+/** Parses numbers as numbers, and booleans as 0 and 1, as in SQLite. */
 const TYPES: NonNullable<ClientConfig['types']> = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === OID.int8 || oid === OID.numeric) return Number;
@@ -20,12 +20,13 @@ const TYPES: NonNullable<ClientConfig['types']> = {
   }) as typeof pg.types.getTypeParser,
 };
 
-/** The database answers, and can only be read: a standby that is not promoted yet. */
+/** The server answers, but is read-only: a standby that is not promoted yet. */
 export class StandbyError extends Error {}
 
 /**
  * Connects to the first host that can be written to.
- * @throws what the last host said: an error of the server has its SQLSTATE as `code`, one of the network its name
+ * @throws the error of the last host: errors of the server have their SQLSTATE as `code`, errors of the network their
+ * name
  */
 export async function connect(location: PostgresLocation): Promise<Client> {
   let failure: unknown;
@@ -62,7 +63,7 @@ async function open(
     port: host.port,
     user: location.user,
     database: location.database,
-    // A function, so that the package looks for no password by itself.
+    // A function, so that `pg` does not look for a password itself.
     password: async () => location.password ?? (await passwordFromFile(host, location)) ?? '',
     ssl,
     enableChannelBinding: Boolean(ssl),
@@ -72,7 +73,7 @@ async function open(
     ...(location.options !== null && { options: location.options }),
     types: TYPES,
   } as ClientConfig);
-  // An error between two queries shows again at the next one.
+  // An error between two queries is reported by the next query.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -88,7 +89,7 @@ async function open(
   }
 }
 
-/** How TLS is tried, one after the other; `false` is without. A Unix socket needs none. */
+/** The TLS settings to try in order; `false` is without TLS. A Unix socket needs none. */
 function sslAttempts({ host }: PostgresHost, location: PostgresLocation): ClientConfig['ssl'][] {
   if (host.startsWith('/')) return [false];
   switch (location.sslmode) {
@@ -103,7 +104,7 @@ function sslAttempts({ host }: PostgresHost, location: PostgresLocation): Client
   }
 }
 
-/** As libpq: below `verify-ca` a certificate is checked only where there is a root certificate to check it by. */
+/** Like libpq: with modes below `verify-ca`, a certificate is checked only if there is a root certificate. */
 function tlsOptions(location: PostgresLocation): ConnectionOptions {
   const { sslmode, sslcert, sslkey } = location;
   const file = (path: string, what: string): Buffer => {
@@ -130,7 +131,7 @@ function tlsOptions(location: PostgresLocation): ConnectionOptions {
   return { ...client, rejectUnauthorized: false };
 }
 
-/** `system` are the authorities that Node knows, as where none is named and none lies in its usual place. */
+/** `system` means the authorities that Node knows. So does no setting, if there is no file in the usual place. */
 function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null {
   if (sslrootcert !== null) return sslrootcert === 'system' ? null : sslrootcert;
   const usual =
@@ -139,7 +140,10 @@ function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null
   return usual && statSync(usual, { throwIfNoEntry: false })?.isFile() ? usual : null;
 }
 
-/** Whether another way of TLS may help: the server has none, the handshake failed, or its rules refuse this one. */
+/**
+ * Whether another TLS setting may help: the server has no TLS, the handshake failed, or the server's rules refuse this
+ * one.
+ */
 function isAboutTls(error: unknown): boolean {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return (
@@ -149,8 +153,8 @@ function isAboutTls(error: unknown): boolean {
 }
 
 /**
- * The password of the first line that fits, as libpq reads it: fields separated by `:`, `*` for any, `\` before what is
- * meant literally. A file that others can read is not used. Undefined where there is none.
+ * The password of the first matching line, as libpq reads it: fields separated by `:`, `*` for any value, `\` before
+ * literal characters. A file that others can read is not used. Undefined if there is none.
  */
 async function passwordFromFile(
   { host, port }: PostgresHost,

@@ -1,4 +1,4 @@
-/** One connection: queries with a deadline, and whether it can be used any further. */
+/** One connection: queries with a deadline, and whether it can still be used. */
 import { once } from 'node:events';
 import pg, { type Client, type QueryResult } from 'pg';
 import { Channel } from '../../channel.js';
@@ -8,7 +8,7 @@ import { isPassing, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
 import { parameter, translate } from './sql.js';
 
-/** Rows that a cursor brings at a time: one of fingerprints may be 120 KB, and what was brought is not given back at once. */
+/** Rows that a cursor fetches at a time: a row of fingerprints may be 120 KB, and its memory is not freed at once. */
 const ROWS_AT_ONCE = 4;
 
 export class DatabaseSession {
@@ -16,10 +16,10 @@ export class DatabaseSession {
   #cursors = 0;
   #deadlineMs: number;
   #deadline: NodeJS.Timeout | null = null;
-  /** Queries that were not answered yet: while rows come in, another one may be asked. */
+  /** Unanswered queries: while rows are read, another query may be sent. */
   #asked = 0;
 
-  /** @param deadlineMs for the answer to a statement */
+  /** @param deadlineMs milliseconds for the answer to a statement */
   private constructor(
     private readonly client: Client,
     deadlineMs: number,
@@ -35,19 +35,19 @@ export class DatabaseSession {
     return this.#isBroken;
   }
 
-  /** One statement in the dialect that both databases share. */
+  /** Runs one statement in the dialect that both databases share. */
   async query(sql: string, values: readonly Value[]): Promise<QueryResult> {
     return this.#ask(() => this.client.query(translate(sql), values.map(parameter)));
   }
 
-  /** Statements of PostgreSQL's own, in one message. @returns what each of them gave */
+  /** Sends PostgreSQL statements in one message. @returns the result of each */
   async script(statements: readonly string[]): Promise<QueryResult[]> {
     const query = async (): Promise<unknown> => this.client.query(statements.join('; '));
     const results = await this.#ask(query);
     return (Array.isArray(results) ? results : [results]) as QueryResult[];
   }
 
-  /** Within a transaction: the rows of a query as they are wanted. */
+  /** Reads the rows of a query one by one. Needs a transaction. */
   async *each<T>(sql: string, values: readonly Value[]): AsyncGenerator<T> {
     const cursor = `rows_${++this.#cursors}`;
     await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
@@ -61,7 +61,7 @@ export class DatabaseSession {
     await this.query(`CLOSE ${cursor}`, []);
   }
 
-  /** The rows of an answer as they come: none of them waits in memory for those after it. */
+  /** The rows of an answer as they arrive, without collecting them in memory. */
   async *#rowsOf<T>(sql: string): AsyncGenerator<T> {
     const rows = new Channel<T>();
     const query = new pg.Query(sql);
@@ -71,7 +71,7 @@ export class DatabaseSession {
       this.client.query(query);
       await end;
     }).finally(() => rows.close());
-    // It is thrown below; whoever leaves early does not want to know.
+    // The error is thrown below, unless the consumer has stopped early.
     const settled = answered.catch(() => {});
     try {
       yield* rows;
@@ -81,7 +81,7 @@ export class DatabaseSession {
     await answered;
   }
 
-  /** Undoes what was not committed. It never fails: a connection that cannot do that is not used any more. */
+  /** Undoes what was not committed. It never fails: if a connection cannot do that, it is not used anymore. */
   async rollback(): Promise<void> {
     if (this.#isBroken) return;
     try {
@@ -96,19 +96,19 @@ export class DatabaseSession {
     await this.client.end().catch(() => {});
   }
 
-  /** From now on, answers that take longer than this are not waited for. */
+  /** Shortens the deadline for answers from now on. */
   hurry(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs;
     this.#arm();
   }
 
-  /** A query is waited for from now on, where there is one. */
+  /** Starts the deadline, if a query is waiting. */
   #arm(): void {
     clearTimeout(this.#deadline ?? undefined);
     this.#deadline = this.#asked > 0 ? setTimeout(() => void this.close(), this.#deadlineMs) : null;
   }
 
-  /** No answer in time ends the connection: what was asked may still be carried out. */
+  /** Runs a query. If there is no answer in time, closes the connection: the query may still be carried out. */
   async #ask<T>(query: () => Promise<T>): Promise<T> {
     this.#asked++;
     this.#arm();

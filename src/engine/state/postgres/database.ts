@@ -1,6 +1,6 @@
 /**
- * The driver of PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
- * transaction another one: no prepared statements with names, no settings but those of a transaction.
+ * The driver for PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
+ * transaction another connection: no named prepared statements, and only settings of a transaction.
  *
  * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits.
  */
@@ -13,17 +13,17 @@ import type { PostgresLocation } from './location.js';
 import { quoted } from './sql.js';
 import { WriteNumbers } from './write-numbers.js';
 
-/** How long things may take, milliseconds. */
+/** Time limits, milliseconds. */
 export interface Patience {
-  /** From a lost connection on, until it is given up. */
+  /** How long a lost connection is retried. */
   retryMs: number;
   /** For one statement. */
   statementMs: number;
-  /** For the turn to write; then it is asked for again. */
+  /** For the turn to write; after that, it is requested again. */
   turnMs: number;
-  /** For this process between two statements of a transaction, which others wait for. */
+  /** For this process between two statements of a transaction, while others wait. */
   idleMs: number;
-  /** For an answer, beyond the time after which the server gives up by itself. */
+  /** For an answer, in addition to the time after which the server gives up by itself. */
   graceMs: number;
 }
 export const PATIENCE: Patience = {
@@ -36,14 +36,14 @@ export const PATIENCE: Patience = {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** For an answer, once everything is to end now: what was in flight is still to be recorded. */
+/** For an answer once the process must end: requests in flight are still recorded. */
 const HURRY_MS = 1_000;
 
-/** What every write is checked by, within its transaction. */
+/** A check within the transaction of every write. */
 export interface Fence {
   /** A query of one result, or null while there is nothing to check. */
   sql(): string | null;
-  /** @throws when the writer must not write any more */
+  /** @throws if the writer must not write anymore */
   check(rows: readonly Record<string, unknown>[]): void;
 }
 
@@ -52,11 +52,11 @@ const UNFENCED: Fence = { sql: () => null, check: () => {} };
 export class PostgresDatabase implements Database {
   readonly #writes: WriteNumbers;
   #session: DatabaseSession | null = null;
-  /** Connections of rows that were read one by one, for the next ones. */
+  /** Idle connections for reading rows one by one. */
   readonly #readers: DatabaseSession[] = [];
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** A database that answered before is waited for. */
+  /** Whether the database has answered before: only then is it worth waiting for. */
   #isReached = false;
   fence: Fence = UNFENCED;
 
@@ -84,12 +84,12 @@ export class PostgresDatabase implements Database {
     return (await this.all<T>(sql, ...values))[0];
   }
 
-  /** On its own connection, so that others can read and write in the meantime. */
+  /** Uses its own connection, so that others can read and write in the meantime. */
   async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
     const session = await this.#retrying('read the state in', async () => {
       const reader = this.#readers.pop() ?? (await this.#open());
       try {
-        // Whoever takes the rows may take their time: nobody waits for a reader.
+        // No time limit for the consumer of the rows: nobody waits for a reader.
         await reader.script(this.#beginRead(0));
         return reader;
       } catch (error) {
@@ -108,7 +108,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads all as of one moment, on its own connection. */
+  /** Reads everything as of one point in time, on its own connection. */
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
     const session = await this.#open();
     try {
@@ -120,11 +120,11 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** @param work may be run again from its start: a lost connection undoes what it has done */
+  /** @param work may be run again from the start, because a lost connection undoes it */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(() => {
       const number = this.#writes.next();
-      // Once its commit was sent it may have been carried out, though nobody said so.
+      // The commit was sent, and may have been carried out without an answer.
       let committing: { result: T } | null = null;
       return this.#persist('record in', async (session) => {
         const isCommitted = await this.#beginWrite(session, number);
@@ -151,12 +151,12 @@ export class PostgresDatabase implements Database {
     await Promise.all([session, ...this.#readers].map((each) => each?.close()));
   }
 
-  /** Runs work of the connection's own dialect, in the same turn as everything else. */
+  /** Runs statements in the dialect of PostgreSQL, in turn with everything else. */
   own<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#persist(doing, work));
   }
 
-  /** Begins a transaction that others wait for. @returns whether the write of this number was committed before */
+  /** Begins a writing transaction. @returns whether the write of this number was committed before */
   async #beginWrite(session: DatabaseSession, number: number): Promise<boolean> {
     const { statementMs, turnMs, idleMs } = this.patience;
     const fence = this.fence.sql();
@@ -165,7 +165,7 @@ export class PostgresDatabase implements Database {
       ...this.#settings(idleMs),
       `SET LOCAL lock_timeout = ${turnMs}`,
       `SET LOCAL statement_timeout = ${turnMs}`,
-      // On disk, whatever the role's default is. More than that stays as it is.
+      // Commits must be on disk, whatever the role's default is. A stricter setting is kept.
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
@@ -216,8 +216,8 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Tries again for a while where a failure may pass. Without a connection from before, an address that does not answer
-   * is taken to be wrong.
+   * Retries temporary failures for a while. If the database has never answered, an address without an answer counts as
+   * wrong.
    */
   async #retrying<T>(doing: string, attempt: () => Promise<T>): Promise<T> {
     let until = Number.POSITIVE_INFINITY;
@@ -259,9 +259,9 @@ function readerOf(session: DatabaseSession): Reader {
   };
 }
 
-/** Of the advisory locks of a database, which any program may use, those of this one. */
+/** Marks the advisory locks of this program: other programs may use the same database. */
 const LOCKS = 0x70726f66;
 
-/** The lock that writers of a schema take turns by: it lasts as long as a transaction, whichever connection that has. */
+/** SQL that takes the lock for the turn to write in a schema. It lasts for one transaction, on any connection. */
 export const lockOf = (schema: string): string =>
   `${LOCKS}, ${createHash('sha256').update(schema).digest().readInt32BE(0)}`;

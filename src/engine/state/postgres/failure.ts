@@ -1,9 +1,9 @@
-/** What a failure of the database means: whether it passes, and what to do about it. */
+/** Classifies failures of the database: whether they are temporary, and what to do about them. */
 import { ConfigError, ProfilesError, StateError } from '../../errors.js';
 import { StandbyError } from './connect.js';
 import type { PostgresLocation } from './location.js';
 
-/** SQLSTATEs after which a new connection, or another attempt, may go better. A class is two characters. */
+/** SQLSTATEs after which a new connection or another attempt may succeed. Two characters are a class. */
 const PASSING = [
   '08', // connection exceptions, and what PgBouncer adds
   '25006', // read-only: the server was demoted, or is a standby
@@ -17,10 +17,10 @@ const PASSING = [
   '57P03', // starting up
 ];
 
-/** Of those, what passes by another attempt on the same connection. */
+/** Those after which the same connection can be used again. */
 const SAME_CONNECTION = ['40', '55P03', '57014'];
 
-/** Of Node and of `pg`: the connection is gone, or there was none. */
+/** Errors of Node and `pg`: the connection was lost, or there was none. */
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_AGAIN|ERR_STREAM|ERR_SSL|ERR_SOCKET)/;
 const TERMINATED = /Connection terminated|timeout expired|not queryable|connection error/i;
 
@@ -29,7 +29,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 const isOneOf = (code: string, codes: readonly string[]): boolean =>
   codes.some((each) => (each.length === 2 ? code.length === 5 && code.startsWith(each) : code === each));
 
-/** Whether it may be gone after a while. */
+/** Whether a failure may be temporary. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof ProfilesError) return false;
   if (error instanceof StandbyError) return true;
@@ -38,14 +38,14 @@ export function isPassing(error: unknown): boolean {
   return TERMINATED.test((error as Error).message ?? '');
 }
 
-/** Whether the connection is as good as before. */
+/** Whether the connection can still be used. */
 export const keepsConnection = (error: unknown): boolean => isOneOf(codeOf(error), SAME_CONNECTION);
 
-/** Before anything was sent, what is likely a wrong address is not waited for. */
+/** Whether to retry a first connection: not if the address is probably wrong. */
 export const isWorthWaiting = (error: unknown): boolean =>
   ['57P03', '53300', '57P01', '57P02'].includes(codeOf(error));
 
-/** As an error with a sentence. The messages of the server hold no password. */
+/** Makes an error with a sentence. The server's messages contain no password. */
 export function failureOf(
   error: unknown,
   doing: string,
@@ -83,7 +83,7 @@ export function failureOf(
   return because(message || code, 'check the database');
 }
 
-/** @throws ConfigError where the server is too old */
+/** @throws ConfigError if the server is too old */
 export function checkVersion(version: number, { name }: PostgresLocation): void {
   if (version >= 130_000) return;
   throw new ConfigError(`${name} is PostgreSQL ${Math.floor(version / 10_000)}, and 13 or later is needed`);

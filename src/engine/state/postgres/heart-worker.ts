@@ -1,4 +1,4 @@
-/** The thread of the heart (`heart.ts`). */
+/** The thread that sends heartbeats (`heart.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
 import { clockOf, Heart, type KeptLease, type LeaseKey } from './heart.js';
 import type { PostgresLocation } from './location.js';
@@ -6,7 +6,10 @@ import type { PostgresLocation } from './location.js';
 export interface HeartData {
   location: PostgresLocation;
   life: BigInt64Array;
-  /** Of the main thread, when it started this one. Counted from here, that is behind its clock rather than ahead. */
+  /**
+   * Clock of the main thread when it started this one. Times counted from here can lag behind that clock, but not lead
+   * it.
+   */
   now: number;
 }
 export type HeartOrder = { do: 'keep'; lease: KeptLease } | { do: 'drop'; lease: LeaseKey };

@@ -1,20 +1,21 @@
 /**
- * Keeps leases: a heartbeat every few seconds, on its own connection, from its own thread, so that neither a
- * busy main thread nor a busy connection delays it. It stops when the main thread has given no sign of life for as long
- * as a lease lasts: who hangs shall lose the lock.
+ * Renews leases: a heartbeat every few seconds, on its own connection and from its own thread, so that neither a busy
+ * main thread nor a busy connection delays it. It stops if the main thread has shown no activity for the length of a
+ * lease: a process that hangs must lose its lock.
  *
- * The threads share memory rather than messages: `check` (`lease.ts`) is asked in the tick in which a request goes out.
+ * The threads share memory instead of messages: `check` (`lease.ts`) is called in the tick in which a request is
+ * written.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
 import { literal, quoted } from './sql.js';
 
-/** A row of `leases`, and the memory in which its last heartbeat stands. */
+/** A row of `leases`, and the shared memory with its last heartbeat. */
 export interface KeptLease {
   scope: number;
   kind: string;
-  /** Of a shard, which has a lease beside those of the other shards of its run; 0 of an import that goes alone. */
+  /** Number of the shard, since each shard of a run has a lease; 0 without shards. */
   shard: number;
   owner: string;
   epoch: number;
@@ -23,10 +24,13 @@ export interface KeptLease {
 
 export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 
-/** Places of a pulse: when the last heartbeat that was carried out had been sent, by both clocks; whether the lease is lost. */
+/** Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; whether the lease is lost. */
 const [MONOTONIC, WALL, LOST] = [0, 1, 2];
 
-/** A clock that continues while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
+/**
+ * The monotonic clock, which nobody can set, and the wall clock, which continues during sleep: the longer time counts.
+ * Milliseconds.
+ */
 export interface Times {
   monotonic: number;
   wall: number;
@@ -57,7 +61,7 @@ export const sincePulse = (pulse: BigInt64Array, now: Times): number =>
 export const isLost = (pulse: BigInt64Array): boolean => Atomics.load(pulse, LOST!) === 1n;
 export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse, LOST!, 1n);
 
-/** Of a lease's length: a beat each sixth of it; after a failure, sooner. */
+/** A heartbeat every sixth of the lease; after a failure, sooner. */
 const beatMs = (leaseMs: number): number => leaseMs / 6;
 const againMs = (leaseMs: number): number => leaseMs / 30;
 
@@ -67,7 +71,7 @@ export class Heart {
   #stopped = new AbortController();
   #beating: Promise<void> | null = null;
 
-  /** @param life when the main thread was last alive, monotonic milliseconds */
+  /** @param life when the main thread was last active, monotonic milliseconds */
   constructor(
     private readonly location: PostgresLocation,
     private readonly life: BigInt64Array,
@@ -100,7 +104,7 @@ export class Heart {
       try {
         for (const lease of this.#leases.values()) await this.#renew(lease);
       } catch {
-        // Until it goes better; `check` sees how long ago the last one was.
+        // Retried until it succeeds; `check` sees how long ago the last heartbeat was.
         await this.#session?.close();
         this.#session = null;
         pause = againMs(leaseMs);
@@ -119,7 +123,7 @@ export class Heart {
        WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND shard = ${lease.shard} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
     ]);
     if (result!.rowCount === 1) setPulse(lease.pulse, sent);
-    // Released in the meantime, it is nobody's concern.
+    // Only if the lease was not released in the meantime.
     else if (this.#leases.get(keyOf(lease)) === lease) markLost(lease.pulse);
   }
 }

@@ -1,3 +1,3 @@
-/** What the state needs of PostgreSQL, as one module that is loaded when it is met. */
+/** The PostgreSQL backend as one module, which is loaded only when it is used. */
 export { openPostgres } from './backend.js';
 export { readPostgresUrl } from './location.js';

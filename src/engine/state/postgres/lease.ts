@@ -2,8 +2,9 @@
  * The lock on imports of an account and kind, for many machines: a lease, which is a row with an owner, an epoch, and an
  * end by the database's clock. It outlives connections, and ends by itself when its owner does.
  *
- * Of a lease's length (60 s): its owner renews it each sixth (`heart.ts`), sends nothing unless a third is left, and a
- * successor waits for half of it past its end. So clocks may run apart by a tenth before two could send at once.
+ * Parts of a lease's length (60 s): its owner renews it every sixth, and sends nothing unless a third is left; a
+ * successor waits for another half after it has expired. So clocks may differ in speed by a tenth before two processes
+ * could send at once.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -16,7 +17,7 @@ import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type T
 import { Pulse } from './pulse.js';
 import { literal } from './sql.js';
 
-/** A lease of any process, as it stands. */
+/** A lease of any process. */
 export interface KnownLease extends HeldLock {
   /** Whether another process may take it. */
   is_free: boolean;
@@ -29,7 +30,7 @@ export class Leases implements Fence {
   readonly #held = new Set<KeptLease>();
   readonly #pulse: Pulse;
 
-  /** @param now both clocks, which tests move */
+  /** @param now both clocks; tests set them */
   constructor(
     private readonly db: PostgresDatabase,
     private readonly scopeId: (tx: Transaction, scope: Scope) => Promise<number>,
@@ -39,14 +40,14 @@ export class Leases implements Fence {
     db.fence = this;
   }
 
-  /** Null while another process has it, or one that must not run beside it. */
+  /** Null while another process has it, or a lease that excludes it. */
   async take(scope: Scope, kind: Kind, holder: string, of: ShardOf | null = null): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
     const shard = of?.shard ?? 0;
     let sent = this.now();
     const taken = await this.db.write(async (tx) => {
       const id = await this.scopeId(tx, scope);
-      // Only shards of the same run go beside each other.
+      // Only shards of the same run can run at the same time.
       const other = await tx.get(
         `SELECT 1 FROM leases WHERE scope = ? AND kind = ? AND shard <> ? AND run IS DISTINCT FROM ? AND NOT ${FREE} LIMIT 1`,
         id,
@@ -84,7 +85,7 @@ export class Leases implements Fence {
     };
   }
 
-  /** @throws LockLostError when one that is held here no longer surely is */
+  /** @throws LockLostError if a lease of this process may be lost */
   checkHeld(): void {
     for (const lease of this.#held) this.#check(lease);
   }
@@ -96,7 +97,7 @@ export class Leases implements Fence {
     if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
   }
 
-  /** The write finds out whether the lease is still held. */
+  /** The write itself checks whether the lease is still held. */
   async #rename({ scope, kind, shard }: KeptLease, holder: string): Promise<void> {
     await this.db.write((tx) =>
       tx.run(
@@ -123,11 +124,14 @@ export class Leases implements Fence {
         lease.epoch,
       ),
     );
-    // What cannot be released runs out by itself.
+    // A lease that cannot be released expires by itself.
     await releasing.catch(() => {});
   }
 
-  /** What every write of this process asks first. No heartbeat waits for it, and none can take over before it commits. */
+  /**
+   * The query that checks the leases in every write of this process. It does not delay heartbeats, and nobody can take
+   * over before the write commits.
+   */
   sql(): string | null {
     if (this.#held.size === 0) return null;
     const rows = [...this.#held].map(({ scope, kind, shard }) => `(${scope}, ${literal(kind)}, ${shard})`);
@@ -142,12 +146,12 @@ export class Leases implements Fence {
       );
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
-      // Who took over may have released it since; who unlocked it has no name.
+      // The new owner may have released it already; `unlock` leaves no owner.
       throw lost(lease.kind, row?.holder ? `${row.holder} on ${row.machine}` : null);
     }
   }
 
-  /** Leases that have an owner, expired ones included. */
+  /** Leases with an owner, including expired ones. */
   async known(): Promise<KnownLease[]> {
     const rows = await this.db.all<Row & { is_free: number }>(
       `SELECT ${KNOWN}, ${FREE} AS is_free FROM leases JOIN scopes USING (scope)
@@ -165,7 +169,7 @@ export class Leases implements Fence {
     return rows.map(({ shard }) => shard);
   }
 
-  /** Takes leases from their owners: of those that are gone, or of all. @returns those that it took */
+  /** Takes leases from owners that are gone, or with `force` from all. @returns the leases that it took */
   unlock(force: boolean): Promise<HeldLock[]> {
     const those = `owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`;
     return this.db.write(async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * Reads where a PostgreSQL state is: a URL with the parameters of libpq, what it leaves out from the variables of libpq.
- * What is printed of it never holds a password.
+ * Parses the URL of a PostgreSQL state, with the parameters of libpq. What it leaves out comes from libpq's variables.
+ * Printed names never contain a password.
  */
 import { isIPv6 } from 'node:net';
 import { ConfigError } from '../../errors.js';
@@ -17,14 +17,14 @@ export interface PostgresHost {
 
 export interface PostgresLocation {
   kind: 'postgres';
-  /** Tried in order, until one is found that can be written to. */
+  /** Tried in order until one can be written to. */
   hosts: readonly PostgresHost[];
   user: string;
   database: string;
   schema: string;
   /** Null: from the password file, if there is one. */
   password: string | null;
-  /** Null: in its usual place. */
+  /** Null: the usual place. */
   passfile: string | null;
   home: string | null;
   sslmode: SslMode;
@@ -32,27 +32,27 @@ export interface PostgresLocation {
   sslcert: string | null;
   sslkey: string | null;
   requireChannelBinding: boolean;
-  /** Of the connection, as `PGOPTIONS`. */
+  /** Options of the connection, like `PGOPTIONS`. */
   options: string | null;
   applicationName: string;
   connectTimeoutMs: number;
-  /** How long a lease lasts after its last heartbeat; everything about leases is measured by it. */
+  /** How long a lease lasts after its last heartbeat; other times of leases are fractions of it. */
   leaseMs: number;
   /** The URL without a password, for people. */
   name: string;
 }
 
-/** What is read beside the URL. */
+/** What is used in addition to the URL. */
 export interface PostgresSurroundings {
   env: Readonly<Record<string, string | undefined>>;
-  /** Of the operating system. */
+  /** User name of the operating system. */
   user: string;
 }
 
 const DEFAULT_PORT = 5432;
 const CONNECT_SECONDS = 10;
 const LEASE_SECONDS = 60;
-/** PostgreSQL cuts longer names off. */
+/** PostgreSQL truncates longer names. */
 const NAME_BYTES = 63;
 
 const PARAMETERS = [
@@ -85,7 +85,7 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
   const parts = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/is.exec(url.trim());
   if (!parts) throw fail('not a URL of a PostgreSQL database');
   const [, server = '', path = '', query = ''] = parts;
-  // What would be taken for a host, a port or a parameter may be a part of a password.
+  // What looks like a host, a port, or a parameter may be part of a password.
   if (server.includes(':') && !server.includes('@') && `${path}${query}`.includes('@')) {
     throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
   }
@@ -160,7 +160,7 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
     requireChannelBinding: binding === 'require',
     options: given.options || env.PGOPTIONS || null,
     applicationName: given.application_name || env.PGAPPNAME || 'profiles',
-    // As libpq: 0 waits for as long as it takes, which nobody wants here.
+    // Unlike libpq, where 0 means no limit: an import must not wait forever.
     connectTimeoutMs:
       1_000 *
       (seconds('connect_timeout', given.connect_timeout ?? env.PGCONNECT_TIMEOUT, 0) || CONNECT_SECONDS),
@@ -198,7 +198,7 @@ function hostsOf(
     const text = numbers[numbers.length === 1 ? 0 : index]!;
     const port = text === '' ? DEFAULT_PORT : Number(text);
     if (!/^\d*$/.test(text) || port < 1 || port > 65_535) throw fail(`"${text}" is not a port`);
-    // Not quoted: it may be what follows a password.
+    // Not quoted, because it may be part of a password.
     if (/[\s\0]/.test(host) || (host.includes(':') && !isIPv6(host))) throw fail('the host cannot be read');
     return { host: host || 'localhost', port };
   });

@@ -1,4 +1,4 @@
-/** The main thread's side of the heart: starts its thread, and shows that this one is alive. */
+/** The main thread's side of `heart.ts`: starts the thread, and shows that this one is active. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -6,7 +6,10 @@ import { clockOf, Heart, type KeptLease } from './heart.js';
 import type { HeartData, HeartOrder } from './heart-worker.js';
 import type { PostgresLocation } from './location.js';
 
-/** Beside the bundle that this module ends up in. Not there when the sources are run directly: then this thread does it. */
+/**
+ * Next to the bundle of this module. If the sources are run directly, it does not exist, and this thread sends the
+ * heartbeats.
+ */
 const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
 export class Pulse {
@@ -46,7 +49,7 @@ export class Pulse {
     const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
     this.#thread = new Worker(WORKER, { workerData: data });
     this.#thread.unref();
-    // Without a heart the lease runs out, and `check` says so.
+    // Without heartbeats, the lease expires, and `check` reports it.
     this.#thread.on('error', () => {});
   }
 }

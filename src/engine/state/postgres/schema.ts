@@ -1,7 +1,7 @@
 /**
- * The schema, as migrations in order: the table `schema_version` says how many were applied. A migration is never changed
- * once released; a new one is added at the end. Tables and columns are those of SQLite, and beside them what only
- * many machines need. Texts compare byte by byte, as there.
+ * The schema as migrations in order: the table `schema_version` has the number of applied ones. Released migrations
+ * never change; new ones are added at the end. Tables and columns are those of SQLite, with additional ones that only
+ * many machines need. As in SQLite, texts are compared byte by byte.
  */
 import { StateError } from '../../errors.js';
 import { lockOf, type PostgresDatabase } from './database.js';
@@ -202,14 +202,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
-  // What is noted of the state as a whole, such as where it has moved.
+  // Notes about the state as a whole, such as where it has moved.
   `
   CREATE TABLE notes (
     name ${TEXT} PRIMARY KEY,
     value ${TEXT} NOT NULL
   );
   `,
-  // Shards of a run: each has its own lease, and they share so many unfinished jobs.
+  // Shards of a run: each has its own lease, and they share the slots for unfinished jobs.
   `
   ALTER TABLE leases ADD COLUMN shard BIGINT NOT NULL DEFAULT 0, ADD COLUMN run ${TEXT};
   ALTER TABLE leases DROP CONSTRAINT leases_pkey, ADD PRIMARY KEY (scope, kind, shard);
@@ -236,15 +236,15 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Makes the schema, or brings it up to date. Others wait for the first one.
- * @throws StateError for a schema of a newer version than this program's
+ * Creates or upgrades the schema. Other processes wait for the first one.
+ * @throws StateError for a schema of a newer version
  */
 export async function prepareSchema(db: PostgresDatabase): Promise<void> {
   const { location } = db;
   const schema = quoted(location.schema);
   const name = literal(location.schema);
   await db.own('open the state database', async (session) => {
-    // Asked of the catalog itself: what a connection remembers of it may be older than a lock.
+    // Read from the catalog itself: what the connection has cached may be older than the lock.
     const find = async (): Promise<{ server: number; made: number; filled: number }> => {
       const [result] = await session.script([
         `SELECT current_setting('server_version_num')::int AS server,
@@ -273,7 +273,7 @@ export async function prepareSchema(db: PostgresDatabase): Promise<void> {
       `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
     ]);
     const again = await find();
-    // Who has no right to make a schema may use one that was made for them.
+    // Created only if missing, so that roles without the right to create schemas can use an existing one.
     if (again.made !== 1) await session.script([`CREATE SCHEMA ${schema}`]);
     await session.script([`SET LOCAL search_path TO ${schema}, pg_catalog`]);
     const applied = again.filled === 1 ? await versionOf() : 0;

@@ -3,7 +3,7 @@ import type { Value } from '../database.js';
 
 const translated = new Map<string, string>();
 
-/** `?` and `?1` as `$1`: outside of texts, names in quotes, and comments. */
+/** Replaces `?` and `?1` with `$1`, except in texts, quoted names, and comments. */
 export function translate(sql: string): string {
   const known = translated.get(sql);
   if (known !== undefined) return known;
@@ -26,6 +26,6 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 export const literal = (text: string): string =>
   `${text.includes('\\') ? ' E' : ''}'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-/** What `pg` takes: a text of PostgreSQL holds no NUL. */
+/** Makes a value for `pg`: a text in PostgreSQL cannot contain NUL. */
 export const parameter = (value: Value): unknown =>
   typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;

@@ -1,6 +1,6 @@
 /**
- * What a process is known by to the database: each of its writes has a number, and leaves it there when it commits. So it
- * is known whether a commit without an answer was carried out, and whether one was lost.
+ * Numbers the writes of a process: each leaves its number in the database when it commits. So it is known whether a
+ * commit without an answer was carried out, and whether a commit was lost.
  */
 import { randomUUID } from 'node:crypto';
 import { StateError } from '../../errors.js';
@@ -10,7 +10,7 @@ import { literal, quoted } from './sql.js';
 export class WriteNumbers {
   readonly #name = literal(randomUUID());
   #written = 0;
-  /** The last write that the database said it had committed. */
+  /** The last write whose commit was confirmed. */
   #committed = 0;
 
   constructor(private readonly location: PostgresLocation) {}
@@ -20,7 +20,7 @@ export class WriteNumbers {
     return ++this.#written;
   }
 
-  /** A query of what the database has of it. */
+  /** A query for the number in the database. */
   get query(): string {
     return `SELECT number FROM writers WHERE writer = ${this.#name}`;
   }
@@ -28,7 +28,7 @@ export class WriteNumbers {
   /**
    * Whether the write of this number was committed before.
    * @param rows of the query
-   * @throws StateError where what was committed is not there any more
+   * @throws StateError if a committed write is missing
    */
   isCommitted(number: number, rows: readonly Record<string, unknown>[]): boolean {
     const last = rows[0]?.number as number | undefined;
@@ -36,7 +36,9 @@ export class WriteNumbers {
     return last === number;
   }
 
-  /** In the transaction of a write: it is committed with it, or not at all. The first one drops marks that nobody asks for. */
+  /**
+   * SQL that leaves the number in the transaction of a write. The first one also deletes old marks of other processes.
+   */
   mark(number: number): string {
     return (
       (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '30 days'; ` : '') +
@@ -49,13 +51,16 @@ export class WriteNumbers {
     this.#committed = number;
   }
 
-  /** Drops its mark; null where it has none. Outside of a transaction, the schema is to be named. */
+  /**
+   * SQL that deletes the mark of this process; null if there is none. It names the schema, because it runs outside a
+   * transaction.
+   */
   get forget(): string | null {
     if (this.#written === 0) return null;
     return `DELETE FROM ${quoted(this.location.schema)}.writers WHERE writer = ${this.#name}`;
   }
 
-  /** After a failover to a standby that lacks it, or a restored copy. */
+  /** The database lacks a committed write: after a failover to a standby, or from a restored copy. */
   #wentBack(): StateError {
     return new StateError(
       `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,

@@ -8,10 +8,10 @@ import { Locks } from './lock.js';
 import { databaseFile, openDatabase } from './open.js';
 import { WriterThread } from './writer.js';
 
-/** As many damages are named. */
+/** The most damages that are named. */
 const MOST_NAMED = 10;
 
-/** @throws StateError also for a database of a newer version than this program's */
+/** @throws StateError also for a database of a newer version */
 export function openSqlite(folder: string): Backend {
   const db = openDatabase(folder);
   const inUse = new FilesInUse(databaseFile(folder));
@@ -23,13 +23,13 @@ export function openSqlite(folder: string): Backend {
     isLocked: async (...of) => locks.isHeld(...of),
     lockHolder: async (...of) => locks.holder(...of),
     locks: async (scopes) => locks.of(scopes),
-    // The operating system releases a lock with its process.
+    // The operating system releases a lock when its process ends.
     unlock: async () => [],
     bytes: async () => statSync(databaseFile(folder)).size,
     check: () => inUse.check(),
     writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
-    // They do by themselves.
+    // SQLite does this by itself.
     copied: async () => {},
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
     backup: (file) => db.alone((connection) => backupTo(connection, file)),
@@ -42,7 +42,7 @@ async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
     const integrity = lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
     if (integrity.length > 0) return { integrity, references: [] };
   } catch (error) {
-    // It can be so damaged that SQLite cannot even look.
+    // A badly damaged database cannot even be checked.
     return { integrity: [(error as Error).message], references: [] };
   }
   const dangling = await db.all<{ table: string }>('PRAGMA foreign_key_check');

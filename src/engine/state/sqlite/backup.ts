@@ -1,20 +1,20 @@
-/** A copy of the database as it stands at one moment, made while others write to it. */
+/** Copies the database at one point in time, while others write to it. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError, UsageError } from '../../errors.js';
 
 /**
- * Writes the copy beside its name and gives it the name once it is whole and on disk. Mode 0600.
+ * Writes the copy under a temporary name, and renames it once it is complete and on disk. Mode 0600.
  * @param file absolute
- * @returns its bytes
- * @throws UsageError where there is a file of that name; StateError where it cannot be written
+ * @returns its size in bytes
+ * @throws UsageError if the file exists; StateError if it cannot be written
  */
 export function backupTo(db: DatabaseSyncInstance, file: string): number {
   refuseTaken(file);
   const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
-    // SQLite takes a file that is there if it is empty, and so the mode that it has.
+    // SQLite uses an existing empty file, and so keeps its mode.
     closeSync(openSync(temporary, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(temporary);
     sync(temporary);
@@ -27,17 +27,17 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
   }
 }
 
-/** @throws UsageError where there is a file of that name */
+/** @throws UsageError if the file exists */
 export function refuseTaken(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })) throw taken(file);
 }
 
-/** Unlike a rename, neither way replaces a file that somebody has made in the meantime. */
+/** Unlike a rename, neither way replaces a file that was created in the meantime. */
 export function place(temporary: string, file: string): void {
   try {
     linkSync(temporary, file);
   } catch (error) {
-    // A file system without hard links, such as exFAT: the copy is only whole once it is synced.
+    // A file system without hard links, such as exFAT: the copy is complete only once it is synced.
     if (
       !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(
         (error as NodeJS.ErrnoException).code ?? '',

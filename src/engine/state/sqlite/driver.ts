@@ -1,8 +1,10 @@
-/** SQLite as a database of the state. Its library blocks: a statement has run when its promise is made. */
+/**
+ * SQLite as a database for the state. Its library is synchronous: a statement has run by the time its promise exists.
+ */
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import type { Database, Transaction, Value } from '../database.js';
 
-/** The statements of one connection. Preparing takes three times as long as running, and a request runs ten: each is prepared once. */
+/** Caches prepared statements: preparing takes three times as long as running, and each request runs ten. */
 class Statements implements Transaction {
   readonly #kept = new Map<string, StatementSyncInstance>();
 
@@ -33,7 +35,7 @@ class Statements implements Transaction {
 
 export class SqliteDatabase implements Database {
   readonly #statements: Statements;
-  /** Somebody has the connection to itself; `#waiting` get it in order. */
+  /** Whether someone has the connection exclusively; `#waiting` get it in order. */
   #taken = false;
   readonly #waiting: (() => void)[] = [];
 
@@ -61,7 +63,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** It takes the write lock at once, so that it cannot fail half-way for want of it. */
+  /** Takes the write lock at the start, so that it cannot fail halfway without it. */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.alone(async (db) => {
       db.exec('BEGIN IMMEDIATE');
@@ -73,14 +75,14 @@ export class SqliteDatabase implements Database {
         try {
           db.exec('ROLLBACK');
         } catch {
-          // SQLite has rolled back by itself (disk full does that).
+          // SQLite has already rolled back, as on a full disk.
         }
         throw error;
       }
     });
   }
 
-  /** For what only SQLite has: while it works, nothing else happens on the connection. */
+  /** For features of SQLite: nothing else uses the connection in the meantime. */
   async alone<T>(work: (db: DatabaseSyncInstance) => T | Promise<T>): Promise<T> {
     if (this.#taken) await this.#take();
     else this.#taken = true;
@@ -100,7 +102,7 @@ export class SqliteDatabase implements Database {
     this.#taken = true;
   }
 
-  /** Whoever is next has it from now on: nobody comes in between. */
+  /** Hands the connection directly to the next waiter, so that nobody comes in between. */
   #release(): void {
     const next = this.#waiting.shift();
     if (next) next();

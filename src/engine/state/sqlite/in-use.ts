@@ -1,11 +1,11 @@
-/** Whether the files that a run goes by are still on disk (contract §4): what is written to a removed file is lost. */
+/** Checks that the files of a run are still on disk (contract §4): what is written to a removed file is lost. */
 import { type BigIntStats, statSync } from 'node:fs';
 import { StateError, StateLostError } from '../../errors.js';
 
-/** What an open file is known by, whatever its name. */
+/** Identifies an open file independently of its name. */
 type Identity = Pick<BigIntStats, 'dev' | 'ino'>;
 
-/** Undefined where there is no such file, or none that can be reached. */
+/** Undefined if the file does not exist or cannot be reached. */
 function identityOf(file: string): Identity | undefined {
   try {
     return statSync(file, { bigint: true });
@@ -14,12 +14,12 @@ function identityOf(file: string): Identity | undefined {
   }
 }
 
-/** The database and the locks that are open now. */
+/** The database and the locks that are open. */
 export class FilesInUse {
   readonly #locks = new Map<string, Identity | undefined>();
   readonly #database: Identity | undefined;
 
-  /** @param database right after it was opened */
+  /** @param database path of the database, which was just opened */
   constructor(private readonly database: string) {
     this.#database = identityOf(database);
   }
@@ -30,7 +30,7 @@ export class FilesInUse {
     return () => void this.#locks.delete(lock);
   }
 
-  /** @throws StateError when a file of that name is not there, or is another one */
+  /** @throws StateError if a file is missing, or was replaced */
   check(): void {
     const changed = changeOf(this.database, this.#database);
     if (changed !== null) {

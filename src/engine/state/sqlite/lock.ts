@@ -8,13 +8,13 @@ import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { FilesInUse } from './in-use.js';
 import { makePrivate } from './open.js';
 
-/** What a connection is told when another one holds the file. */
+/** The error code if another connection has the file. */
 const SQLITE_BUSY = 5;
 
-/** A look at the lock (`isLocked`) takes less than this; an import holds it for longer. */
+/** `isLocked` takes the lock for less time than this; an import holds it longer. */
 const WAIT_MS = 100;
 
-/** Held until it is released: a connection that nobody refers to would be collected, and its lock with it. */
+/** References to the connections: without them, they would be garbage-collected, and their locks released. */
 const held = new Set<DatabaseSyncInstance>();
 
 /** The locks of one state directory. */
@@ -24,7 +24,7 @@ export class Locks {
     private readonly inUse: FilesInUse,
   ) {}
 
-  /** As `takeLock`. While it is held, every intent checks that its file is still there. */
+  /** Like `takeLock`. While the lock is held, every intent checks that its file still exists. */
   take(scope: Scope, kind: Kind, holder: string): HeldLease | null {
     const release = takeLock(this.folder, scope, kind, holder);
     if (!release) return null;
@@ -40,7 +40,7 @@ export class Locks {
     };
   }
 
-  /** Who holds the lock, in its own words; null when that cannot be told. */
+  /** How the holder of the lock describes itself; null if that is not known. */
   holder(scope: Scope, kind: Kind): string | null {
     return lockHolder(this.folder, scope, kind) || null;
   }
@@ -50,7 +50,7 @@ export class Locks {
     return isLocked(this.folder, scope, kind);
   }
 
-  /** Those that other processes hold now. */
+  /** Locks that other processes hold now. */
   of(scopes: readonly Scope[]): HeldLock[] {
     return scopes
       .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
@@ -66,10 +66,9 @@ export class Locks {
 }
 
 /**
- * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
- * exclusive transaction on a small SQLite file, so the operating system releases it when the process dies
- * (contract §4).
- * @param holder what `lockHolder` tells others while it is held
+ * Takes the lock on imports of this account and kind, or returns null if another process has it. It is an exclusive
+ * transaction on a small SQLite file, so the operating system releases it when the process dies (contract §4).
+ * @param holder the description that `lockHolder` returns to others
  * @returns a function that releases it
  */
 export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''): (() => void) | null {
@@ -93,7 +92,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   }
 }
 
-/** Whether another process holds the lock now. It is taken for an instant to know that, which an import waits for. */
+/** Whether another process holds the lock now. To find out, this takes it for an instant; an import waits that long. */
 function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   const file = lockFile(folder, scope, kind);
   if (!existsSync(file)) return false;
@@ -109,10 +108,10 @@ function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   }
 }
 
-/** Longer words are cut. */
+/** Longer descriptions are cut. */
 const HOLDER_BYTES = 4096;
 
-/** Writes over what stands there. To shorten the file would make some file systems wait for the disk. */
+/** Overwrites the file in place. Truncating it would make some file systems wait for the disk. */
 function note(file: string, holder: string): void {
   const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
   try {
@@ -132,7 +131,7 @@ function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
   }
 }
 
-/** The file of a lock, whether or not it is there. */
+/** The path of a lock's file, which need not exist. */
 function lockFile(folder: string, scope: Scope, kind: Kind): string {
   const name = createHash('sha256')
     .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))

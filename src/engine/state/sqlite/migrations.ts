@@ -96,11 +96,11 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (scope, kind)
   ) WITHOUT ROWID;
   `,
-  // It says more than yes or no.
+  // The column now has more than two values.
   'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
-  // Null in rows of before: what they were made of is not known.
+  // Null in earlier rows: their items are not known.
   'ALTER TABLE fingerprints ADD COLUMN records BLOB',
-  // When its completion was seen. A batch of before has the earliest time it can be, or null where nothing tells.
+  // When its completion was seen. An earlier batch gets the earliest possible time, or null if that is unknown.
   `
   ALTER TABLE fingerprints ADD COLUMN completed_at TEXT;
   UPDATE fingerprints SET completed_at = (
@@ -109,13 +109,13 @@ export const MIGRATIONS: readonly string[] = [
       WHERE requests.request = fingerprints.request)
     WHERE state = 1;
   `,
-  // How the rows of a run became items. Null in runs of before: format 1, and types as its rules infer them.
+  // How the rows of a run became items. Null in earlier runs: format 1, with the types that its rules infer.
   `
   ALTER TABLE runs ADD COLUMN item_format INTEGER;
   ALTER TABLE inputs ADD COLUMN types TEXT;
   `,
-  // What was sent and what became of it, in order and in small rows; the hashes of its rows lie beside. A number is
-  // never given out twice, so that "sent later" stays true when rows are dropped.
+  // Sends and their outcomes, in order and in small rows; the hashes of their rows are stored separately. A number is
+  // never used twice, so that "sent later" stays true when rows are deleted.
   `
   CREATE TABLE sends (
     send INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -169,13 +169,13 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE requests ADD COLUMN more TEXT;
   `,
-  // A request may send rows of another one again, all of them or a part; how it failed is kept to compare the two.
+  // A request may send all or some rows of another one again; how it failed is stored to compare the two.
   `
   ALTER TABLE requests ADD COLUMN parent INTEGER;
   ALTER TABLE requests ADD COLUMN failure TEXT;
   CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
   `,
-  // Rejects files: how their rows were read, and by what a file is known again.
+  // Rejects files: how their rows were read, and how a file is recognized.
   `
   CREATE TABLE rejects (
     run TEXT NOT NULL,
@@ -191,7 +191,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run, input)
   ) WITHOUT ROWID;
   `,
-  // Which rows went out in which request, and which were rejected: what became of a profile, for some time (`history.ts`).
+  // The rows of each request, and rejected rows, for the history of profiles (`history.ts`).
   `
   CREATE TABLE history (
     entry INTEGER PRIMARY KEY,
@@ -212,14 +212,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
-  // Numbers come from their own counter, as in other databases: those that SQLite has given out are not given again.
-  // And since when a job is missing at the service, ISO 8601: whoever asks next counts from there.
+  // Numbers come from a counter of our own, as in other databases; those that SQLite has used are not used again. Also
+  // since when a job is missing at the service, ISO 8601, from which later processes continue to count.
   `
   CREATE TABLE counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO counters (name, last) SELECT 'sends', coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sends';
   ALTER TABLE jobs ADD COLUMN missing_since TEXT;
   `,
-  // Short hashes of the cells of a send, where changes are counted by key; its keys as JSON.
+  // Short hashes of the cells of a send, if changes are counted by key; its keys as JSON.
   `
   CREATE TABLE cells (
     send INTEGER PRIMARY KEY REFERENCES sends ON DELETE CASCADE,
@@ -227,6 +227,6 @@ export const MIGRATIONS: readonly string[] = [
     cells BLOB NOT NULL
   );
   `,
-  // What is noted of the state as a whole, such as where it has moved.
+  // Notes about the state as a whole, such as where it has moved.
   'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
 ];

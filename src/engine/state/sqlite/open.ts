@@ -15,9 +15,9 @@ const BUSY_MS = 10_000;
 export const databaseFile = (folder: string): string => join(folder, 'state.db');
 
 /**
- * `state.db` in the folder, WAL with full synchronous commits (contract §4): a commit that returned has
- * reached the disk. Several processes may have it open; a writer waits for another up to 10 s.
- * @throws StateError also for a database of a newer version than this program's
+ * Opens `state.db` in the folder, in WAL mode with full synchronous commits (contract §4): a commit that returned is
+ * on disk. Several processes may have it open; a writer waits up to 10 s for another one.
+ * @throws StateError also for a database of a newer version
  */
 export function openDatabase(folder: string): SqliteDatabase {
   const file = databaseFile(privateFolder(folder));
@@ -36,32 +36,32 @@ export function openDatabase(folder: string): SqliteDatabase {
   }
 }
 
-/** Before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. */
+/** Called before SQLite opens the file, so that it is private from its first byte; -wal and -shm get the same mode. */
 export function makePrivate(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found) {
     closeSync(openSync(file, 'a', 0o600));
     return;
   }
-  // Where a link leads is somebody else's file: its mode is not ours to change.
+  // The target of a link may belong to somebody else: its mode is not changed.
   if (found.isSymbolicLink()) return;
-  // Not opened, since closing any handle of a file ends all locks that this process has on it.
+  // The file is not opened, because closing any handle of it ends all locks that this process has on it.
   try {
     chmodSync(file, 0o600);
   } catch {
-    // A file system without modes, or a file that someone else shares on purpose.
+    // The file system has no modes, or the file is shared on purpose.
   }
 }
 
 /**
- * Closes it, its log folded in. Statements that are not collected yet keep a connection half open, so closing
- * alone would leave the log on disk, as large as it ever was.
+ * Checkpoints the log and closes the database. Statements that are not garbage-collected yet keep a connection half
+ * open, so closing alone would leave a large log on disk.
  */
 function closeDatabase(db: DatabaseSyncInstance): void {
   try {
     db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE);');
   } catch {
-    // The log is as good as the file: whoever opens the database next reads both.
+    // Not a problem: the next process that opens the database also reads the log.
   }
   db.close();
 }
@@ -76,9 +76,9 @@ function migrate(db: DatabaseSyncInstance, file: string): void {
       problem: { code: 'state_newer' },
     });
   }
-  // Where one fails, the database is closed, and all of it with it.
+  // If one fails, the database is closed, which rolls everything back.
   db.exec('BEGIN IMMEDIATE');
-  // Asked again inside the transaction: another process may have been first.
+  // Read again inside the transaction: another process may have been first.
   for (let next = version(); next < MIGRATIONS.length; next++) {
     db.exec(MIGRATIONS[next]!);
     db.exec(`PRAGMA user_version = ${next + 1}`);

@@ -1,4 +1,4 @@
-/** The thread that writes (`writer.ts`): transactions in, what became of each out. */
+/** The writer thread (`writer.ts`): receives transactions, and replies with the result of each. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tables } from '../tables.js';
 import type { SqliteDatabase } from './driver.js';

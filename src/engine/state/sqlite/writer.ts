@@ -1,6 +1,6 @@
 /**
- * Writes what is recorded in a thread of its own, on a connection of its own: the main thread, for which all others wait,
- * waits for no disk. While it writes, this thread's connection does nothing, so both are as one.
+ * Writes records in a separate thread, on its own connection, so that the main thread never waits for the disk. While
+ * it writes, the main thread's connection is idle, so both act as one.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -14,18 +14,18 @@ export interface WriterData {
 }
 /** Null: close the connection. */
 export type WriterOrder = { some: readonly Recorded[]; now: number } | null;
-/** What went wrong; null where it is on disk. */
+/** The error; null if the transaction is on disk. */
 export type WriterReply = string | null;
 
-/** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
+/** Next to the bundle of this module. It does not exist if the sources are run directly. */
 const THREAD = new URL('./state-writer.cjs', import.meta.url);
 
 export class WriterThread implements Writer {
   #thread: Worker | null = null;
   #ended: Promise<void> | undefined;
-  /** Takes what became of the last order. */
+  /** Receives the result of the last order. */
   #reply: ((failure: string | null) => void) | undefined;
-  /** Why it takes no more orders. */
+  /** The error after which it accepts no more orders. */
   #failure: string | null = null;
 
   constructor(
@@ -40,7 +40,7 @@ export class WriterThread implements Writer {
 
   async start(): Promise<void> {
     if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
-    // Loaded here: most commands that open a state record no requests.
+    // Loaded here, because most commands that open a state record no requests.
     const { Worker } = await import('node:worker_threads');
     const workerData: WriterData = { folder: this.folder };
     const resourceLimits = { maxYoungGenerationSizeMb: 1 };
@@ -59,7 +59,7 @@ export class WriterThread implements Writer {
         resolve();
       }),
     );
-    // It alone keeps no process alive.
+    // The thread alone does not keep the process alive.
     thread.unref();
   }
 

@@ -118,7 +118,10 @@ describe('any text at all', () => {
         }
         // Without the records that are not read, the text is read as before.
         let rest = content;
-        for (const { text } of read.broken) rest = rest.replace(text, '');
+        for (const { text } of read.broken) {
+          const at = `\n${rest.replaceAll('\r', '\n')}`.indexOf(`\n${text.replaceAll('\r', '\n')}`);
+          rest = rest.slice(0, at) + rest.slice(at + text.length);
+        }
         const broken = new Set(read.broken.map(({ row }) => row));
         expect(read.rows.filter((_, row) => !broken.has(row))).toEqual(elsewhere(rest));
       }),

@@ -1,0 +1,24 @@
+/** Which region of the sandbox a command shows. */
+import { UsageError } from '../../../engine/errors.js';
+import type { Region } from '../../../sandbox/index.js';
+import type { Context } from '../../context.js';
+import { given, SANDBOX_REGION } from '../../options/index.js';
+import type { Flags } from '../command.js';
+
+/** `--region-of` or `--region`. Neither environment nor config file is read, since they do not affect the sandbox. */
+export function regionIn(flags: Flags, context: Context): Region {
+  const { regionOf } = given(SANDBOX_REGION, flags);
+  const { region: named } = context.flags;
+  // `--region sandbox` is how the data came here: the embedded service is the default region.
+  const region = named === 'sandbox' ? undefined : named;
+  if (regionOf !== undefined && region !== undefined && region !== regionOf) {
+    throw new UsageError(`--region ${region} and --region-of ${regionOf} cannot be combined`, {
+      hint: 'leave one out',
+    });
+  }
+  const chosen = regionOf ?? region ?? 'default';
+  if (chosen !== 'default' && chosen !== 'eu') {
+    throw new UsageError(`the sandbox has no region "${chosen}"`, { hint: 'available regions: default, eu' });
+  }
+  return chosen;
+}
