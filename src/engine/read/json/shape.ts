@@ -164,8 +164,8 @@ function isLines(text: Buffer): boolean {
     const lineEnd = text.indexOf(LF, at);
     const here = lineEnd < 0 ? text.length : lineEnd;
     if (text[at] !== OPEN_BRACE) return true;
-    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !goesOn(text, at, here);
-    if (token.end > here) return !goesOn(text, at, here);
+    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !continues(text, at, here);
+    if (token.end > here) return !continues(text, at, here);
     at = token.end;
     while (at < here && isSpace(text[at]!)) at++;
     if (at < here) return false;
@@ -174,7 +174,7 @@ function isLines(text: Buffer): boolean {
 }
 
 /** Whether an object continues after its line, as a pretty-printed one does. */
-function goesOn(text: Buffer, start: number, lineEnd: number): boolean {
+function continues(text: Buffer, start: number, lineEnd: number): boolean {
   let last = lineEnd - 1;
   while (last > start && isSpace(text[last]!)) last--;
   const next = text[skipSpace(text, lineEnd)];
