@@ -1,31 +1,61 @@
-/** Writes a workbook of one sheet whose cells are texts. */
+/** Writes workbooks of one sheet. */
 import { zip } from './zip.js';
 
 const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const cellOf = (text: string, row: number, column: number): string =>
-  `<c r="${String.fromCharCode(65 + column)}${row + 1}" t="inlineStr"><is><t>${escaped(text)}</t></is></c>`;
 
-/** @param rows of at most 26 cells */
-export function workbook(rows: readonly (readonly string[])[]): Buffer {
-  const lines = rows.map(
-    (cells, row) =>
-      `<row r="${row + 1}">${cells.map((cell, column) => cellOf(cell, row, column)).join('')}</row>`,
+/** A cell as XML: a text, a number, or a number under a format; `xml` is text as it is written. */
+export type Cell = string | number | { number: string; format?: string } | { xml: string };
+
+/** @param rows of at most 26 cells; an empty one is not in the sheet */
+export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
+  const formats: string[] = [];
+  const styleOf = (format: string | undefined): number => {
+    if (format === undefined) return 0;
+    if (!formats.includes(format)) formats.push(format);
+    return formats.indexOf(format) + 1;
+  };
+  const cellOf = (cell: Cell, row: number, column: number): string => {
+    const at = `r="${String.fromCharCode(65 + column)}${row + 1}"`;
+    if (typeof cell === 'number') return `<c ${at}><v>${cell}</v></c>`;
+    if (typeof cell === 'object' && 'number' in cell) {
+      return `<c ${at} s="${styleOf(cell.format)}"><v>${cell.number}</v></c>`;
+    }
+    const xml = typeof cell === 'string' ? escaped(cell) : cell.xml;
+    return `<c ${at} t="inlineStr"><is><t>${xml}</t></is></c>`;
+  };
+  const lines = rows.map((cells, row) =>
+    cells.length === 0
+      ? ''
+      : `<row r="${row + 1}">${cells.map((cell, column) => cellOf(cell, row, column)).join('')}</row>`,
   );
-  const relationship = (type: string, target: string): string =>
-    `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="${REL}/${type}" Target="${target}"/></Relationships>`;
+  const relationships = (...targets: [type: string, target: string][]): string =>
+    `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${targets
+      .map(([type, target], at) => `<Relationship Id="r${at + 1}" Type="${REL}/${type}" Target="${target}"/>`)
+      .join('')}</Relationships>`;
+  const codes = formats.map(
+    (format, at) => `<numFmt numFmtId="${200 + at}" formatCode="${escaped(format)}"/>`,
+  );
+  const styles = ['<xf numFmtId="0"/>', ...formats.map((_, at) => `<xf numFmtId="${200 + at}"/>`)];
   return zip([
     {
       name: '[Content_Types].xml',
       content: '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
     },
-    { name: '_rels/.rels', content: relationship('officeDocument', 'xl/workbook.xml') },
+    { name: '_rels/.rels', content: relationships(['officeDocument', 'xl/workbook.xml']) },
     {
       name: 'xl/workbook.xml',
       content: `<workbook xmlns:r="${REL}"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
     },
-    { name: 'xl/_rels/workbook.xml.rels', content: relationship('worksheet', 'worksheets/sheet1.xml') },
+    {
+      name: 'xl/_rels/workbook.xml.rels',
+      content: relationships(['worksheet', 'worksheets/sheet1.xml'], ['styles', 'styles.xml']),
+    },
+    {
+      name: 'xl/styles.xml',
+      content: `<styleSheet><numFmts>${codes.join('')}</numFmts><cellXfs>${styles.join('')}</cellXfs></styleSheet>`,
+    },
     {
       name: 'xl/worksheets/sheet1.xml',
       content: `<worksheet><sheetData>${lines.join('')}</sheetData></worksheet>`,

@@ -78,9 +78,12 @@ function elapsedText(millis: number): string {
   return `${sign}${String(hours).padStart(2, '0')}${clockOf(Math.abs(millis) % 3_600_000).slice(2)}`;
 }
 
-const WHOLE = /^-?[1-9]\d{0,14}$/;
+const WHOLE = /^-?[1-9]\d*$/;
 
-/** A number without an exponent, in the fewest digits that are the same number. */
+/**
+ * A number without an exponent, in the fewest digits that are the same number. Whole numbers keep the digits that are
+ * stored: those that a double cannot hold may be identifiers.
+ */
 export function plainNumber(text: string): string {
   if (WHOLE.test(text) || text === '0') return text;
   const number = Number(text);
