@@ -28,3 +28,11 @@ describe('whole numbers of many digits', () => {
     expect(items).toMatchObject([{ metadata: { n: '-12345678901234567' } }, { metadata: { n: '5' } }]);
   });
 });
+
+it('references to characters are those characters, in texts and identifiers', async () => {
+  const { items } = await reading([
+    ['company_id', 'name'],
+    [{ xml: 'c&#128512;' }, { xml: '&#x1F680; &amp;amp; &lt;&#65;&gt; &nbsp;' }],
+  ]);
+  expect(items).toEqual([{ company_id: 'c😀', metadata: { name: '🚀 &amp; <A> &nbsp;' } }]);
+});

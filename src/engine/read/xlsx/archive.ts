@@ -132,7 +132,7 @@ class XmlParser {
       hooks.close?.(localName(name));
     });
     if (hooks.text) {
-      parser.on('text', (value, decode) => hooks.text!(value.includes('&') ? decode(value) : value));
+      parser.on('text', (value) => hooks.text!(value.includes('&') ? decoded(value) : value));
       parser.on('cdata', (value) => hooks.text!(value));
     }
     parser.on('error', (error) => {
@@ -164,3 +164,10 @@ const localName = (name: string): string => {
   const colon = name.indexOf(':');
   return colon < 0 ? name : name.slice(colon + 1);
 };
+
+/** Text without references. Attributes come as they are written. */
+export const decoded = (text: string): string =>
+  text.replace(/&(?:#(\d+)|#x([\da-f]+)|(amp|lt|gt|quot|apos));/gi, (_, decimal, hex, name) => {
+    if (name) return { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[String(name).toLowerCase()]!;
+    return String.fromCodePoint(Math.min(decimal ? Number(decimal) : Number.parseInt(hex, 16), 0x10ffff));
+  });

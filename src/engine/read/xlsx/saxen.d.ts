@@ -1,14 +1,9 @@
 /** The part of saxen that is used here; it comes without types. */
 declare module 'saxen' {
-  type Decode = (text: string) => string;
-
   export class Parser {
-    on(
-      event: 'openTag',
-      hook: (name: string, attributes: () => Record<string, string>, decode: Decode) => void,
-    ): this;
+    on(event: 'openTag', hook: (name: string, attributes: () => Record<string, string>) => void): this;
     on(event: 'closeTag', hook: (name: string) => void): this;
-    on(event: 'text', hook: (text: string, decode: Decode) => void): this;
+    on(event: 'text', hook: (text: string) => void): this;
     on(event: 'cdata', hook: (text: string) => void): this;
     on(event: 'error', hook: (error: Error) => void): this;
     write(xml: string): this;

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { list } from '../wording.js';
-import { type Archive, damaged } from './archive.js';
+import { type Archive, damaged, decoded } from './archive.js';
 import { builtInForm, formOfCode, type NumberForm, PLAIN } from './number-forms.js';
 
 export interface Sheet {
@@ -60,13 +60,6 @@ async function mainPart(archive: Archive, path: string): Promise<string> {
   if (!main.part.endsWith('.bin')) return main.part;
   throw new InputError('is a binary workbook (.xlsb)', { file: path, hint: 'save it as .xlsx or CSV UTF-8' });
 }
-
-/** Attributes come as they are written. */
-const decoded = (text: string): string =>
-  text.replace(/&(?:#(\d+)|#x([\da-f]+)|(amp|lt|gt|quot|apos));/gi, (_, decimal, hex, name) => {
-    if (name) return { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[String(name).toLowerCase()]!;
-    return String.fromCodePoint(Math.min(decimal ? Number(decimal) : Number.parseInt(hex, 16), 0x10ffff));
-  });
 
 /** What a part refers to, by id. `''` is the archive itself. */
 async function relationsOf(
