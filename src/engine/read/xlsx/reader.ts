@@ -21,7 +21,7 @@ export const xlsxReader: BinaryReader = {
   extensions: { xlsx: 'xlsx', xlsm: 'xlsx' },
   recognize: isWorkbook,
   async open(file, options) {
-    const { sheet, head, text } = await headOf(file, options.sheet);
+    const { sheet, head, text } = await headOf(file, options.sheet, options.skipLines);
     const asked: InputOptions = { ...options, delimiter: DELIMITER };
     const opened = await csvReader.open(file, asked, head, text);
     return { ...opened, delimiter: null, sheet };
@@ -32,7 +32,7 @@ export const xlsxReader: BinaryReader = {
   },
   async *records(input, signal) {
     const { sheetRecords } = await import('./records.js');
-    yield* sheetRecords(input, input.sheet!.name, input.columns.length, signal);
+    yield* sheetRecords(input, signal);
     await refuseChanged(input);
   },
   scan: (input, options) => withNotes(csvReader.scan(asCsv(input), options)),
@@ -44,9 +44,9 @@ export const xlsxReader: BinaryReader = {
 };
 
 /** The beginning of the sheet as that of a CSV. @throws InputError for a sheet without rows */
-async function headOf(file: InputFile, asked: string | undefined) {
+async function headOf(file: InputFile, asked: string | undefined, skipLines = 0) {
   const { csvOf, firstRows } = await import('./records.js');
-  const { sheet, rows, whole } = await firstRows(file, asked, FIRST_ROWS);
+  const { sheet, rows, whole } = await firstRows(file, asked, skipLines + FIRST_ROWS);
   if (rows.length === 0) {
     throw new InputError(`the sheet "${sheet.name}" is empty`, {
       file: file.path,
@@ -54,7 +54,7 @@ async function headOf(file: InputFile, asked: string | undefined) {
       problem: { code: 'sheet_empty', others: sheet.others },
     });
   }
-  const text = Buffer.from(csvOf(rows));
+  const text = Buffer.from(csvOf(rows, skipLines));
   const beginning = { text, whole };
   const head = { ...beginning, stamp: file.stamp, compression: null, encoding: 'utf-8' };
   return {

@@ -4,7 +4,7 @@ import { formatSize } from '../../size.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
 import { type CellNotes, emptyNotes, type SheetChoice } from './notes.js';
 import { CellTooLong, Is, type Row, SheetRows, unescaped } from './sheet.js';
@@ -36,16 +36,13 @@ export async function firstRows(
  * All rows after the header.
  * @throws InputError for a workbook that is damaged; the signal's reason when aborted
  */
-export async function* sheetRecords(
-  file: Reading,
-  sheet: string,
-  columns: number,
-  signal?: AbortSignal,
-): AsyncGenerator<RecordBatch> {
-  const batch = new BatchWriter(columns);
+export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+  const batch = new BatchWriter(input.columns.length);
+  const { skipLines } = input.dialect!;
   let header = true;
-  for await (const rows of sheetRows(file, sheet, () => {}, signal)) {
+  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
     for (const row of rows) {
+      if (row.number <= skipLines) continue;
       if (!header) batch.add(row);
       header = false;
     }
@@ -127,14 +124,18 @@ async function readStrings(
   for await (const _ of archive.read(part, hooks, signal));
 }
 
-/** A header and some rows as CSV, each on the line of its number where its cells have no line ends. */
-export function csvOf(rows: readonly Row[]): string {
-  const width = rows[0]?.cells.length ?? 0;
+/**
+ * A header and some rows as CSV, each on the line of its number where its cells have no line ends. Rows that are skipped
+ * have one line each in any case.
+ */
+export function csvOf(rows: readonly Row[], skipLines: number): string {
+  const width = rows.find(({ number }) => number > skipLines)?.cells.length ?? 0;
   let text = '';
   let line = 1;
   for (const { number, cells } of rows) {
     for (; line < number; line++) text += '\n';
-    text += `${recordOf(cells, width)}\n`;
+    const record = recordOf(cells, width);
+    text += `${number > skipLines ? record : record.replace(/[\r\n]+/g, ' ')}\n`;
     line++;
   }
   return text;
