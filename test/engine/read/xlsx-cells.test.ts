@@ -43,10 +43,7 @@ describe('rows above the header', () => {
   it.each([2, 3])('are left out: %i, and the empty one', async (skipLines) => {
     const { items, lines, reasons } = await reading(SHEET, { skipLines });
     expect(reasons).toEqual([]);
-    expect(items).toEqual([
-      { company_id: 'c1', metadata: { name: 'Acme' } },
-      { company_id: 'c2' },
-    ]);
+    expect(items).toEqual([{ company_id: 'c1', metadata: { name: 'Acme' } }, { company_id: 'c2' }]);
     expect(lines).toEqual([5, 6]);
   });
 
@@ -55,4 +52,29 @@ describe('rows above the header', () => {
     const { items } = await reading([...titles, ['company_id'], ['c1']], { skipLines: 300 });
     expect(items).toEqual([{ company_id: 'c1' }]);
   });
+});
+
+it.each<ReadOptions>([
+  { quote: 'none' },
+  { quote: "'" },
+  { escape: '\\' },
+  { comment: '#' },
+  { delimiter: ';' },
+  { lenientQuotes: true },
+])('cells are what they are, whatever the dialect of other inputs is: %j', async (options) => {
+  const { items, reasons } = await reading(
+    [
+      ['company_id', 'name'],
+      ['#c1', 'a, "b" c; d'],
+      ['c2', "it's 'q'"],
+      ['c3', 'a\\b "x\\"'],
+    ],
+    options,
+  );
+  expect(reasons).toEqual([]);
+  expect(items).toEqual([
+    { company_id: '#c1', metadata: { name: 'a, "b" c; d' } },
+    { company_id: 'c2', metadata: { name: "it's 'q'" } },
+    { company_id: 'c3', metadata: { name: 'a\\b "x\\"' } },
+  ]);
 });

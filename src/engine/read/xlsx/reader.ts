@@ -2,7 +2,9 @@
  * Excel workbooks: the rows of a sheet become records of CSV, so that columns have one type as they have there. What
  * reads the workbook is loaded with the first one.
  */
+import type { DialectOptions } from '../../dialect-options.js';
 import { InputError } from '../../errors.js';
+import { plainDialect } from '../csv/dialect.js';
 import { csvReader } from '../csv/reader.js';
 import type { BinaryReader } from '../format.js';
 import { refuseChanged } from '../text/source.js';
@@ -10,9 +12,20 @@ import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { isWorkbook } from './recognize.js';
 import { withNotes, XlsxTotals } from './totals.js';
 
-/** As records are written here. */
+/** As records are written here: a dialect that was asked for is that of other inputs. */
 const DELIMITER = ',';
-const asCsv = (input: OpenedInput): OpenedInput => ({ ...input, delimiter: DELIMITER });
+const PLAIN: DialectOptions = {
+  delimiter: DELIMITER,
+  quote: undefined,
+  escape: undefined,
+  comment: undefined,
+  lenientQuotes: undefined,
+};
+const asCsv = (input: OpenedInput): OpenedInput => ({
+  ...input,
+  delimiter: DELIMITER,
+  dialect: plainDialect(DELIMITER),
+});
 
 /** Rows that are looked at with the header. */
 const FIRST_ROWS = 200;
@@ -22,7 +35,7 @@ export const xlsxReader: BinaryReader = {
   recognize: isWorkbook,
   async open(file, options) {
     const { sheet, head, text } = await headOf(file, options.sheet, options.skipLines);
-    const asked: InputOptions = { ...options, delimiter: DELIMITER };
+    const asked: InputOptions = { ...options, ...PLAIN };
     const opened = await csvReader.open(file, asked, head, text);
     return { ...opened, delimiter: null, sheet };
   },
