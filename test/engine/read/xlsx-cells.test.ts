@@ -78,3 +78,22 @@ it.each<ReadOptions>([
     { company_id: 'c3', metadata: { name: 'a\\b "x\\"' } },
   ]);
 });
+
+it.each([
+  ['0', 'h:mm', '00:00:00'],
+  ['0.5', 'h:mm', '12:00:00'],
+  ['0.999999999999', 'h:mm', '00:00:00'],
+  ['1', 'h:mm', '1900-01-01T00:00:00'],
+  ['1.5', 'h:mm', '1900-01-01T12:00:00'],
+  ['45382.75', 'h:mm', '2024-03-31T18:00:00'],
+  ['45382.75', 'h:mm AM/PM', '2024-03-31T18:00:00'],
+  ['-0.25', 'h:mm', -0.25],
+  ['1.5', '[h]:mm', '36:00:00'],
+  ['-0.25', '[h]:mm', '-06:00:00'],
+])('%s under %s is %s', async (number, format, expected) => {
+  const { items } = await reading([
+    ['company_id', 'at'],
+    ['c1', { number, format }],
+  ]);
+  expect(items).toEqual([{ company_id: 'c1', metadata: { at: expected } }]);
+});

@@ -44,13 +44,16 @@ const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const DAYS_TO_1904 = 1462;
 
 /**
- * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. Null for what is not a date.
+ * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. A date that the format does not
+ * show is kept. Null for what is neither.
  * @param from1904 the workbook counts days from 1904
  */
 export function serialText(serial: number, form: NumberForm, from1904: boolean): string | null {
   const millis = Math.round(serial * DAY_MILLIS);
   if (form.elapsed) return elapsedText(millis);
-  if (!form.date) return clockOf(((millis % DAY_MILLIS) + DAY_MILLIS) % DAY_MILLIS);
+  if (!form.date && millis < 0) return null;
+  // Rounding may make it a whole day.
+  if (!form.date && serial < 1) return clockOf(millis % DAY_MILLIS);
   let days = Math.floor(millis / DAY_MILLIS);
   const rest = millis - days * DAY_MILLIS;
   if (from1904) days += DAYS_TO_1904;
