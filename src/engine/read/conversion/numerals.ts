@@ -49,9 +49,12 @@ const SPACE = `[${SPACES}]?`;
 /** A sign such as `€` or `US$`, a code such as `EUR`, or one of the words that are written in their place. */
 const CURRENCY = String.raw`(?:\p{L}{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Fr\.?|Rp\.?|RM)`;
 
-/** Every group of the patterns below is one of these: signs, whole digits, decimals, signs. */
+/**
+ * Every group of the patterns below is one of these: signs, whole digits, decimals, signs. Grouped digits do not begin
+ * with a zero: `0,500` is a half with another decimal sign.
+ */
 function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
-  const whole = group === '' ? String.raw`(\d*)` : String.raw`(\d{1,3}(?:[${alike(group)}]\d{3})+|\d*)`;
+  const whole = group === '' ? String.raw`(\d*)` : String.raw`([1-9]\d{0,2}(?:[${alike(group)}]\d{3})+|\d*)`;
   const digits = `${whole}${decimal === '' ? '()' : String.raw`(?:[${decimal}](\d+))?`}`;
   if (around === 'currency') {
     const before = `(${MINUS})?${SPACE}(?:${CURRENCY}${SPACE})?(${MINUS})?${SPACE}`;
@@ -145,6 +148,7 @@ export class NumberReader {
     /** Digits since the last group sign, or the beginning. */
     let group = 0;
     let grouped = false;
+    const first = text.charCodeAt(at);
     let code = -1;
     for (; at < end; at++) {
       code = text.charCodeAt(at);
@@ -152,7 +156,10 @@ export class NumberReader {
         value = value * 10 + code - 0x30;
         digits++;
         group++;
-      } else if (code === this.#group && (grouped ? group === 3 : group > 0 && group <= 3)) {
+      } else if (
+        code === this.#group &&
+        (grouped ? group === 3 : first !== 0x30 && group > 0 && group <= 3)
+      ) {
         grouped = true;
         group = 0;
       } else break;

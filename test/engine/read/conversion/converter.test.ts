@@ -67,6 +67,10 @@ describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
     'number:1,234.56',
     [
       ['1,234', '1234'],
+      ['100,234', '100234'],
+      ['0,500', NOT],
+      ['-0,500', NOT],
+      ['012,500.5', NOT],
       ['1,234.50', '1234.5'],
       ['1.234', '1.234'],
       ['12,34', NOT],
@@ -117,6 +121,9 @@ describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
       ['1.234,56 €', NOT],
       ['0', '0'],
       ['(0.00)', '0'],
+      ['$0,500', NOT],
+      ['($0,500)', NOT],
+      ['0,500 USD', NOT],
     ],
   ],
   [
@@ -124,6 +131,7 @@ describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
     [
       ['1.234,56 €', '1234.56'],
       ['EUR 12,00-', '-12'],
+      ['0.500', NOT],
       ['$1,234.56', NOT],
     ],
   ],
@@ -133,6 +141,7 @@ describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
       ['12.5%', '12.5'],
       ['-3 %', '-3'],
       ['1,200%', '1200'],
+      ['0,200%', NOT],
       ['0.1%', '0.1'],
       ['12.5', NOT],
       ['%', NOT],
