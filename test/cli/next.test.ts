@@ -256,7 +256,16 @@ const SCENARIOS: Record<string, () => Scenario> = {
     sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
     line: `profiles import ${FILE}`,
     exit: 6,
-    next: [[/^profiles resume --isolate/, 5, /1 rejected \+ 3 submitted/]],
+    next: [
+      [/^profiles resume \S+ --isolate/, 5, /1 rejected \+ 3 submitted/],
+      [/^profiles import .* --resume --continue-on-error/, 5, /4 rejected/],
+    ],
+  }),
+  'a request is refused, and is skipped': () => ({
+    sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
+    line: `profiles import ${FILE} --full`,
+    exit: 6,
+    next: [[/^profiles import .* --resume --continue-on-error/, 5, /resuming run .* 4 rejected/s]],
   }),
   'a job fails': () => ({
     line: `profiles import ${FILE}`,
