@@ -67,7 +67,7 @@ const BASE = [
   'options',
   'place',
   'plan-changes',
-  'print-tables',
+  'fingerprint-tables',
   'problems',
   'replace-file',
   'row-sources',

@@ -1,5 +1,5 @@
 /** Fingerprints in memory: what each id had when the service last completed it. */
-import type { RowClass } from './plan-changes.js';
+
 import {
   clear,
   emptyTables,
@@ -10,12 +10,13 @@ import {
   setHash,
   tableOf,
   wordsOf,
-} from './print-tables.js';
+} from './fingerprint-tables.js';
+import type { RowClass } from './plan-changes.js';
 import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
 
 import type { CellColumns } from './stored-cells.js';
 
-export type { PrintTables } from './print-tables.js';
+export type { PrintTables } from './fingerprint-tables.js';
 
 /** Rows in request order, each by three keyed 64-bit hashes, little-endian, as they are stored. */
 export interface FingerprintColumns {

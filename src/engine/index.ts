@@ -45,7 +45,7 @@ export {
 export type { ImportEvent } from './events.js';
 export type { ImportResult } from './import.js';
 export { type ImportRun, type Planned, planImport, runImport } from './library/import.js';
-export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests.js';
+export type { ImportRequest, PlanRequest, ReadRequest } from './library/import-request.js';
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
 export type { Condition } from './mapping-rules.js';

@@ -21,7 +21,7 @@ export interface EncodingSuggestion {
 export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
 
 /** What the rows of an input most likely are; `paths` are all inputs. */
-interface Reading {
+export interface Reading {
   path: string;
   paths: readonly string[];
   kind: RowKind;
@@ -69,6 +69,8 @@ export type Problem =
   | { code: 'quote_not_closed'; maxBytes: number }
   /** The workbook has no such sheet. */
   | { code: 'unknown_sheet'; path: string; sheet: string }
+  /** A sheet was named, and no input is a workbook. */
+  | { code: 'sheet_of_other_format'; format: string }
   /** The sheet is empty; `others` are the other sheets. */
   | { code: 'sheet_empty'; others: string[] }
   /** `-` was named, and stdin is a terminal. */
@@ -84,6 +86,8 @@ export type Problem =
   | ({ code: 'kind_unknown' } & Reading)
   /** No column is the identifier; the data is the likeliest reading. */
   | ({ code: 'no_identifier' } & Reading)
+  /** The rows are probably in an array inside the JSON object; `otherwise` is what they are if not, null if they certainly are. */
+  | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */
@@ -147,8 +151,8 @@ export type Problem =
   | { code: 'stray_values'; column: string; markers: readonly string[]; type: string; rows: number }
   /** A key has another type than in the last import (`before`). */
   | { code: 'type_changed'; column: string; before: string }
-  /** Identifiers with white space around them, or with invisible characters. */
-  | { code: 'odd_identifiers'; column: string; white: boolean }
+  /** Identifiers with white space or invisible characters around them (`white`), and with invisible characters in them (`inside`). */
+  | { code: 'odd_identifiers'; column: string; white: boolean; inside: boolean }
   /** `isolate` did not start, since no request completed and three failed alike. */
   | { code: 'isolation_not_started' }
   // Files that the engine writes

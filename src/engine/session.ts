@@ -33,7 +33,7 @@ import { checkOutcomes } from './run/outcomes.js';
 import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
-import { rejectingFor, scanInputs } from './run/scan.js';
+import { rejectingFor, scanInputs } from './run/scan-inputs.js';
 import { sendKinds } from './run/send-kinds.js';
 import { checkShard, Shard } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';

@@ -52,6 +52,11 @@ const CASES: {
     'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   ],
   unknown_sheet: [{ path: 'a.xlsx', sheet: 'X' }, undefined, '--sheet: a.xlsx has no sheet "X"'],
+  sheet_of_other_format: [
+    { format: 'csv' },
+    'leave --sheet out',
+    '--sheet names a sheet of a workbook; the format is csv',
+  ],
   sheet_empty: [{ others: ['May 2026'] }, "read another sheet: --sheet 'May 2026'"],
   other_sheets: [{ others: ['May 2026'] }, "choose one with --sheet, such as --sheet 'May 2026'"],
   error_cells: [{ column: 'n', text: '#N/A' }, "fix the formula, or read it as empty with --null '#N/A'"],
@@ -66,6 +71,14 @@ const CASES: {
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
     '--kind users: b.json contains {"companies": […]}',
+  ],
+  rows_in_array: [
+    {
+      path: 'a.json',
+      jsonPath: 'data.list',
+      otherwise: { path: 'a.json', paths: ['a.json'], kind: 'companies', column: 'Firm', company: null },
+    },
+    'if the rows are in data.list: profiles import a.json --json-path data.list\nif the rows are companies by Firm: profiles import a.json --kind companies --id Firm',
   ],
   kind_unknown: [
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
@@ -88,7 +101,7 @@ const CASES: {
     'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
   ],
-  odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
+  odd_identifiers: [{ column: 'company_id', white: true, inside: false }, '--trim removes it'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,
@@ -328,6 +341,17 @@ test('a warning is one line, with its hint where it has one', () => {
     'n: 1.90; --type n=string keeps them',
   );
 });
+
+test.each([
+  [true, false, '--trim removes it'],
+  [true, true, '--trim removes what is around them; remove what is in them where the file comes from'],
+  [false, true, 'remove them where the file comes from'],
+])(
+  'identifiers with something around them (%s) or in them (%s): the flag that helps',
+  (white, inside, hint) => {
+    expect(wordsOf({ code: 'odd_identifiers', column: 'id', white, inside })).toEqual({ hint });
+  },
+);
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
   const resume = (run: string | null): string | null =>

@@ -2,6 +2,7 @@
 import {
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -74,6 +75,22 @@ const write = (path: string, ids: readonly string[]): void =>
   machine.write(path, `company_id,name\n${ids.map((id, i) => `${id},n${i}\n`).join('')}`);
 
 const OUT = ['--outcomes', 'out.ndjson'];
+
+test.each(['out.csv', 'out.ndjson'])(
+  'beside the input, %s is not read with it, and is named alone',
+  async (name) => {
+    mkdirSync(join(machine.folder, 'in'));
+    write('in/a.csv', ['a', 'b']);
+    expect((await run(['import', 'in', '--outcomes', `in/${name}`])).code).toBe(0);
+    const again = await run(['import', 'in']);
+    expect([again.code, again.summary?.rows.read]).toEqual([0, 2]);
+    const alone = await run(['import', `in/${name}`]);
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      expect.stringContaining(`in/${name}: is a file of outcomes`),
+    ]);
+  },
+);
 
 test('rejected, merged, filtered and completed rows, in the order of the files', async () => {
   machine.write('a.csv', 'company_id,name,c\na,1,DE\n,2,DE\nb,3,FR\na,4,DE\n,5,FR\nc,6,DE\n');

@@ -183,8 +183,8 @@ async function follow(
     }
   };
   try {
-    const goOn = commands.command('job', ...ids, '--watch');
-    await stopOnSignal(context, watching, `the jobs continue; follow them with: ${goOn}`);
+    const followCommand = commands.command('job', ...ids, '--watch');
+    await stopOnSignal(context, watching, `the jobs continue; follow them with: ${followCommand}`);
   } catch (error) {
     display.close();
     if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), several, context);

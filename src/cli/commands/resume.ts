@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
+import { failedOf } from '../../engine/run/failed-requests.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
-import { failedOf } from '../../engine/run/retry.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';

@@ -1,6 +1,6 @@
 /** Texts for problems with inputs, columns, and cells: hints with the flags that help. */
 import { type Kind, SOME_ZONE } from '../../engine/model.js';
-import type { ColumnRule, Problem, ProblemOf } from '../../engine/problems.js';
+import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from '../again.js';
 import { shellWord } from '../shell.js';
 
@@ -30,10 +30,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
  * The command for the likeliest reading. Several inputs need a mapping, because one file's columns may not fit
  * another's.
  */
-function readAs(
-  { again, wasTyped }: Commands,
-  { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
-): Words {
+function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, company }: Reading): Words {
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return {};
   const without = ['--kind', '--id'];
@@ -104,6 +101,10 @@ export const INPUT_WORDS = {
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   }),
   unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
+  sheet_of_other_format: ({ format }) => ({
+    message: `--sheet names a sheet of a workbook; the format is ${format}`,
+    hint: 'leave --sheet out',
+  }),
   sheet_empty: ({ others: [other] }) => ({
     hint:
       other === undefined
@@ -132,6 +133,11 @@ export const INPUT_WORDS = {
   }),
   kind_unknown: (problem, commands) => readAs(commands, problem),
   no_identifier: (problem, commands) => readAs(commands, problem),
+  rows_in_array: ({ path, jsonPath, otherwise }, commands) => {
+    const line = `if the rows are in ${jsonPath}: ${commands.again({ paths: [path], plus: ['--json-path', jsonPath] })}`;
+    const { hint } = otherwise ? readAs(commands, otherwise) : {};
+    return { hint: hint === undefined ? line : `${line}\n${hint}` };
+  },
   kind_ambiguous: ({ path, user, company }, { again }) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>
       again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
@@ -196,9 +202,14 @@ export const INPUT_WORDS = {
   }),
   quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
   apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
-  odd_identifiers: ({ white }) => ({
-    hint: white ? '--trim removes it' : 'remove them where the file comes from',
-  }),
+  odd_identifiers: ({ white, inside }) => {
+    if (!white) return { hint: 'remove them where the file comes from' };
+    return {
+      hint: inside
+        ? '--trim removes what is around them; remove what is in them where the file comes from'
+        : '--trim removes it',
+    };
+  },
   zone_missing: ({ column, type }) => ({
     hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
   }),

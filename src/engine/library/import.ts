@@ -13,7 +13,7 @@ import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
-import { type ImportRequest, optionsOf, type PlanRequest } from './requests.js';
+import { type ImportRequest, optionsOf, type PlanRequest } from './import-request.js';
 import { baseUrlOf, createClient } from './service.js';
 
 /**

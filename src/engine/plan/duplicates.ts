@@ -4,7 +4,7 @@
  * that are remembered anyway.
  */
 import type { FingerprintIndex } from '../fingerprint-index.js';
-import { wordsOf } from '../print-tables.js';
+import { wordsOf } from '../fingerprint-tables.js';
 
 export interface Duplicates {
   /** Rows whose identifier appeared in an earlier row. */

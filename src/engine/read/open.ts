@@ -1,5 +1,6 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
+import { InputError } from '../errors.js';
 import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
 import { NUMBERS } from '../options.js';
@@ -7,6 +8,7 @@ import { loadConversions, PatternFinder, textOf, undecided } from './conversion/
 import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { cleaner } from './identifier.js';
+import { isOutcomes } from './outcomes-head.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { selectRecords } from './selection.js';
@@ -32,6 +34,12 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     return decidePatterns(await look.reader.open({ ...shared, ...look.form }, names), signal);
   }
   let head = await readHead({ path, location, opened: look.opened }, asked.encoding, signal);
+  if (isOutcomes(head.text)) {
+    throw new InputError('is a file of outcomes that an import wrote: it says what became of its rows', {
+      file: path,
+      hint: 'import the file that the rows are in',
+    });
+  }
   let options = asked;
   let again: OpenedInput['again'];
   const found = asked.rejects && (await rejectsHead(head));

@@ -28,7 +28,7 @@ export interface ScanPart {
   /** A company was named twice; where that decides the kind. */
   companyRepeats: boolean;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
-  rounded: { first: Evidence | null; count: number };
+  rounded: Found;
   /** Identifiers with white space around them or invisible characters in them: the rows' own, and of companies. */
   odd: { id: OddCount; company: OddCount };
   /** What the columns or fields hold, for the totals of the format. */
@@ -37,14 +37,20 @@ export interface ScanPart {
   changes: ChangedPart | null;
 }
 
-export interface OddCount {
+/** The first of some, and how many there are. */
+export interface Found {
   first: Evidence | null;
   count: number;
-  /** Without the ends, all of them are good. */
-  ends: boolean;
 }
 
-export const noneOdd = (): OddCount => ({ first: null, count: 0, ends: true });
+export interface OddCount {
+  /** Without what is around them, they are good. */
+  around: Found;
+  inside: Found;
+}
+
+export const noneFound = (): Found => ({ first: null, count: 0 });
+export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
 
 /** What spreadsheets make of a long number: `1.23E+11`. */
 const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
@@ -81,7 +87,7 @@ export class ScanRows {
   readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
-  #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  #rounded = noneFound();
   #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   readonly #anyId: boolean;
   #unsettled: number[] = [];
@@ -106,7 +112,7 @@ export class ScanRows {
   begin(batch: RecordBatch): void {
     this.#batch = batch;
     this.#rejected = [];
-    this.#rounded = { first: null, count: 0 };
+    this.#rounded = noneFound();
     this.#odd = { id: noneOdd(), company: noneOdd() };
     this.#unsettled = [];
     this.#bytes = this.#largest = this.#skipped = 0;
@@ -160,9 +166,9 @@ export class ScanRows {
 
   #noteOdd(odd: OddCount, number: number, text: string): void {
     if (this.#anyId) return;
-    odd.first ??= { line: this.#batch!.lines[number]!, text };
-    odd.count++;
-    odd.ends &&= !isOdd(trimmed(text));
+    const found = isOdd(trimmed(text)) ? odd.inside : odd.around;
+    found.first ??= { line: this.#batch!.lines[number]!, text };
+    found.count++;
   }
 
   #count(number: number, size: number): void {

@@ -10,7 +10,7 @@ import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { oddWords } from './identifier.js';
 import { buildRows, passOver } from './records.js';
-import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { type Found, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
@@ -105,7 +105,7 @@ class ScanTotals {
   readonly #columns: ColumnTotals;
   #bytes = 0;
   #largest = 0;
-  #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  readonly #rounded = noneFound();
   readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
   /** The first item, where it was only known once the types were decided. */
@@ -124,11 +124,11 @@ class ScanTotals {
     this.#largest = Math.max(this.#largest, part.largest);
     this.#first ??= part.sample;
     for (const row of part.unsettled) this.unsettled.push(row);
-    this.#rounded = {
-      first: this.#rounded.first ?? part.rounded.first,
-      count: this.#rounded.count + part.rounded.count,
-    };
-    for (const which of ['id', 'company'] as const) addOdd(this.#odd[which], part.odd[which]);
+    addFound(this.#rounded, part.rounded);
+    for (const which of ['id', 'company'] as const) {
+      for (const where of ['around', 'inside'] as const)
+        addFound(this.#odd[which][where], part.odd[which][where]);
+    }
     this.#columns.add(part.columns);
   }
 
@@ -200,19 +200,25 @@ class ScanTotals {
   }
 }
 
-function addOdd(sum: OddCount, part: OddCount): void {
+function addFound(sum: Found, part: Found): void {
   sum.first ??= part.first;
   sum.count += part.count;
-  sum.ends &&= part.ends;
 }
 
-function oddWarning({ first, count, ends }: OddCount, column: string, place: string): Warning[] {
-  if (first === null) return [];
-  const more = count === 1 ? '' : ` (and ${count - 1} more)`;
-  return [
-    {
-      message: `${place} ${first.line}${more}: ${column}: ${oddWords(first.text)}`,
-      problem: { code: 'odd_identifiers', column, white: ends },
-    },
-  ];
+/** One warning, with the first of each sort: what helps the one does not help the other. */
+function oddWarning({ around, inside }: OddCount, column: string, place: string): Warning[] {
+  const sorts = [around, inside].flatMap(({ first, count }) => (first ? [{ first, count }] : []));
+  if (sorts.length === 0) return [];
+  sorts.sort((a, b) => a.first.line - b.first.line);
+  const told = sorts.map(({ first, count }, index) => {
+    const more = count === 1 ? '' : ` (and ${count - 1} more)`;
+    return `${place} ${first.line}${more}: ${index === 0 ? `${column}: ` : ''}${oddWords(first.text)}`;
+  });
+  const problem = {
+    code: 'odd_identifiers' as const,
+    column,
+    white: around.count > 0,
+    inside: inside.count > 0,
+  };
+  return [{ message: told.join(', and '), problem }];
 }

@@ -163,7 +163,7 @@ interface Told {
 /** Advice for a reason that is not about a type. @param optional whether the value may be left out */
 function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isShortRow(reason)) return { code: 'short_rows' };
-  if (/\bno number holds \S+ exactly/.test(reason)) return { code: 'inexact_number' };
+  if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }

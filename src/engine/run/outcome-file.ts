@@ -5,6 +5,7 @@
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, OutputError } from '../errors.js';
+import { OUTCOME_FIELDS } from '../read/index.js';
 import { Replacement } from '../replace-file.js';
 import type { RowOutcome } from './outcome.js';
 
@@ -15,8 +16,6 @@ export interface OutcomeRow extends RowOutcome {
   id: string;
 }
 
-const FIELDS = ['file', 'line', 'id', 'outcome', 'request', 'job_id', 'reason'] as const;
-
 /** How rows are written; the name of the file decides. CSV follows RFC 4180, with unaltered cells. */
 export interface OutcomeForm {
   head: string;
@@ -24,12 +23,13 @@ export interface OutcomeForm {
 }
 
 const CSV: OutcomeForm = {
-  head: `${FIELDS.join(',')}\n`,
-  line: (row) => `${FIELDS.map((field) => cell(row[field])).join(',')}\n`,
+  head: `${OUTCOME_FIELDS.join(',')}\n`,
+  line: (row) => `${OUTCOME_FIELDS.map((field) => cell(row[field])).join(',')}\n`,
 };
 const NDJSON: OutcomeForm = {
   head: '',
-  line: (row) => `${JSON.stringify(Object.fromEntries(FIELDS.map((field) => [field, row[field]])))}\n`,
+  line: (row) =>
+    `${JSON.stringify(Object.fromEntries(OUTCOME_FIELDS.map((field) => [field, row[field]])))}\n`,
 };
 
 const formOf = (path: string): OutcomeForm => (/\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV);

@@ -32,7 +32,7 @@ import { isOpen } from '../send/isolate.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
-import { failedOf } from './retry.js';
+import { failedOf } from './failed-requests.js';
 
 /** Whether its rows failed: the service has none of them, and they are not rejected. */
 const isFailed = (r: RequestRecord): boolean =>
@@ -111,8 +111,8 @@ export function countRows(planned: FileRows, records: readonly RequestRecord[]):
 }
 
 /** The same for a plan: nothing was sent, so all other rows are unsent. */
-export function countPlanned(planned: FileRows, tallied: { merged: number; unchanged: number }): RowCounts {
-  const { merged, unchanged } = tallied;
+export function countPlanned(planned: FileRows, totals: { merged: number; unchanged: number }): RowCounts {
+  const { merged, unchanged } = totals;
   const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }

@@ -4,7 +4,7 @@ import type { Kind } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
-import { failedOf } from './retry.js';
+import { failedOf } from './failed-requests.js';
 
 /** Deletes the spools of runs that another machine has finished. The name of a shard's spool ends in its number. */
 export async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {

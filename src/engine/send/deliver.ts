@@ -76,9 +76,9 @@ async function deliverHalves(chunk: Chunk, deps: DeliverDeps, first?: number): P
 export async function rejectWhole(
   { chunk, root, error }: Failed,
   deps: DeliverDeps,
-  goesOn: boolean,
+  continues: boolean,
 ): Promise<void> {
-  if (!goesOn) throw refusal(root, error!, deps);
+  if (!continues) throw refusal(root, error!, deps);
   // The rejects file first: a record that says "rejected" promises that the rows are in it.
   await deps.reject(chunk, error!.message, deps.emit);
   root.state = 'rejected';

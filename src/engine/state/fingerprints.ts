@@ -9,9 +9,9 @@
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
+import { bytesOf, hashesOf, wordsOf } from '../fingerprint-tables.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
-import { bytesOf, hashesOf, wordsOf } from '../print-tables.js';
 import type { Cells } from './cells.js';
 import type { Database, Reader, Transaction } from './database.js';
 import { SEND, type StateAge } from './sends.js';

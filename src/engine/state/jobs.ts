@@ -29,7 +29,7 @@ interface JobTimes {
 }
 
 /** How many past jobs an estimate uses. */
-const PACE_JOBS = 50;
+const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
   /** A job belongs to the request that was last acknowledged with it. */
@@ -170,7 +170,7 @@ export class Jobs {
        WHERE scope = ? AND kind = ? AND seconds IS NOT NULL AND run IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
       scope,
       kind,
-      PACE_JOBS,
+      THROUGHPUT_JOBS,
     );
     let rows = 0;
     let busy = 0;

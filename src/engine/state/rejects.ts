@@ -1,5 +1,5 @@
 /** Rejects files of runs: how their rows were read, and how each file is recognized. */
-import { bytesOf, hashesOf } from '../print-tables.js';
+import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import type { Reader, Transaction } from './database.js';
 
 export interface RejectsRecord {

@@ -3,7 +3,7 @@
  * and its line. Lines mostly follow each other, so they are stored as runs of equal steps: a few bytes for a request
  * of a CSV.
  */
-import { bytesOf } from '../print-tables.js';
+import { bytesOf } from '../fingerprint-tables.js';
 
 /** Lines of one input; ascending if the request has its rows in order. */
 export interface InputLines {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CliResult, cli, scratch } from '../../support/cli.js';
+import { workbook } from '../../support/workbook.js';
 
 const COMPANIES = 'Record ID,Company name,Email\nr1,Acme,info@acme.example\nr2,Bolt,\n';
 const CONTACTS =
@@ -22,7 +23,9 @@ interface Run extends CliResult {
 }
 
 /** A folder with files, and the command in it. */
-function folder(files: Record<string, string>): (words: string | readonly string[]) => Promise<Run> {
+function folder(
+  files: Record<string, string | Uint8Array>,
+): (words: string | readonly string[]) => Promise<Run> {
   const cwd = scratch();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   const env = { HOME: cwd, XDG_CONFIG_HOME: join(cwd, '.config'), PROFILES_STATE_DIR: join(cwd, '.state') };
@@ -288,6 +291,42 @@ describe('JSON that is not what the flags say', () => {
     const { code, stderr, stdout } = await run(`import ${words} ${plan}`);
     expect([code, stdout]).toEqual([2, '']);
     expect(JSON.parse(stderr.trim().split('\n').at(-1)!).error).toMatchObject({ message, hint });
+  });
+});
+
+describe('--sheet', () => {
+  const run = folder({
+    'cells.csv': 'company_id\nc1\n',
+    'lines.ndjson': '{"company_id":"c1"}\n',
+    'book.xlsx': workbook([['company_id'], ['c2']]),
+  });
+
+  it.each([`import cells.csv ${plan}`, `import lines.ndjson cells.csv ${plan}`, 'inspect cells.csv'])(
+    '%s: where no input is a workbook, it is refused',
+    async (words) => {
+      const { code, stderr } = await run(`${words} --sheet S`);
+      expect(code).toBe(2);
+      expect(stderr).toContain('--sheet names a sheet of a workbook; the format is ');
+      expect(stderr).toContain('leave --sheet out');
+    },
+  );
+
+  it('is for the workbooks among other inputs', async () => {
+    const { code, files } = await run(`import cells.csv book.xlsx --sheet S ${plan}`);
+    expect([code, Object.keys(files)]).toEqual([0, ['cells.csv', 'book.xlsx']]);
+  });
+});
+
+describe('JSON whose rows lie deeper', () => {
+  it.each(['import', 'inspect'])('%s: the command that reads them works', async (command) => {
+    const run = folder({ 'deep.json': '{"data":{"list":[{"company_id":"1"}]},"z":1}' });
+    const { code, stderr, printed, paste } = await run(
+      `${command} deep.json ${command === 'import' ? plan : ''}`,
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain('if the rows are in data.list: ');
+    expect(printed[0]).toEqual(expect.arrayContaining([command, 'deep.json', '--json-path', 'data.list']));
+    expect((await paste(printed[0]!)).code).toBe(0);
   });
 });
 

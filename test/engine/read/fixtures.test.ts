@@ -501,10 +501,11 @@ const CASES: Record<string, Case | Case[]> = {
   'rejects-again.csv': { items: [['c1', { name: 'A' }]] },
   'metadata-column.csv': {
     items: [
-      ['c1', { name: 'A', plan: 'pro', seats: 5 }],
       ['c2', { name: 'B' }],
+      ['c6', { name: 'F', plan: 'pro', seats: 5 }],
     ],
     rejected: [
+      '2: "name" appears both beside metadata and inside it',
       '4: metadata is not a JSON object',
       '5: metadata is not a JSON object; to keep the column as text, map it to another key',
       '6: metadata: 9007199254740993 cannot be represented exactly as a number; write it in quotes',

@@ -79,13 +79,38 @@ describe('white space', () => {
           message: expect.stringMatching(
             /^(line 3|item 2) \(and 1 more\): company_id: " c2" has white space or invisible characters around it$/,
           ),
-          problem: { code: 'odd_identifiers', column: 'company_id', white: true },
+          problem: { code: 'odd_identifiers', column: 'company_id', white: true, inside: false },
         },
       ]);
     }
     for (const reading of await companies(['c1', ' c2', 'c3\t', '\u200bc5\ufeff'], rules({ trim: true }))) {
       expect([sent(reading), reading.scan.warnings]).toEqual([['c1', 'c2', 'c3', 'c5'], []]);
     }
+  });
+
+  it('around some and inside others is one warning, with the first of each', async () => {
+    const around = (text: string): string => `"${text}" has white space or invisible characters around it`;
+    const inside = (text: string): string => `"${text}" has invisible characters in it`;
+    const warnings = async (ids: readonly string[]): Promise<unknown[]> => {
+      const [{ scan }] = (await companies(ids)) as [Reading];
+      return scan.warnings;
+    };
+    const problem = { code: 'odd_identifiers', column: 'company_id', white: true, inside: true };
+    expect(await warnings([' c1 ', 'c2', 'c\u200b3'])).toEqual([
+      { message: `line 2: company_id: ${around(' c1 ')}, and line 4: ${inside('c<U+200B>3')}`, problem },
+    ]);
+    expect(await warnings(['c\u200b1', 'c2 ', ' c\u200b3 ', 'c4\t'])).toEqual([
+      {
+        message: `line 2 (and 1 more): company_id: ${inside('c<U+200B>1')}, and line 3 (and 1 more): ${around('c2 ')}`,
+        problem,
+      },
+    ]);
+    expect(await warnings(['c\u200b1'])).toEqual([
+      {
+        message: `line 2: company_id: ${inside('c<U+200B>1')}`,
+        problem: { ...problem, white: false },
+      },
+    ]);
   });
 
   it.each([
@@ -133,6 +158,7 @@ describe("a user's company", () => {
         code: 'odd_identifiers',
         column: 'company_id',
         white: true,
+        inside: false,
       });
     }
   });
@@ -173,9 +199,24 @@ describe('whole numbers of JSON', () => {
     ]);
   });
 
-  it.each(['1.0', '1e3', '1.5', 'true', 'null', '{}', '[1]'])('%s is none', async (id) => {
-    const { items, reasons } = await readText('a.ndjson', `{"company_id":${id}}\n{"company_id":"c"}\n`);
-    expect([items, reasons.length]).toEqual([[{ company_id: 'c' }], 1]);
+  const decimals = (number: string): string =>
+    `is the number ${number}, which has decimals; write it in quotes: "${number}"`;
+  const exponent = (number: string): string =>
+    `is the number ${number}, which has an exponent; write all its digits in quotes`;
+  it.each([
+    ['1.0', decimals('1.0')],
+    ['-1.50', decimals('-1.50')],
+    ['1e3', exponent('1e3')],
+    ['1.5E+2', exponent('1.5E+2')],
+    ['true', 'is a boolean, not a text'],
+    ['null', 'is null, not a text'],
+    ['{}', 'is an object, not a text'],
+    ['[1]', 'is an array, not a text'],
+  ])('%s is none, and the reason has it as written', async (id, reason) => {
+    const lines = [`{"company_id": ${id} }`, `{"x":1.5,"company_id":${id}}`, '{"company_id":"c"}'];
+    const { items, reasons } = await readText('a.ndjson', `${lines.join('\n')}\n`);
+    expect(items).toEqual([{ company_id: 'c' }]);
+    expect(reasons).toEqual([`1: company_id ${reason}`, `2: company_id ${reason}`]);
   });
 
   it('elsewhere are held exactly, or reject the row', async () => {

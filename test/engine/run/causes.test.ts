@@ -93,6 +93,18 @@ describe('rows of one column and one cause are one', () => {
     expect(causesOf(rows).map(({ column, reason, rows }) => [column, reason, rows])).toEqual(causes);
   });
 
+  it.each([
+    ['a.csv', 'company_id,a,b\n1,x\n', 'short_rows'],
+    ['a.csv', 'company_id,name\nNULL,x\n', 'missing_value'],
+    ['a.ndjson', '{"company_id":"1","v":12345678901234567891}\n', 'inexact_number'],
+    ['a.ndjson', '{"company_id":"1","metadata":{"v":1.2345678901234567891}}\n', 'inexact_number'],
+  ])('with the flag that helps, as a reader says why: %s %j', async (name, text, code) => {
+    const { input, reasons } = await read(file(name, text));
+    const original = { cells: text.split('\n')[1]!.split(',') };
+    const rows = reasons.map((reason) => ({ ...row(2, reason.replace(/^\d+: /, '')), original }));
+    expect(causesOf(rows, input).map(({ problem }) => problem?.code)).toEqual([code]);
+  });
+
   it.each<[string, RejectedRow[], RejectionCause['problem']]>([
     ['short rows', [row(2, 'has 2 cells, the header has 4')], { code: 'short_rows' }],
     ['long rows', [row(2, 'has 5 cells, the header has 4')], undefined],
@@ -106,7 +118,7 @@ describe('rows of one column and one cause are one', () => {
     ],
     [
       'numbers that are too long',
-      [row(2, 'no number holds 12345678901234567891 exactly; write it in quotes')],
+      [row(2, 'v: 12345678901234567891 cannot be represented exactly as a number; write it in quotes')],
       { code: 'inexact_number' },
     ],
     ['white space', [misfit(2, ' 1'), misfit(3, '2 ')], { code: 'white_space' }],

@@ -1,7 +1,7 @@
 /** `profiles runs <run>`: one import in detail, and with `--report` also as a page (contract §1, §9). */
 import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
-import { failedOf } from '../../../engine/run/retry.js';
+import { failedOf } from '../../../engine/run/failed-requests.js';
 import { jobsOf } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/accounts.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';

@@ -1,6 +1,7 @@
 /** `profiles sandbox list`: lists the companies or users of the sandbox. */
 
 import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
+import { ID_FIELD } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
@@ -17,8 +18,6 @@ interface ListOptions {
   region: Region;
   listing: Listing;
 }
-
-const ID = { companies: 'company_id', users: 'user_id' } as const;
 
 export function listOptions([word = '']: readonly string[], flags: Flags, context: Context): ListOptions {
   const kind = (['companies', 'users'] as const).find((one) => one === word);
@@ -42,13 +41,14 @@ export async function list(
 ): Promise<ExitCode> {
   const { search, sort, limit, ...selection } = listing.selection;
   // With a filter, the limit applies after it.
-  const early = selection.filter === undefined ? limit : undefined;
-  const late = early === limit || limit === undefined ? {} : { limit };
-  const by = sort && { by: sort.key === ID[kind] ? 'id' : sort.key, descending: sort.descending };
+  const limitsQuery = selection.filter === undefined;
+  const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
   const held = openSandboxData(data, context.clock);
   let page: ProfilePage = { total: 0, found: 0, rows: [] };
   try {
-    page = (await held?.profiles({ kind, region, search, sort: by, limit: early })) ?? page;
+    page =
+      (await held?.profiles({ kind, region, search, sort: by, limit: limitsQuery ? limit : undefined })) ??
+      page;
   } finally {
     held?.close();
   }
@@ -70,14 +70,16 @@ export async function list(
     {
       records,
       fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
-      id: ID[kind],
+      id: ID_FIELD[kind],
       source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
       empty:
         total === 0
           ? `no ${kind} in the sandbox (region ${region}): import some with --region sandbox`
           : `no ${kind} match this search`,
     },
-    { ...listing, selection: { ...selection, ...late } },
+    limitsQuery || limit === undefined
+      ? { ...listing, selection }
+      : { ...listing, selection: { ...selection, limit } },
     context,
   );
   if (!context.flags.quiet && total > 0) {

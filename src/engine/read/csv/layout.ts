@@ -39,7 +39,7 @@ export interface CsvLayout {
   constants: string;
   /** JSON text of an empty cell; null if its key is left out. */
   empty: string | null;
-  /** Members of the row's `metadata` cell, without keys that the row has from elsewhere, each with a comma before it. */
+  /** Members of the row's `metadata` cell, without keys that are set for every item, each with a comma before it. */
   spread(row: readonly string[]): string;
   /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
   clean: ((row: readonly string[]) => string[]) | null;
@@ -96,9 +96,18 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
   };
 
-  const hasKey = (row: readonly string[], key: string): boolean =>
-    constantKeys.has(key) ||
-    metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
+  const columnOf = new Map(metadata.map((column) => [column.target.key!, column]));
+  /** A key that the row would have twice: one of the two values would be lost. */
+  const alsoBeside = (row: readonly string[], members: [key: string, json: string][]): string | null => {
+    for (const [key] of members) {
+      const beside = columnOf.get(key);
+      if (beside === undefined || (row[beside.index] === '' && empty === null)) continue;
+      const { column } = beside.target;
+      const where = column === key ? '' : ` (column ${quoted(column)})`;
+      return `${quoted(key)} appears both beside metadata${where} and inside it`;
+    }
+    return null;
+  };
 
   const again = input.again ? refusalAgain(input.again, input.columns, pads) : null;
   const layout: CsvLayout = {
@@ -116,7 +125,9 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
       const members = spreadOf(row[spread]!);
-      return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
+      return typeof members === 'string'
+        ? ''
+        : membersText(members.filter(([key]) => !constantKeys.has(key)));
     },
     refusal: (row) => {
       if (row.length !== width) {
@@ -145,7 +156,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       }
       if (spread < 0 || row[spread] === '') return null;
       const members = spreadOf(row[spread]!);
-      return typeof members === 'string' ? members : null;
+      return typeof members === 'string' ? members : alsoBeside(row, members);
     },
   };
   if (!again) return layout;

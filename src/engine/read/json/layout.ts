@@ -86,12 +86,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     }
     return rest;
   };
-  /** A number with the digits as written; null for one with decimals or an exponent. */
-  const wholeNumber = (text: string, field: string): string | null => {
-    const span = input.anyId ? null : memberSpan(text, field);
-    const written = span && text.slice(...span);
-    return written !== null && WHOLE.test(written) ? written : null;
-  };
+  const writtenNumber = (text: string, field: string): string => text.slice(...memberSpan(text, field)!);
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
@@ -122,12 +117,14 @@ export function jsonLayout(input: OpenedInput): Layout {
       if (target.role === 'metadata') emptied ? placeEmpty(target) : place(target, member);
       else if (target.role === 'id' || target.role === 'company') {
         if (member === null && target.role === 'company') continue;
-        const written = typeof member === 'number' ? wholeNumber(text, field) : member;
-        if (typeof written !== 'string') reason ??= notText(field, member);
+        const number = typeof member === 'number' ? writtenNumber(text, field) : null;
+        const isWhole = number !== null && !input.anyId && WHOLE.test(number);
+        const identifier = isWhole ? number : member;
+        if (typeof identifier !== 'string') reason ??= notText(field, member, number);
         else {
-          if (written !== '' && check !== null) reason ??= check(written, field);
-          if (target.role === 'id') id = spelled(target, written);
-          else company = spelled(target, written);
+          if (identifier !== '' && check !== null) reason ??= check(identifier, field);
+          if (target.role === 'id') id = spelled(target, identifier);
+          else company = spelled(target, identifier);
         }
       }
     }
@@ -219,12 +216,13 @@ export function isOfType(actual: JsonType, type: CellType): boolean {
   return actual === sent || (sent === 'number' && actual === 'integer');
 }
 
-function notText(field: string, value: unknown): string {
-  const type = jsonTypeOf(value);
-  if (type === 'integer' || type === 'number') {
-    return `${field} is the number ${JSON.stringify(value)}, which is not a whole number; write it in quotes: "${JSON.stringify(value)}"`;
-  }
-  return `${field} is ${article(type, value)}, not a text`;
+/** @param number its digits as written, where it is one: what stands in quotes is sent as it is */
+function notText(field: string, value: unknown, number: string | null): string {
+  if (number === null || WHOLE.test(number))
+    return `${field} is ${article(jsonTypeOf(value), value)}, not a text`;
+  return /e/i.test(number)
+    ? `${field} is the number ${number}, which has an exponent; write all its digits in quotes`
+    : `${field} is the number ${number}, which has decimals; write it in quotes: "${number}"`;
 }
 
 function article(type: JsonType, value: unknown): string {

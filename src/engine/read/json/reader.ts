@@ -2,7 +2,7 @@
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind, RejectedRow } from '../../model.js';
 import type { TextReader } from '../format.js';
-import { identify } from '../mapping/id-column.js';
+import { identify, inArray } from '../mapping/id-column.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
 import { type Splitter, splitText } from '../text/splitter.js';
@@ -13,7 +13,7 @@ import { NdjsonSplitter } from './items.js';
 import { isLaidOut, isObject, jsonLayout } from './layout.js';
 import { jsonRecords } from './parse.js';
 import { scanJson } from './scan.js';
-import { shapeOf } from './shape.js';
+import { arraysBelow, shapeOf } from './shape.js';
 import { JsonTotals, placeOf } from './totals.js';
 
 export const jsonReader: TextReader = {
@@ -76,11 +76,16 @@ async function open(
   }
   const kind = options.kind ?? found;
   const opened: OpenedInput = { ...file, ...UNKNOWN, ...shape };
-  const fields = await firstFields(opened, head, text);
+  const below = opened.body?.items === 'array' ? [] : arraysBelow(head, options);
+  const fields = await firstFields(opened, head, text).catch((error: Error) => {
+    const [array] = below;
+    const isTooLong = error instanceof InputError && error.problem?.code === 'item_too_long';
+    throw array && isTooLong ? new InputError(error.message, inArray(file.path, array.path, null)) : error;
+  });
   if (fields) {
     const { flat, nested } = fields;
     const columns = [...flat, ...[...nested].filter((field) => !flat.has(field))];
-    return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
+    return { ...opened, columns, ...identify([...flat], { ...options, kind, below }) };
   }
   // An array without items may be anything.
   const { path, rules, byKind } = options;

@@ -1,6 +1,7 @@
 /** Where the items of a JSON text are, by its beginning: an array, an array in an object, one a line, one after another. */
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
+import type { ArrayBelow } from '../mapping/id-column.js';
 import { QUOTE, viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
@@ -86,29 +87,63 @@ interface FirstObject {
   end: number;
 }
 
-/** The members of an object as far as the text goes. */
-function membersAt(text: Buffer, start: number): FirstObject {
-  const found: FirstObject = { names: [], arrays: [], end: -1 };
+/**
+ * Goes through the members of an object as far as the text goes.
+ * @param see is told the name of each, and where its value begins
+ * @returns where the object ends; -1 where the text ends first, or is not JSON
+ */
+function eachMember(text: Buffer, start: number, see: (name: string, value: number) => void): number {
   let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
+  if (text[at] === CLOSE_BRACE) return at + 1;
   const view = viewOf(text);
   while (text[at] === QUOTE && readString(text, view, at, text.length)) {
     const nameEnd = token.end;
     const name = text.toString('utf8', at + 1, nameEnd - 1);
     at = skipSpace(text, nameEnd);
-    if (text[at] !== COLON) return found;
+    if (text[at] !== COLON) return -1;
     at = skipSpace(text, at + 1);
-    found.names.push(name);
-    const begins = text[at] === OPEN_BRACKET ? text[skipSpace(text, at + 1)] : undefined;
-    if (begins === OPEN_BRACE || begins === CLOSE_BRACKET) found.arrays.push(name);
+    see(name, at);
     const read = text[at] === QUOTE ? readString : readOther;
-    if (!read(text, view, at, text.length)) return found;
+    if (!read(text, view, at, text.length)) return -1;
     at = skipSpace(text, token.end);
-    if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
-    if (text[at] !== COMMA) return found;
+    if (text[at] === CLOSE_BRACE) return at + 1;
+    if (text[at] !== COMMA) return -1;
     at = skipSpace(text, at + 1);
   }
+  return -1;
+}
+
+function membersAt(text: Buffer, start: number): FirstObject {
+  const found: FirstObject = { names: [], arrays: [], end: -1 };
+  found.end = eachMember(text, start, (name, value) => {
+    found.names.push(name);
+    const begins = text[value] === OPEN_BRACKET ? text[skipSpace(text, value + 1)] : undefined;
+    if (begins === OPEN_BRACE || begins === CLOSE_BRACKET) found.arrays.push(name);
+  });
   return found;
+}
+
+/** An array that lies deeper is not looked for. */
+const MOST_LEVELS = 8;
+
+/** The arrays of objects in a text that is one object; none where more follows it, or where a path to them was given. */
+export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: Asked): ArrayBelow[] {
+  const start = skipSpace(text, 0);
+  if (text[start] !== OPEN_BRACE || asked.jsonPath !== undefined || asked.format === 'ndjson') return [];
+  const found: ArrayBelow[] = [];
+  const look = (object: number, above: readonly string[]): number =>
+    eachMember(text, object, (name, value) => {
+      if (!/^[^.\\]+$/.test(name)) return; // no path leads there
+      const path = [...above, name];
+      if (text[value] === OPEN_BRACE && path.length < MOST_LEVELS) look(value, path);
+      const first = skipSpace(text, value + 1);
+      if (text[value] === OPEN_BRACKET && text[first] === OPEN_BRACE) {
+        found.push({ path: path.join('.'), names: membersAt(text, first).names });
+      }
+    });
+  const end = look(start, []);
+  const alone = end < 0 ? !whole : skipSpace(text, end) === text.length;
+  return alone ? found : [];
 }
 
 /** What an object holds as one of the service's bodies; nothing for an item, which has an identifier. */
@@ -129,8 +164,8 @@ function isLines(text: Buffer): boolean {
     const lineEnd = text.indexOf(LF, at);
     const here = lineEnd < 0 ? text.length : lineEnd;
     if (text[at] !== OPEN_BRACE) return true;
-    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !goesOn(text, at, here);
-    if (token.end > here) return !goesOn(text, at, here);
+    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !continues(text, at, here);
+    if (token.end > here) return !continues(text, at, here);
     at = token.end;
     while (at < here && isSpace(text[at]!)) at++;
     if (at < here) return false;
@@ -139,7 +174,7 @@ function isLines(text: Buffer): boolean {
 }
 
 /** Whether an object continues after its line, as a pretty-printed one does. */
-function goesOn(text: Buffer, start: number, lineEnd: number): boolean {
+function continues(text: Buffer, start: number, lineEnd: number): boolean {
   let last = lineEnd - 1;
   while (last > start && isSpace(text[last]!)) last--;
   const next = text[skipSpace(text, lineEnd)];

@@ -22,13 +22,24 @@ const RULES = ['map', 'include', 'exclude', 'types'] as const;
 
 /**
  * Refuses rules that apply to none of the inputs of an import, as far as that is known before they are read.
- * @throws UsageError for a column that no input has, and for a rule that gives the identifier another use
+ * @throws UsageError for a column that no input has, for a rule that gives the identifier another use, and for a sheet
+ * where no input is a workbook
  */
-export function checkOpened(inputs: readonly OpenedInput[], asked: Asked): void {
+export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
+  checkSheet(inputs, asked);
   checkRules(
     inputs.map((input) => ({ ...input, open: hasFields(input) })),
     asked,
   );
+}
+
+function checkSheet(inputs: readonly OpenedInput[], { sheet }: Pick<ReadOptions, 'sheet'>): void {
+  const [first] = inputs;
+  if (sheet === undefined || !first || inputs.some(({ format }) => format === 'xlsx')) return;
+  throw new UsageError(`sheet is for a workbook, and ${first.path} is ${first.format}`, {
+    hint: 'leave the sheet out',
+    problem: { code: 'sheet_of_other_format', format: first.format },
+  });
 }
 
 /** The same once all fields of JSON items are known. @throws UsageError */

@@ -1,9 +1,9 @@
 /** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
-import { InputError, UsageError } from '../../errors.js';
+import { type ErrorDetails, InputError, UsageError } from '../../errors.js';
 import type { KindMapping, MappingRules } from '../../mapping-rules.js';
-import { ID_FIELD, type Kind } from '../../model.js';
+import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
-import type { ColumnRule, IdField } from '../../problems.js';
+import type { ColumnRule, IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliest, likeliestCompany, likeliestId } from './likeliest.js';
 import { constantsOf, unknownColumn } from './targets.js';
@@ -30,6 +30,16 @@ export interface Asked
   guess?: boolean | undefined;
   /** Of a run that began by earlier rules: columns are known by their exact names. */
   exactNames?: boolean | undefined;
+  /** JSON: where arrays are that may hold the rows, and their columns. */
+  below?: readonly ArrayBelow[] | undefined;
+}
+
+/** An array of objects inside a JSON object. */
+export interface ArrayBelow {
+  /** As `jsonPath` has it. */
+  path: string;
+  /** Of the members of its first object. */
+  names: readonly string[];
 }
 
 /** What a column is asked for by: the rule that named it. */
@@ -167,43 +177,65 @@ const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, 
 /** The columns tell no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {
   const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
-  const missing = names.find(({ column }) => !columns.includes(column));
-  const { path, id } = asked;
   const likely = likeliest(columns);
-  const { kind, column } = id === undefined ? likely : { ...likely, column: id };
-  if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
-  if (asked.guess) return guessed(kind, column, columns, asked);
-  throw new InputError(`no column user_id or company_id among ${list(columns)}`, {
-    file: path,
+  return withoutColumn({ ...likely, column: asked.id ?? likely.column }, names, columns, asked, {
+    sentence: `no column user_id or company_id among ${list(columns)}`,
     hint: 'say what the rows are, and name the column of their identifier',
-    problem: {
-      code: 'kind_unknown',
-      path,
-      paths: asked.inputs ?? [path],
-      kind,
-      column,
-      company: companyOf(kind, column, columns, asked),
-    },
+    code: 'kind_unknown',
   });
 }
 
 /** The kind is known, its identifier is not. */
 function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identity {
-  const { path } = asked;
-  const [missing] = namesOf(kind, asked);
-  if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
   const column = likeliestId(kind, columns);
-  if (asked.guess) return guessed(kind, column, columns, asked);
-  throw new InputError(`no column ${ID_FIELD[kind]} among ${list(columns)}`, {
-    file: path,
+  return withoutColumn({ kind, column }, namesOf(kind, asked), columns, asked, {
+    sentence: `no column ${ID_FIELD[kind]} among ${list(columns)}`,
     hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
-    problem: {
-      code: 'no_identifier',
-      path,
-      paths: asked.inputs ?? [path],
-      kind,
-      column,
-      company: companyOf(kind, column, columns, asked),
-    },
+    code: 'no_identifier',
   });
 }
+
+/** @param names that were given for the identifier */
+function withoutColumn(
+  { kind, column }: { kind: Kind; column: string },
+  names: readonly Name[],
+  columns: readonly string[],
+  asked: Asked,
+  { sentence, hint, code }: { sentence: string; hint: string; code: 'kind_unknown' | 'no_identifier' },
+): Identity {
+  const { path: file, below = [], inputs = [file] } = asked;
+  const identified = identifiedBelow(below, asked);
+  if (identified) throw new InputError(sentence, { file, ...inArray(file, identified.path, null) });
+  const missing = names.find((name) => !columns.includes(name.column));
+  if (missing) throw unknownColumn(missing.rule, missing.column, columns, file);
+  if (asked.guess) return guessed(kind, column, columns, asked);
+  const company = companyOf(kind, column, columns, asked);
+  const reading = { path: file, paths: inputs, kind, column, company };
+  const [array] = below;
+  throw new InputError(sentence, {
+    file,
+    ...(array ? inArray(file, array.path, reading) : { hint, problem: { code, ...reading } }),
+  });
+}
+
+/** An array whose objects have an identifier. */
+function identifiedBelow(below: readonly ArrayBelow[], asked: Asked): ArrayBelow | undefined {
+  if (below.length === 0) return undefined;
+  const given = KINDS.flatMap((kind) => namesOf(kind, asked).map(({ column }) => column));
+  const fields = Object.values(ID_FIELD).map(folded);
+  const isId = (name: string): boolean => given.includes(name) || fields.includes(folded(name));
+  return below.find(({ names }) => names.some(isId));
+}
+
+/**
+ * Where the rows probably are, for an error.
+ * @param otherwise what the rows are if they are not in the array; null if they certainly are
+ */
+export const inArray = (
+  path: string,
+  jsonPath: string,
+  otherwise: Reading | null,
+): Pick<ErrorDetails, 'hint' | 'problem'> => ({
+  hint: `if the rows are in an array, name the path to it, such as ${jsonPath}`,
+  problem: { code: 'rows_in_array', path, jsonPath, otherwise },
+});

@@ -1,9 +1,10 @@
 /** What the inputs on the command line name: files, the files of a folder or a pattern, and members of archives. */
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
+import { isOutcomes } from '../outcomes-head.js';
 import { isArchive } from './archive.js';
 
 export type Source =
@@ -47,12 +48,38 @@ const isPattern = (path: string): boolean => /[*?[{]/.test(path);
 async function source(path: string, { cwd, signal }: Where): Promise<Source> {
   const location = resolve(cwd, path);
   // What cannot be read, or is not a file, is refused by name when it is opened.
-  const readable = await stat(location).then(
+  const zip = (await isFile(location)) && (await isArchive(location, path, signal).catch(unlessUnreadable));
+  return zip ? { from: 'zip', path, location, member: null } : { from: 'file', path, location };
+}
+
+const isFile = (location: string): Promise<boolean> =>
+  stat(location).then(
     (found) => found.isFile(),
     () => false,
   );
-  const zip = readable && (await isArchive(location, path, signal).catch(unlessUnreadable));
-  return zip ? { from: 'zip', path, location, member: null } : { from: 'file', path, location };
+
+/** Those of the paths that are not files of outcomes. */
+async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
+  const sources: Source[] = [];
+  for (const path of paths) {
+    const location = resolve(where.cwd, path);
+    const written = (await isFile(location)) && (await beginsLikeOutcomes(location).catch(unlessUnreadable));
+    if (!written) sources.push(await source(path, where));
+  }
+  return sources;
+}
+
+/** A first line that is longer is not looked at. */
+const LINE_BYTES = 64 * 1024;
+
+async function beginsLikeOutcomes(location: string): Promise<boolean> {
+  const handle = await open(location, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(LINE_BYTES), 0, LINE_BYTES, 0);
+    return isOutcomes(buffer.subarray(0, bytesRead));
+  } finally {
+    await handle.close();
+  }
 }
 
 function unlessUnreadable(error: NodeJS.ErrnoException): false {
@@ -65,12 +92,7 @@ async function memberNamed(path: string, { cwd }: Where): Promise<Source | null>
   for (const { index } of path.matchAll(/(?<=\.zip):./gi)) {
     const archive = path.slice(0, index);
     const location = resolve(cwd, archive);
-    if (
-      await stat(location).then(
-        (found) => found.isFile(),
-        () => false,
-      )
-    ) {
+    if (await isFile(location)) {
       return { from: 'zip', path: archive, location, member: path.slice(index + 1) };
     }
   }
@@ -96,9 +118,13 @@ async function folder(path: string, where: Where): Promise<Source[]> {
     });
   }
   const join = path.endsWith('/') || (where.windows && path.endsWith('\\')) ? '' : '/';
-  const sources: Source[] = [];
-  for (const name of names) sources.push(await source(`${path === '.' ? '' : path + join}${name}`, where));
-  return sources;
+  const paths = names.map((name) => `${path === '.' ? '' : path + join}${name}`);
+  const sources = await sourcesOf(paths, where);
+  if (sources.length > 0) return sources;
+  throw new InputError('the folder contains only files of outcomes that imports wrote', {
+    file: path,
+    hint: 'import the files that the rows are in',
+  });
 }
 
 const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -116,15 +142,14 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
   });
   where.signal?.throwIfAborted();
   const names = found.filter((name) => !REJECTS.test(name)).sort(byName);
-  if (names.length > 0) {
-    const sources: Source[] = [];
-    for (const name of names) sources.push(await source(asWritten(name, path, where.cwd), where));
-    return sources;
-  }
+  const paths = names.map((name) => asWritten(name, path, where.cwd));
+  const sources = await sourcesOf(paths, where);
+  if (sources.length > 0) return sources;
   if (found.length > 0) {
-    throw new InputError('only rejects files match, and a pattern leaves those out', {
+    const only = names.length > 0 ? 'rejects files, or files of outcomes,' : 'rejects files';
+    throw new InputError(`only ${only} match, and a pattern leaves those out`, {
       file: path,
-      hint: 'name the file itself',
+      hint: 'name the file itself, if it is a rejects file',
     });
   }
   throw new InputError('no file matches', { file: path, hint: await nearestFolder(path, where) });

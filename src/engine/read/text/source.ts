@@ -65,7 +65,7 @@ export class ByteTotals {
 }
 
 /** A plan holds for the file that was planned: what is written to it later has not been checked by anyone. */
-const changedMeanwhile = (path: string): InputError =>
+const changedDuringImport = (path: string): InputError =>
   new InputError('changed while it was being imported', {
     file: path,
     hint: 'import it again when nothing writes to it',
@@ -83,7 +83,7 @@ export async function refuseChanged({
 }: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
   const now = await stat(location).catch(() => null);
   if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
-  throw changedMeanwhile(path);
+  throw changedDuringImport(path);
 }
 
 /** Where there is such a flag: opening a pipe that nobody writes to would wait for a writer, deaf to signals. */
@@ -226,7 +226,7 @@ async function* blocks(
 ): AsyncGenerator<Buffer> {
   const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
-    if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedMeanwhile(file.path);
+    if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedDuringImport(file.path);
     const memory = Buffer.allocUnsafeSlow(READ_BYTES);
     let at = from ?? null;
     for (;;) {
@@ -239,11 +239,11 @@ async function* blocks(
       for (let start = 0; start < length; start += BLOCK_BYTES) {
         signal?.throwIfAborted();
         const bytes = memory.subarray(start, Math.min(start + BLOCK_BYTES, length));
-        if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
+        if (byteTotals?.add(bytes) === false) throw changedDuringImport(file.path);
         yield bytes;
       }
     }
-    if (byteTotals?.isWhole() === false) throw changedMeanwhile(file.path);
+    if (byteTotals?.isWhole() === false) throw changedDuringImport(file.path);
   } finally {
     await handle.close();
   }

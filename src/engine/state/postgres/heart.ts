@@ -25,7 +25,9 @@ export interface KeptLease {
 export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 
 /** Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; whether the lease is lost. */
-const [MONOTONIC, WALL, LOST] = [0, 1, 2];
+const MONOTONIC = 0;
+const WALL = 1;
+const LOST = 2;
 
 /**
  * The monotonic clock, which nobody can set, and the wall clock, which continues during sleep: the longer time counts.
@@ -47,19 +49,19 @@ export const newPulse = (sent: Times): BigInt64Array => {
 };
 
 function setPulse(pulse: BigInt64Array, sent: Times): void {
-  Atomics.store(pulse, MONOTONIC!, BigInt(Math.floor(sent.monotonic)));
-  Atomics.store(pulse, WALL!, BigInt(Math.floor(sent.wall)));
+  Atomics.store(pulse, MONOTONIC, BigInt(Math.floor(sent.monotonic)));
+  Atomics.store(pulse, WALL, BigInt(Math.floor(sent.wall)));
 }
 
 /** Milliseconds since the last heartbeat was sent. */
 export const sincePulse = (pulse: BigInt64Array, now: Times): number =>
   Math.max(
-    now.monotonic - Number(Atomics.load(pulse, MONOTONIC!)),
-    now.wall - Number(Atomics.load(pulse, WALL!)),
+    now.monotonic - Number(Atomics.load(pulse, MONOTONIC)),
+    now.wall - Number(Atomics.load(pulse, WALL)),
   );
 
-export const isLost = (pulse: BigInt64Array): boolean => Atomics.load(pulse, LOST!) === 1n;
-export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse, LOST!, 1n);
+export const isLost = (pulse: BigInt64Array): boolean => Atomics.load(pulse, LOST) === 1n;
+export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse, LOST, 1n);
 
 /** A heartbeat every sixth of the lease; after a failure, sooner. */
 const beatMs = (leaseMs: number): number => leaseMs / 6;

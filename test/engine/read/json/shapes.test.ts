@@ -1,6 +1,7 @@
 /** Where items are found, by the beginning of a text; and what would be lost of a value, which is told. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { InputError } from '../../../../src/engine/errors.js';
 import { shapeOf } from '../../../../src/engine/read/json/shape.js';
 import {
   inexactNumber,
@@ -8,7 +9,7 @@ import {
   objectMembers,
   repeatedKey,
 } from '../../../../src/engine/read/json/text.js';
-import { readText } from '../reading.js';
+import { type ReadOptions, readText } from '../reading.js';
 
 const LONG = 'x'.repeat(300_000);
 
@@ -66,6 +67,55 @@ describe('shapeOf', () => {
     await expect(readText('f.json', text)).rejects.toThrow('holds "users" beside "companies"');
     const { items } = await readText('f.json', text, { kind: 'companies' });
     expect(items).toHaveLength(4_000);
+  });
+});
+
+describe('rows in an array that lies deeper', () => {
+  const problemOf = async (text: string, options: ReadOptions = {}): Promise<unknown> => {
+    const error = await readText('f.json', text, options).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InputError);
+    const { problem } = error as InputError;
+    return problem?.code === 'rows_in_array'
+      ? [problem.jsonPath, problem.otherwise?.column ?? null]
+      : problem?.code;
+  };
+
+  test.each<[text: string, path: string, otherwise: string | null]>([
+    ['{"data":{"list":[{"company_id":"1"}]},"z":1}', 'data.list', null],
+    ['{\n "z": 1,\n "data": [ {"n":1, "User ID":"1"} ]\n}\n', 'data', null],
+    ['{"companies":{"all":[{"company_id":"1"}]}}', 'companies.all', null],
+    ['{"tags":[{"t":1}],"data":{"list":[{"company_id":"1"}]}}', 'data.list', null],
+    ['{"data":{"list":[{"Email":"a@b"}]},"z":1}', 'data.list', 'data'],
+    ['{"Email":"a@b","orders":[{"n":1}],"visits":[{"n":1}]}', 'orders', 'Email'],
+    // Longer than what is looked at.
+    [`{"data":{"list":[{"company_id":"1"},{"company_id":"${LONG}"}]}}`, 'data.list', null],
+  ])('%.60j: %s', async (text, path, otherwise) => {
+    expect(await problemOf(text)).toEqual([path, otherwise]);
+    if (otherwise === null) {
+      const { items } = await readText('f.json', text, { jsonPath: path });
+      expect(items[0]).toMatchObject(path === 'data' ? { user_id: '1' } : { company_id: '1' });
+    }
+  });
+
+  test.each<[what: string, text: string, options?: ReadOptions]>([
+    ['several objects', '{"data":[{"company_id":"1"}]}\n{"data":[{"company_id":"2"}]}\n'],
+    ['no objects in it', '{"data":{"list":["1"],"none":[]}}'],
+    ['a name that no path can have', '{"a.b":[{"company_id":"1"}]}'],
+    ['a path was given', '{"a":[{"b":{"c":[{"company_id":"1"}]}}]}', { jsonPath: 'a' }],
+    ['JSON Lines were asked for', '{"data":[{"company_id":"1"}]}', { format: 'ndjson' }],
+  ])('none: %s', async (_, text, options) => {
+    expect(await problemOf(text, options)).toBe('kind_unknown');
+  });
+
+  test('where the identifier was named, or the kind', async () => {
+    const text = '{"data":[{"key":"1"}],"z":1}';
+    expect(await problemOf(text, { id: 'key' })).toEqual(['data', null]);
+    expect(await problemOf(text, { kind: 'users' })).toEqual(['data', 'data']);
+  });
+
+  test('of an object that is too long for an item', async () => {
+    const row = `{"company_id":"${'1'.repeat(1024 * 1024)}"},`;
+    expect(await problemOf(`{"data":{"list":[${row.repeat(17)}`)).toEqual(['data.list', null]);
   });
 });
 

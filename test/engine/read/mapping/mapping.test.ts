@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../../src/engine/errors.js';
 import { type MappingRules, mergeRules, NO_RULES } from '../../../../src/engine/read/index.js';
-import { file, open, type ReadOptions, readText } from '../reading.js';
+import { workbook } from '../../../support/workbook.js';
+import { writeCsv } from '../csv-writer.js';
+import { file, open, type ReadOptions, read, readText } from '../reading.js';
 
 const rules = (some: Partial<MappingRules>): { rules: MappingRules } => ({ rules: { ...NO_RULES, ...some } });
 
@@ -313,13 +315,57 @@ describe('kind and identifier', () => {
 });
 
 describe('a metadata column', () => {
-  it('gives way to columns of its own, and to --set', async () => {
-    const csv =
-      'company_id,name,metadata\nc1,A,"{""name"":""B"",""plan"":1,""x"":2}"\nc2,,"{""name"":""B""}"\n';
+  it('gives way to --set', async () => {
+    const csv = 'company_id,metadata\nc1,"{""plan"":1,""x"":2}"\n';
     expect((await readText('a.csv', csv, rules({ set: [['plan', 'pro']] }))).items).toEqual([
-      { company_id: 'c1', metadata: { name: 'A', x: 2, plan: 'pro' } },
-      { company_id: 'c2', metadata: { name: 'B', plan: 'pro' } },
+      { company_id: 'c1', metadata: { x: 2, plan: 'pro' } },
     ]);
+  });
+
+  const twice = [
+    ['company_id', 'name', 'metadata'],
+    ['c1', 'A', '{"name":"B","x":2}'],
+    ['c2', '', '{"name":"B"}'],
+    ['c3', 'C', ''],
+    ['c4', '', '{"a":1,"a":2}'],
+  ];
+  const BOTH = '2: "name" appears both beside metadata and inside it';
+  const REPEATED = '5: metadata: the key "a" appears twice';
+  it.each<[string, () => string | Uint8Array]>([
+    ['a.csv', () => writeCsv(twice, { delimiter: ',', ends: ['\n'] }).text],
+    ['a.xlsx', () => workbook(twice)],
+  ])('%s: a row that would have a key twice is rejected', async (name, content) => {
+    const { items, reasons, rejected } = await read(file(name, content()));
+    expect(items).toEqual([
+      { company_id: 'c2', metadata: { name: 'B' } },
+      { company_id: 'c3', metadata: { name: 'C' } },
+    ]);
+    expect(reasons).toEqual([BOTH, REPEATED]);
+    expect(rejected.map(({ line, reason }) => `${line}: ${reason}`)).toEqual(reasons);
+  });
+
+  it.each<[what: string, csv: string, some: Partial<MappingRules>, reason: string]>([
+    [
+      'an empty cell that is sent',
+      'company_id,name,metadata\nc1,,"{""name"":""B""}"\n',
+      { empty: 'null' },
+      '2: "name" appears both beside metadata and inside it',
+    ],
+    [
+      'a column under another key',
+      'company_id,Firm,metadata\nc1,A,"{""name"":""B""}"\n',
+      { map: [['Firm', 'name']] },
+      '2: "name" appears both beside metadata (column "Firm") and inside it',
+    ],
+    [
+      'names in one style',
+      'company_id,Full Name,metadata\nc1,A,"{""fullName"":""B""}"\n',
+      { keys: 'snake_case' },
+      '2: "full_name" appears both beside metadata (column "Full Name") and inside it',
+    ],
+  ])('a key that a row would have twice: %s', async (_, csv, some, reason) => {
+    const { items, reasons } = await readText('a.csv', csv, rules(some));
+    expect([items, reasons]).toEqual([[], [reason]]);
   });
 
   it('is an ordinary column under another key', async () => {

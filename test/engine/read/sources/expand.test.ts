@@ -24,6 +24,10 @@ const named = async (cwd: string, path: string): Promise<string[]> =>
   });
 
 const ZIP = zip([{ name: 'a.csv' }]);
+const OUTCOMES = Buffer.from('file,line,id,outcome,request,job_id,reason\n');
+const OUTCOME_LINES = Buffer.from(
+  '{"file":"a.csv","line":2,"id":"c1","outcome":"completed","request":1,"job_id":"j","reason":null}\n',
+);
 const CWD = folderWith([
   'exports/b.csv',
   'exports/a.csv',
@@ -41,6 +45,13 @@ const CWD = folderWith([
   'exports/2026/q1/.git/config.csv',
   'empty/README.md',
   'only/a.rejects.csv',
+  ['with/a.csv', Buffer.from('file,line,id,outcome,request,job_id,reason,more\n')],
+  ['with/b.ndjson', Buffer.from('{"file":"a.csv","line":2,"id":"c1"}\n')],
+  ['with/outcomes.csv', OUTCOMES],
+  ['with/edited.csv', Buffer.concat([Buffer.from('\ufeff'), OUTCOMES.subarray(0, -1), Buffer.from('\r\n')])],
+  ['with/outcomes.ndjson', OUTCOME_LINES],
+  'with/z.rejects.csv',
+  ['outcomes/a.csv', OUTCOMES],
   'odd/a*b.csv',
   'odd/axb.csv',
   'odd/[1].csv',
@@ -61,6 +72,9 @@ describe('what an input names', () => {
     ['exports/**/*.csv', ['exports/2026/q1/deep.csv', 'exports/a.csv', 'exports/b.csv']],
     ['exports/{a,c}.*', ['exports/a.csv', 'exports/c.tsv.gz']],
     ['exports/[bd].*', ['exports/b.csv', 'exports/d.jsonl']],
+    ['with', ['with/a.csv', 'with/b.ndjson']],
+    ['with/*', ['with/a.csv', 'with/b.ndjson']],
+    ['with/outcomes.csv', ['with/outcomes.csv']],
     ['exports/?.zip', ['zip exports/e.zip (only)']],
     ['exports/e.zip', ['zip exports/e.zip (only)']],
     ['exports/e.zip:a.csv', ['zip exports/e.zip a.csv']],
@@ -107,6 +121,16 @@ describe('nothing is named by', () => {
     ['only', 'only: the folder contains no file of a known format', /searched for/],
     ['exports/*.parquet', 'exports/*.parquet: no file matches', /check the folder/],
     ['export/*.csv', 'export/*.csv: no file matches', 'did you mean exports/*.csv?'],
+    [
+      'outcomes',
+      'outcomes: the folder contains only files of outcomes that imports wrote',
+      /the rows are in/,
+    ],
+    [
+      'with/{o,e}*',
+      'with/{o,e}*: only rejects files, or files of outcomes, match, and a pattern leaves those out',
+      /if it is a rejects file/,
+    ],
     ['only/*', 'only/*: only rejects files match, and a pattern leaves those out', /name the file/],
   ])('%s', async (path, message, hint) => {
     const error = await named(CWD, path).catch((reason: unknown) => reason);

@@ -7,11 +7,11 @@ import { type Scanned, scanAll, scansOf } from '../plan/plan.js';
 import { typeChanges } from '../plan/type-changes.js';
 import { checkScanned, type OpenedInput, type Pool } from '../read/index.js';
 import type { ImportDeps } from './deps.js';
+import { newRejects } from './failed-requests.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import { type Apply, checkScan, scannedByPlan } from './planned.js';
 import { Rejecting } from './rejecting.js';
-import { newRejects } from './retry.js';
 import type { DigestedInput } from './sources.js';
 
 /** Opens the rejects files of these inputs; a run that continues continues its files. */

@@ -1,0 +1,21 @@
+/** Tells a file of row outcomes, which an import wrote, by its beginning: it says what became of rows, and holds none. */
+
+/** Of each row, in this order. */
+export const OUTCOME_FIELDS = ['file', 'line', 'id', 'outcome', 'request', 'job_id', 'reason'] as const;
+const HEADER = OUTCOME_FIELDS.join(',');
+
+/** @param text the beginning of a file, UTF-8 */
+export function isOutcomes(text: Buffer): boolean {
+  const end = text.indexOf('\n');
+  const line = text
+    .toString('utf8', 0, end < 0 ? text.length : end)
+    .replace(/^\uFEFF/, '')
+    .trimEnd();
+  if (line === HEADER) return true;
+  if (!line.startsWith(`{"${OUTCOME_FIELDS[0]}":`)) return false;
+  try {
+    return Object.keys(JSON.parse(line)).join() === HEADER;
+  } catch {
+    return false; // what is wrong with it, its reader says
+  }
+}
