@@ -19,7 +19,7 @@ import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending } from './command.js';
 import { importConfirmation } from './confirm.js';
-import type { Report } from './import-options.js';
+import { checkFilesDiffer, type Report } from './import-options.js';
 import { offerOf } from './offer.js';
 import { checkPlanFile, writePlan } from './save-plan.js';
 
@@ -44,6 +44,9 @@ export async function runAndReport(
     savePlan?: string | undefined;
   } = {},
 ): Promise<ExitCode | Ending> {
+  const { rejects, outcomes } = options;
+  const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
+  checkFilesDiffer(files, context.cwd);
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
   const base = await importDeps(options, context, scope);
