@@ -1,14 +1,22 @@
-/** Writes a workbook of one sheet whose cells are texts. */
+/** Writes a workbook of one sheet. */
 import { zip } from './zip.js';
 
 const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const cellOf = (text: string, row: number, column: number): string =>
-  `<c r="${String.fromCharCode(65 + column)}${row + 1}" t="inlineStr"><is><t>${escaped(text)}</t></is></c>`;
+/** Text that begins with `#` is an error, as `#N/A`. */
+export type Cell = string | number | boolean;
+
+function cellOf(cell: Cell, row: number, column: number): string {
+  const at = `r="${String.fromCharCode(65 + column)}${row + 1}"`;
+  if (typeof cell === 'number') return `<c ${at}><v>${cell}</v></c>`;
+  if (typeof cell === 'boolean') return `<c ${at} t="b"><v>${Number(cell)}</v></c>`;
+  if (cell.startsWith('#')) return `<c ${at} t="e"><v>${cell}</v></c>`;
+  return `<c ${at} t="inlineStr"><is><t>${escaped(cell)}</t></is></c>`;
+}
 
 /** @param rows of at most 26 cells */
-export function workbook(rows: readonly (readonly string[])[]): Buffer {
+export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
   const lines = rows.map(
     (cells, row) =>
       `<row r="${row + 1}">${cells.map((cell, column) => cellOf(cell, row, column)).join('')}</row>`,

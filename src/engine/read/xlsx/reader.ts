@@ -8,7 +8,7 @@ import type { BinaryReader } from '../format.js';
 import { refuseChanged } from '../text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { isWorkbook } from './recognize.js';
-import { withNotes, XlsxTotals } from './totals.js';
+import { scanSheet, XlsxTotals } from './totals.js';
 
 /** As records are written here. */
 const DELIMITER = ',';
@@ -35,7 +35,7 @@ export const xlsxReader: BinaryReader = {
     yield* sheetRecords(input, input.sheet!.name, input.columns.length, signal);
     await refuseChanged(input);
   },
-  scan: (input, options) => withNotes(csvReader.scan(asCsv(input), options)),
+  scan: (input, options) => scanSheet(asCsv(input), options),
   totals: (input) => new XlsxTotals(input),
   build: (input, schema, hashes) => csvReader.build(asCsv(input), schema, hashes),
   original: (batch, input) => csvReader.original(batch, asCsv(input)),

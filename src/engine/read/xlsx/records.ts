@@ -6,8 +6,8 @@ import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
-import { type CellNotes, emptyNotes, type SheetChoice } from './notes.js';
-import { CellTooLong, Is, type Row, SheetRows, unescaped } from './sheet.js';
+import { Is, type SheetChoice } from './notes.js';
+import { CellTooLong, type Row, SheetRows, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
 import { chooseSheet, readWorkbook } from './workbook.js';
 
@@ -166,12 +166,11 @@ class BatchWriter {
   readonly #out = new Output(2 * BATCH_BYTES);
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
-  #notes: CellNotes[];
+  readonly #kinds: Is[] = [];
   #first = 0;
 
   constructor(columns: number) {
     this.#columns = columns;
-    this.#notes = Array.from({ length: columns }, emptyNotes);
   }
 
   get bytes(): number {
@@ -185,19 +184,7 @@ class BatchWriter {
     out.write(recordOf(cells, this.#columns));
     this.#spans.push(out.length);
     out.writeAscii('\n');
-    const columns = Math.min(cells.length, this.#columns);
-    for (let at = 0; at < columns; at++) {
-      const kind = kinds[at]!;
-      if (kind === Is.text) {
-        if (mayBeNumber(cells[at]!)) this.#notes[at]!.text ??= { line: number, text: cells[at]! };
-      } else if (kind === Is.number) this.#notes[at]!.numbers++;
-      else if (kind === Is.boolean) this.#notes[at]!.booleans++;
-      else if (kind === Is.uncomputed) this.#notes[at]!.uncomputed ??= { line: number, text: '' };
-      else if (kind === Is.error) {
-        this.#notes[at]!.errors++;
-        this.#notes[at]!.firstError ??= { line: number, text: cells[at]! };
-      }
-    }
+    for (let at = 0; at < this.#columns; at++) this.#kinds.push(kinds[at] ?? Is.empty);
   }
 
   take(): RecordBatch {
@@ -205,14 +192,7 @@ class BatchWriter {
     const lines = this.#lines.take();
     const first = this.#first;
     this.#first += lines.length;
-    const notes = this.#notes;
-    this.#notes = notes.map(emptyNotes);
-    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, notes };
+    const kinds = Uint8Array.from(this.#kinds.splice(0));
+    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, kinds };
   }
-}
-
-/** Most texts do not begin like a number. */
-function mayBeNumber(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
 }
