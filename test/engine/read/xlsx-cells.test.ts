@@ -1,6 +1,7 @@
 /** Cells of workbooks that have types of their own: which of them count, and what becomes of them. */
 import { describe, expect, it } from 'vitest';
 import { NO_RULES } from '../../../src/engine/mapping-rules.js';
+import type { CellType } from '../../../src/engine/model.js';
 import { type Cell, workbook } from '../../support/workbook.js';
 import { file, type Reading, type ReadOptions, read } from './reading.js';
 
@@ -80,4 +81,52 @@ it('texts that look like numbers once they are trimmed stay texts', async () => 
   ];
   const reading = await readCells(rows, { rules: { ...NO_RULES, trim: true } });
   expect(metadataOf(reading)).toEqual([{ zip: '12' }, { zip: '13' }]);
+});
+
+describe('numbers in a column whose type says how its texts are written', () => {
+  const ROWS: Cell[][] = [
+    ['company_id', 'amount'],
+    ['c1', '1.234,56'],
+    ['c2', 1.234],
+    ['c3', -1234.5],
+    ['c4', 7],
+  ];
+  const typed = (type: CellType, rows = ROWS) =>
+    readCells(rows, { rules: { ...NO_RULES, types: [['amount', type]] } });
+
+  it.each(['number:1.234,56', 'money:1.234,56'] as const)('%s: are sent as they are', async (type) => {
+    const reading = await typed(type);
+    expect(metadataOf(reading)).toEqual([1234.56, 1.234, -1234.5, 7].map((amount) => ({ amount })));
+    expect(reading.reasons).toEqual([]);
+    expect(reading.scan.sample).toEqual(reading.items[0]);
+  });
+
+  it('the sample of the plan is what is sent', async () => {
+    const { scan, items } = await typed('number:1.234,56', [ROWS[0]!, ROWS[2]!, ROWS[1]!]);
+    expect(scan.sample).toEqual({ company_id: 'c2', metadata: { amount: 1.234 } });
+    expect(items[0]).toEqual(scan.sample);
+  });
+
+  it.each(['number:1.234.567', 'number:1,234,567', 'number:1234'] as const)(
+    '%s: one with decimals is rejected where the texts have none',
+    async (type) => {
+      const reading = await typed(type, [
+        ['company_id', 'amount'],
+        ['c1', 1.234],
+        ['c2', 1234],
+      ]);
+      expect(metadataOf(reading)).toEqual([{ amount: 1234 }]);
+      expect(reading.reasons).toHaveLength(1);
+    },
+  );
+
+  it.each(['percent', 'percent:1.234,56'] as const)('%s: they lack the sign', async (type) => {
+    const reading = await typed(type, [
+      ['company_id', 'amount'],
+      ['c1', 0.125],
+      ['c2', '5%'],
+    ]);
+    expect(metadataOf(reading)).toEqual([{ amount: 5 }]);
+    expect(reading.reasons).toHaveLength(1);
+  });
 });

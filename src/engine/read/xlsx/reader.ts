@@ -32,7 +32,7 @@ export const xlsxReader: BinaryReader = {
   },
   async *records(input, signal) {
     const { sheetRecords } = await import('./records.js');
-    yield* sheetRecords(input, input.sheet!.name, input.columns.length, signal);
+    yield* sheetRecords(input, input.sheet!.name, input.targets, signal);
     await refuseChanged(input);
   },
   scan: (input, options) => scanSheet(asCsv(input), options),

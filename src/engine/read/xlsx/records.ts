@@ -1,6 +1,10 @@
 /** The rows of a sheet as records of CSV, with what their cells were where text alone does not tell. */
 import { InputError } from '../../errors.js';
+import type { CellType } from '../../model.js';
 import { formatSize } from '../../size.js';
+import { partsOf } from '../conversion/converter.js';
+import { styleOf } from '../conversion/numerals.js';
+import type { Target } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
@@ -39,10 +43,10 @@ export async function firstRows(
 export async function* sheetRecords(
   file: Reading,
   sheet: string,
-  columns: number,
+  targets: readonly Target[],
   signal?: AbortSignal,
 ): AsyncGenerator<RecordBatch> {
-  const batch = new BatchWriter(columns);
+  const batch = new BatchWriter(targets);
   let header = true;
   for await (const rows of sheetRows(file, sheet, () => {}, signal)) {
     for (const row of rows) {
@@ -161,16 +165,33 @@ function lengthOf(cells: readonly string[]): number {
 const SPECIAL = /[",\r\n]/;
 const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
+/**
+ * The sign before the decimals of numbers: the one that the column's type reads, or they would be read as others. Where
+ * it reads none, it must not take the sign for one between groups.
+ */
+function decimalSign(type: CellType | null): string {
+  const { name, form } = partsOf(type ?? 'string');
+  if (form === null || (name !== 'number' && name !== 'money')) return '.';
+  const { group, decimal } = styleOf(form)!;
+  return decimal || (group === '.' ? ',' : '.');
+}
+
 class BatchWriter {
   readonly #columns: number;
   readonly #out = new Output(2 * BATCH_BYTES);
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
   readonly #kinds: Is[] = [];
+  /** Columns in which numbers are not written with a point. */
+  readonly #signs: [column: number, sign: string][];
   #first = 0;
 
-  constructor(columns: number) {
-    this.#columns = columns;
+  constructor(targets: readonly Target[]) {
+    this.#columns = targets.length;
+    this.#signs = targets.flatMap(({ pinned }, column): [number, string][] => {
+      const sign = decimalSign(pinned);
+      return sign === '.' ? [] : [[column, sign]];
+    });
   }
 
   get bytes(): number {
@@ -178,6 +199,9 @@ class BatchWriter {
   }
 
   add({ number, cells, kinds }: Row): void {
+    for (const [at, sign] of this.#signs) {
+      if (kinds[at] === Is.number) cells[at] = cells[at]!.replace('.', sign);
+    }
     const out = this.#out;
     this.#lines.push(number);
     this.#spans.push(out.length);
