@@ -37,10 +37,11 @@ async function* taken(
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
+  const reader = readerOf(input);
   for await (const batch of batches) {
     if (left === 0 && !selected.toEnd) return;
     const looks = conditions && (left > 0 || conditions.unseen.size > 0);
-    const originals = looks ? readerOf(input).original(batch, input) : null;
+    const originals = looks ? (reader.stored ?? reader.original)(batch, input) : null;
     const numbers: number[] = [];
     for (let number = 0; number < batch.lines.length; number++) {
       if (left === 0 && !originals) break;

@@ -7,6 +7,7 @@ import { csvReader } from '../csv/reader.js';
 import type { BinaryReader } from '../format.js';
 import { refuseChanged } from '../text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
+import { withPoints } from './decimal-signs.js';
 import { isWorkbook } from './recognize.js';
 import { scanSheet, XlsxTotals } from './totals.js';
 
@@ -32,13 +33,14 @@ export const xlsxReader: BinaryReader = {
   },
   async *records(input, signal) {
     const { sheetRecords } = await import('./records.js');
-    yield* sheetRecords(input, input.sheet!.name, input.targets, signal);
+    yield* sheetRecords(input, signal);
     await refuseChanged(input);
   },
   scan: (input, options) => scanSheet(asCsv(input), options),
   totals: (input) => new XlsxTotals(input),
   build: (input, schema, hashes) => csvReader.build(asCsv(input), schema, hashes),
   original: (batch, input) => csvReader.original(batch, asCsv(input)),
+  stored: (batch, input) => withPoints(csvReader.original(batch, asCsv(input)), batch, input),
   item: (input, schema, original) => csvReader.item(asCsv(input), schema, original),
   placeOf: () => 'row',
 };

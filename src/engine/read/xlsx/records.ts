@@ -1,15 +1,12 @@
 /** The rows of a sheet as records of CSV, with what their cells were where text alone does not tell. */
 import { InputError } from '../../errors.js';
-import type { CellType } from '../../model.js';
 import { formatSize } from '../../size.js';
-import { partsOf } from '../conversion/converter.js';
-import { styleOf } from '../conversion/numerals.js';
-import type { Target } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
+import { decimalSigns } from './decimal-signs.js';
 import { Is, type SheetChoice } from './notes.js';
 import { CellTooLong, type Row, SheetRows, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
@@ -40,15 +37,10 @@ export async function firstRows(
  * All rows after the header.
  * @throws InputError for a workbook that is damaged; the signal's reason when aborted
  */
-export async function* sheetRecords(
-  file: Reading,
-  sheet: string,
-  targets: readonly Target[],
-  signal?: AbortSignal,
-): AsyncGenerator<RecordBatch> {
-  const batch = new BatchWriter(targets);
+export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+  const batch = new BatchWriter(input);
   let header = true;
-  for await (const rows of sheetRows(file, sheet, () => {}, signal)) {
+  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
     for (const row of rows) {
       if (!header) batch.add(row);
       header = false;
@@ -165,33 +157,20 @@ function lengthOf(cells: readonly string[]): number {
 const SPECIAL = /[",\r\n]/;
 const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
-/**
- * The sign before the decimals of numbers: the one that the column's type reads, or they would be read as others. Where
- * it reads none, it must not take the sign for one between groups.
- */
-function decimalSign(type: CellType | null): string {
-  const { name, form } = partsOf(type ?? 'string');
-  if (form === null || (name !== 'number' && name !== 'money')) return '.';
-  const { group, decimal } = styleOf(form)!;
-  return decimal || (group === '.' ? ',' : '.');
-}
-
 class BatchWriter {
   readonly #columns: number;
   readonly #out = new Output(2 * BATCH_BYTES);
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
   readonly #kinds: Is[] = [];
-  /** Columns in which numbers are not written with a point. */
   readonly #signs: [column: number, sign: string][];
+  readonly #nulls: readonly string[];
   #first = 0;
 
-  constructor(targets: readonly Target[]) {
-    this.#columns = targets.length;
-    this.#signs = targets.flatMap(({ pinned }, column): [number, string][] => {
-      const sign = decimalSign(pinned);
-      return sign === '.' ? [] : [[column, sign]];
-    });
+  constructor(input: OpenedInput) {
+    this.#columns = input.columns.length;
+    this.#signs = decimalSigns(input);
+    this.#nulls = input.rules.nulls ?? [];
   }
 
   get bytes(): number {
@@ -200,7 +179,8 @@ class BatchWriter {
 
   add({ number, cells, kinds }: Row): void {
     for (const [at, sign] of this.#signs) {
-      if (kinds[at] === Is.number) cells[at] = cells[at]!.replace('.', sign);
+      if (kinds[at] !== Is.number || this.#nulls.includes(cells[at]!)) continue;
+      cells[at] = cells[at]!.replace('.', sign);
     }
     const out = this.#out;
     this.#lines.push(number);
