@@ -5,8 +5,11 @@ const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** A cell as XML: a text, a number, or a number under a format; `xml` is text as it is written. */
-export type Cell = string | number | { number: string; format?: string } | { xml: string };
+/**
+ * A cell: a text, an error such as `#N/A`, a number, a number under a format, or a boolean; `xml` is text as it is
+ * written.
+ */
+export type Cell = string | number | boolean | { number: string; format?: string } | { xml: string };
 
 /** @param rows of at most 26 cells; an empty one is not in the sheet */
 export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
@@ -18,6 +21,8 @@ export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
   };
   const cellOf = (cell: Cell, row: number, column: number): string => {
     const at = `r="${String.fromCharCode(65 + column)}${row + 1}"`;
+    if (typeof cell === 'boolean') return `<c ${at} t="b"><v>${Number(cell)}</v></c>`;
+    if (typeof cell === 'string' && /^#[A-Z\d/!?]+$/.test(cell)) return `<c ${at} t="e"><v>${cell}</v></c>`;
     if (typeof cell === 'number') return `<c ${at}><v>${cell}</v></c>`;
     if (typeof cell === 'object' && 'number' in cell) {
       return `<c ${at} s="${styleOf(cell.format)}"><v>${cell.number}</v></c>`;

@@ -28,6 +28,9 @@ interface Reader {
   /** The records of a batch as they are in the file, for the rejects file. */
   original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
 
+  /** The same as conditions compare them, where the rejects file has them otherwise. */
+  stored?(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
+
   /** The item of one accepted row as it would be sent, from what `original` or the scan returned. */
   item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
 

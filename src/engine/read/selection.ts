@@ -37,10 +37,11 @@ async function* taken(
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
+  const reader = readerOf(input);
   for await (const batch of batches) {
     if (left === 0 && !selected.toEnd) return;
     const looks = conditions && (left > 0 || conditions.unseen.size > 0);
-    const originals = looks ? readerOf(input).original(batch, input) : null;
+    const originals = looks ? (reader.stored ?? reader.original)(batch, input) : null;
     const numbers: number[] = [];
     for (let number = 0; number < batch.lines.length; number++) {
       if (left === 0 && !originals) break;
@@ -78,7 +79,7 @@ export async function* wantedRecords(
 
 /** Some records of a batch, by their numbers in it, ascending. */
 export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
-  const { bytes, spans, lines, fileLines, first, broken, notes } = batch;
+  const { bytes, spans, lines, fileLines, first, broken, kinds } = batch;
   const parts: Uint8Array[] = [];
   const kept = new Uint32Array(2 * numbers.length);
   let length = 0;
@@ -103,9 +104,19 @@ export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatc
     fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
     first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
-    ...(notes && { notes }),
+    ...(kinds && { kinds: kindsAmong(kinds, lines.length, numbers) }),
     ...(broken && { broken: brokenAmong(broken, numbers) }),
   };
+}
+
+/** What the cells of the records that are kept were. */
+function kindsAmong(kinds: Uint8Array, records: number, numbers: readonly number[]): Uint8Array<ArrayBuffer> {
+  const width = kinds.length / records;
+  const kept = new Uint8Array(width * numbers.length);
+  for (const [at, number] of numbers.entries()) {
+    kept.set(kinds.subarray(width * number, width * (number + 1)), width * at);
+  }
+  return kept;
 }
 
 /** Those of the records that are kept, by their places among them. */

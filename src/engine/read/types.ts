@@ -7,7 +7,7 @@ import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
-import type { CellNotes, SheetChoice } from './xlsx/notes.js';
+import type { SheetChoice } from './xlsx/notes.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
@@ -162,8 +162,8 @@ export interface RecordBatch {
   spans: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
-  /** Of a sheet: what its cells were, by column. */
-  notes?: readonly CellNotes[];
+  /** Of a sheet: what each cell was (`Is`), row by row, as many for each row as the input has columns. */
+  kinds?: Uint8Array<ArrayBuffer>;
   /** How many records of the input come before this batch. */
   first: number;
   /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */

@@ -26,7 +26,14 @@ export interface ColumnPart {
   currencies: Currencies | null;
 }
 
-export function scanCsv(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+/** Told of each row whose cells are counted: its place in the batch, and what reads a cell of it. */
+export type OnCounted = (number: number, cellOf: (column: number) => string) => void;
+
+export function scanCsv(
+  input: OpenedInput,
+  options: RowOptions,
+  onCounted?: OnCounted,
+): (batch: RecordBatch) => ScanPart {
   const layout = csvLayout(input);
   const { itemLimitBytes, known, hashKey } = options;
   const detector =
@@ -36,6 +43,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   const plain = plainRow(input, layout, null);
   /** Under the types that are known. */
   const made = known && plainRow(input, layout, known.schema.types);
+  const plainCell = (column: number): string => plain!.cells.text(column);
   const read = rowReader(input);
   let likely = layout.targets.map(noLikely);
   return (batch) => {
@@ -52,6 +60,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       const line = batch.lines[number]!;
       if (plain?.read(number) && plain.size <= itemLimitBytes) {
         columns.count(plain.cells, line);
+        onCounted?.(number, plainCell);
         accepted.acceptPlain(number, plain);
         continue;
       }
@@ -69,10 +78,12 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
         if (itsOwn) {
           columns.measure(row, line);
           columns.leaveOut(row);
+          onCounted?.(number, (column) => row[column]!);
         }
         continue;
       }
       const bytes = columns.measure(row, line);
+      onCounted?.(number, (column) => row[column]!);
       if (bytes <= itemLimitBytes) {
         accepted.accept(number, layout.idOf(row), layout.companyOf(row), bytes);
         continue;

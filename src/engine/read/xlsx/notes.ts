@@ -1,6 +1,20 @@
 /** What is known of a sheet and its cells beyond their text. Plain data. */
 import type { Evidence } from '../wording.js';
 
+/** What a cell was, where that decides about its column. */
+export enum Is {
+  empty,
+  text,
+  number,
+  /** A date or a time, as ISO text. */
+  date,
+  boolean,
+  /** `#REF!`, `#N/A`, … */
+  error,
+  /** A formula that no program has computed. */
+  uncomputed,
+}
+
 /** What a batch tells of one column beyond the text of its cells. */
 export interface CellNotes {
   numbers: number;

@@ -9,8 +9,9 @@ import { csvReader } from '../csv/reader.js';
 import type { BinaryReader } from '../format.js';
 import { refuseChanged } from '../text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
+import { withPoints } from './decimal-signs.js';
 import { isWorkbook } from './recognize.js';
-import { withNotes, XlsxTotals } from './totals.js';
+import { scanSheet, XlsxTotals } from './totals.js';
 
 /** As records are written here: a dialect that was asked for is that of other inputs. */
 const DELIMITER = ',';
@@ -48,10 +49,11 @@ export const xlsxReader: BinaryReader = {
     yield* sheetRecords(input, signal);
     await refuseChanged(input);
   },
-  scan: (input, options) => withNotes(csvReader.scan(asCsv(input), options)),
+  scan: (input, options) => scanSheet(asCsv(input), options),
   totals: (input) => new XlsxTotals(input),
   build: (input, schema, hashes) => csvReader.build(asCsv(input), schema, hashes),
   original: (batch, input) => csvReader.original(batch, asCsv(input)),
+  stored: (batch, input) => withPoints(csvReader.original(batch, asCsv(input)), batch, input),
   item: (input, schema, original) => csvReader.item(asCsv(input), schema, original),
   placeOf: () => 'row',
 };

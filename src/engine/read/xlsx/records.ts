@@ -6,8 +6,9 @@ import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
-import { type CellNotes, emptyNotes, type SheetChoice } from './notes.js';
-import { CellTooLong, Is, type Row, SheetRows, unescaped } from './sheet.js';
+import { decimalSigns } from './decimal-signs.js';
+import { Is, type SheetChoice } from './notes.js';
+import { CellTooLong, type Row, SheetRows, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
 import { chooseSheet, readWorkbook } from './workbook.js';
 
@@ -37,7 +38,7 @@ export async function firstRows(
  * @throws InputError for a workbook that is damaged; the signal's reason when aborted
  */
 export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
-  const batch = new BatchWriter(input.columns.length);
+  const batch = new BatchWriter(input);
   const { skipLines } = input.dialect!;
   let header = true;
   for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
@@ -167,12 +168,15 @@ class BatchWriter {
   readonly #out = new Output(2 * BATCH_BYTES);
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
-  #notes: CellNotes[];
+  readonly #kinds: Is[] = [];
+  readonly #signs: [column: number, sign: string][];
+  readonly #nulls: readonly string[];
   #first = 0;
 
-  constructor(columns: number) {
-    this.#columns = columns;
-    this.#notes = Array.from({ length: columns }, emptyNotes);
+  constructor(input: OpenedInput) {
+    this.#columns = input.columns.length;
+    this.#signs = decimalSigns(input);
+    this.#nulls = input.rules.nulls ?? [];
   }
 
   get bytes(): number {
@@ -180,25 +184,17 @@ class BatchWriter {
   }
 
   add({ number, cells, kinds }: Row): void {
+    for (const [at, sign] of this.#signs) {
+      if (kinds[at] !== Is.number || this.#nulls.includes(cells[at]!)) continue;
+      cells[at] = cells[at]!.replace('.', sign);
+    }
     const out = this.#out;
     this.#lines.push(number);
     this.#spans.push(out.length);
     out.write(recordOf(cells, this.#columns));
     this.#spans.push(out.length);
     out.writeAscii('\n');
-    const columns = Math.min(cells.length, this.#columns);
-    for (let at = 0; at < columns; at++) {
-      const kind = kinds[at]!;
-      if (kind === Is.text) {
-        if (mayBeNumber(cells[at]!)) this.#notes[at]!.text ??= { line: number, text: cells[at]! };
-      } else if (kind === Is.number) this.#notes[at]!.numbers++;
-      else if (kind === Is.boolean) this.#notes[at]!.booleans++;
-      else if (kind === Is.uncomputed) this.#notes[at]!.uncomputed ??= { line: number, text: '' };
-      else if (kind === Is.error) {
-        this.#notes[at]!.errors++;
-        this.#notes[at]!.firstError ??= { line: number, text: cells[at]! };
-      }
-    }
+    for (let at = 0; at < this.#columns; at++) this.#kinds.push(kinds[at] ?? Is.empty);
   }
 
   take(): RecordBatch {
@@ -206,14 +202,7 @@ class BatchWriter {
     const lines = this.#lines.take();
     const first = this.#first;
     this.#first += lines.length;
-    const notes = this.#notes;
-    this.#notes = notes.map(emptyNotes);
-    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, notes };
+    const kinds = Uint8Array.from(this.#kinds.splice(0));
+    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, kinds };
   }
-}
-
-/** Most texts do not begin like a number. */
-function mayBeNumber(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
 }

@@ -1,20 +1,7 @@
 /** The rows of a sheet, cell by cell, as text. */
 import type { Hooks } from './archive.js';
+import { Is } from './notes.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
-
-/** What a cell was, where that decides about its column. */
-export enum Is {
-  empty,
-  text,
-  number,
-  /** A date or a time, as ISO text. */
-  date,
-  boolean,
-  /** `#REF!`, `#N/A`, … */
-  error,
-  /** A formula that no program has computed. */
-  uncomputed,
-}
 
 export interface Row {
   /** As the spreadsheet numbers it, from 1. */

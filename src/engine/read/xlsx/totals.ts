@@ -1,29 +1,60 @@
 /** What the columns of a sheet are: as in a CSV, but that cells have their own types. */
 import type { Warning } from '../../problems.js';
-import type { ColumnPart } from '../csv/scan.js';
+import { type ColumnPart, scanCsv } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
-import type { ScanPart } from '../scan-rows.js';
+import type { RowOptions, ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { list, quoted } from '../wording.js';
-import { type CellNotes, emptyNotes } from './notes.js';
+import { type CellNotes, emptyNotes, Is } from './notes.js';
 
 /** What a batch tells of one column. */
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
 
-/** Takes what is known of the cells beside the text over into what the scan found. */
-export function withNotes(scan: (batch: RecordBatch) => ScanPart): (batch: RecordBatch) => ScanPart {
+/** Scans the rows as those of a CSV, and counts what the cells of the same rows were. */
+export function scanSheet(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+  const width = input.columns.length;
+  let current: RecordBatch;
+  let notes: CellNotes[];
+  const scan = scanCsv(input, options, (number, cellOf) => {
+    for (let column = 0; column < width; column++) {
+      const kind: Is = current.kinds![number * width + column]!;
+      if (kind !== Is.empty) addNote(notes[column]!, kind, cellOf(column), current.lines[number]!);
+    }
+  });
   return (batch) => {
+    current = batch;
+    notes = input.columns.map(emptyNotes);
     const part = scan(batch);
     const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
-      const notes = batch.notes?.[index] ?? emptyNotes();
       const { stats } = column;
+      const { text } = notes[index]!;
       // A text that looks like a number is a text: somebody may have wanted its zeros.
-      const notNumber = earlier(stats.notNumber, notes.text);
-      const notInteger = earlier(stats.notInteger, notes.text);
-      return { ...column, stats: { ...stats, notNumber, notInteger }, notes };
+      const notNumber = earlier(stats.notNumber, text);
+      const notInteger = earlier(stats.notInteger, text);
+      return { ...column, stats: { ...stats, notNumber, notInteger }, notes: notes[index]! };
     });
     return { ...part, columns };
   };
+}
+
+/** @param text of the cell as it is sent: what `--trim` and `--null` leave of it */
+function addNote(notes: CellNotes, kind: Is, text: string, line: number): void {
+  if (kind === Is.uncomputed) notes.uncomputed ??= { line, text };
+  if (text === '') return;
+  if (kind === Is.number) notes.numbers++;
+  else if (kind === Is.text && mayBeNumber(text)) notes.text ??= { line, text };
+  // Nothing else is JSON of a boolean.
+  else if (kind === Is.boolean && (text === 'true' || text === 'false')) notes.booleans++;
+  else if (kind === Is.error) {
+    notes.errors++;
+    notes.firstError ??= { line, text };
+  }
+}
+
+/** Most texts do not begin like a number. */
+function mayBeNumber(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
 }
 
 const earlier = <T extends { line: number }>(a: T | null, b: T | null): T | null =>

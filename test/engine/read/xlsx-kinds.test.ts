@@ -1,0 +1,147 @@
+/** Cells of workbooks that have types of their own: which of them count, and what becomes of them. */
+import { describe, expect, it } from 'vitest';
+import { NO_RULES } from '../../../src/engine/mapping-rules.js';
+import type { CellType } from '../../../src/engine/model.js';
+import { type Cell, workbook } from '../../support/workbook.js';
+import { file, type Reading, type ReadOptions, read } from './reading.js';
+
+const readCells = (rows: readonly (readonly Cell[])[], options?: ReadOptions): Promise<Reading> =>
+  read(file('a.xlsx', workbook(rows)), options);
+const metadataOf = ({ items }: Reading): unknown[] =>
+  items.map((item) => (item as { metadata?: unknown }).metadata);
+
+describe('booleans are counted in the rows that are sent', () => {
+  const ROWS: Cell[][] = [
+    ['company_id', 'ok', 'tier'],
+    ['c1', true, 'a'],
+    ['c2', false, 'a'],
+    ['c3', true, 'b'],
+  ];
+  const BOTH = [
+    { ok: true, tier: 'a' },
+    { ok: false, tier: 'a' },
+  ];
+
+  it('with conditions', async () => {
+    expect(metadataOf(await readCells(ROWS, { where: [['tier', '=', 'a']] }))).toEqual(BOTH);
+  });
+
+  it('with a limit', async () => {
+    expect(metadataOf(await readCells(ROWS, { limit: 2 }))).toEqual(BOTH);
+  });
+
+  it('with a row that has too many cells', async () => {
+    const rows = [...ROWS.slice(0, 3), ['c3', true, 'b', 'surplus']];
+    const reading = await readCells(rows);
+    expect(metadataOf(reading)).toEqual(BOTH);
+    expect(reading.reasons).toEqual(['4: has 4 cells, the header has 3']);
+  });
+
+  it('with values that count as empty', async () => {
+    const reading = await readCells(ROWS, { rules: { ...NO_RULES, nulls: ['false'] } });
+    expect(metadataOf(reading)).toEqual([{ ok: true, tier: 'a' }, { tier: 'a' }, { ok: true, tier: 'b' }]);
+  });
+
+  it.each([
+    ['null', '42'],
+    ['yes', 'no'],
+  ])('as many of them in other rows do not make booleans of the texts %s and %s', async (first, second) => {
+    const rows: Cell[][] = [
+      ['company_id', 'ok', 'tier'],
+      ['c1', first, 'a'],
+      ['c2', second, 'a'],
+      ['c3', true, 'b'],
+      ['c4', false, 'b'],
+    ];
+    const reading = await readCells(rows, { where: [['tier', '=', 'a']] });
+    expect(metadataOf(reading)).toEqual([
+      { ok: first, tier: 'a' },
+      { ok: second, tier: 'a' },
+    ]);
+  });
+});
+
+it('rows that are left out decide no type and cause no warning', async () => {
+  const rows: Cell[][] = [
+    ['company_id', 'n', 'tier'],
+    ['c1', 1.5, 'a'],
+    ['c2', '12', 'b'],
+    ['c3', '#N/A', 'b'],
+  ];
+  const reading = await readCells(rows, { where: [['tier', '=', 'a']] });
+  expect(metadataOf(reading)).toEqual([{ n: 1.5, tier: 'a' }]);
+  expect(reading.scan.warnings).toEqual([]);
+});
+
+it('texts that look like numbers once they are trimmed stay texts', async () => {
+  const rows: Cell[][] = [
+    ['company_id', 'zip'],
+    ['c1', ' 12 '],
+    ['c2', '13 '],
+  ];
+  const reading = await readCells(rows, { rules: { ...NO_RULES, trim: true } });
+  expect(metadataOf(reading)).toEqual([{ zip: '12' }, { zip: '13' }]);
+});
+
+describe('numbers in a column whose type says how its texts are written', () => {
+  const ROWS: Cell[][] = [
+    ['company_id', 'amount'],
+    ['c1', '1.234,56'],
+    ['c2', 1.234],
+    ['c3', -1234.5],
+    ['c4', 7],
+  ];
+  const typed = (type: CellType, rows = ROWS) =>
+    readCells(rows, { rules: { ...NO_RULES, types: [['amount', type]] } });
+
+  it.each(['number:1.234,56', 'money:1.234,56'] as const)('%s: are sent as they are', async (type) => {
+    const reading = await typed(type);
+    expect(metadataOf(reading)).toEqual([1234.56, 1.234, -1234.5, 7].map((amount) => ({ amount })));
+    expect(reading.reasons).toEqual([]);
+    expect(reading.scan.sample).toEqual(reading.items[0]);
+  });
+
+  it('the sample of the plan is what is sent', async () => {
+    const { scan, items } = await typed('number:1.234,56', [ROWS[0]!, ROWS[2]!, ROWS[1]!]);
+    expect(scan.sample).toEqual({ company_id: 'c2', metadata: { amount: 1.234 } });
+    expect(items[0]).toEqual(scan.sample);
+  });
+
+  it.each(['number:1.234.567', 'number:1,234,567', 'number:1234'] as const)(
+    '%s: one with decimals is rejected where the texts have none',
+    async (type) => {
+      const reading = await typed(type, [
+        ['company_id', 'amount'],
+        ['c1', 1.234],
+        ['c2', 1234],
+      ]);
+      expect(metadataOf(reading)).toEqual([{ amount: 1234 }]);
+      expect(reading.reasons).toHaveLength(1);
+    },
+  );
+
+  it('conditions and values that count as empty look at them as they are stored', async () => {
+    const rows: Cell[][] = [
+      ['company_id', 'amount'],
+      ['c1', '1.234'],
+      ['c2', 1.234],
+      ['c3', 0.5],
+      ['c4', 7.5],
+    ];
+    const rules = { ...NO_RULES, types: [['amount', 'number:1.234,56']] as const, nulls: ['0.5'] };
+    const taken = await readCells(rows, { rules, where: [['amount', '=', '1.234']] });
+    expect(metadataOf(taken)).toEqual([{ amount: 1234 }, { amount: 1.234 }]);
+    const others = await readCells(rows, { rules, where: [['amount', '!=', '1.234']] });
+    expect(metadataOf(others)).toEqual([undefined, { amount: 7.5 }]);
+  });
+
+  it.each(['percent', 'percent:1.234,56'] as const)('%s: they lack the sign', async (type) => {
+    const reading = await typed(type, [
+      ['company_id', 'amount'],
+      ['c1', 0.125],
+      ['c2', '5%'],
+    ]);
+    expect(metadataOf(reading)).toEqual([{ amount: 5 }]);
+    expect(reading.reasons).toHaveLength(1);
+  });
+});
