@@ -296,8 +296,15 @@ describe('Parquet', () => {
     ]);
   });
 
-  it('no rows are a warning', async () => {
-    expect(await warningsOf('no-rows.parquet')).toEqual(['no rows']);
+  it.each(['no-rows', 'one-empty-group'])('%s is a warning', async (name) => {
+    expect(await warningsOf(`${name}.parquet`)).toEqual(['no rows']);
+  });
+
+  it('row groups without rows are skipped', async () => {
+    const { items, lines } = await reading('empty-groups.parquet');
+    const metadata = (n: number) => ({ n, tags: ['a'] });
+    expect(items).toEqual([0, 1, 2].map((n) => ({ company_id: `c${n}`, metadata: metadata(n) })));
+    expect(lines).toEqual([1, 2, 3]);
   });
 
   it.each([
