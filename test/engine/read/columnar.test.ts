@@ -300,6 +300,11 @@ describe('Parquet', () => {
     expect(await warningsOf(`${name}.parquet`)).toEqual(['no rows']);
   });
 
+  it.each(['nulls-lz4', 'nulls-lz4-v2'])('%s: pages without values', async (name) => {
+    const { items } = await reading(`${name}.parquet`);
+    expect(items).toEqual([{ company_id: 'c0' }, { company_id: 'c1' }]);
+  });
+
   it('row groups without rows are skipped', async () => {
     const { items, lines } = await reading('empty-groups.parquet');
     const metadata = (n: number) => ({ n, tags: ['a'] });
