@@ -16,11 +16,11 @@ export interface Changes {
   command?: string;
   /** Default: the files that were typed. */
   paths?: readonly string[];
-  /** Flags to remove, with their values. */
+  /** Flags to remove, with their values, also where the environment gave these. */
   without?: readonly string[];
   /** The only flags to keep, besides those that choose the service. Default: all that the command takes. */
   only?: readonly string[];
-  /** Flags and values to add. */
+  /** Flags and values to add. A flag that is not repeatable replaces the one that was typed. */
   plus?: readonly string[];
 }
 
@@ -85,10 +85,15 @@ const EDITING = /^config (?:init|get|set|unset|path)$/;
 
 export function commandsOf(running: Running, isShared = false): Commands {
   const typed = typedIn(running.argv);
-  const compose = (words: readonly string[], flags: readonly string[], files: readonly string[]): string => {
+  const compose = (
+    words: readonly string[],
+    flags: readonly string[],
+    files: readonly string[],
+    isRemoved: (long: string) => boolean = () => false,
+  ): string => {
     const [first = '', second = ''] = words;
-    const path = `${first} ${second}`;
-    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, namesFor(path, typed));
+    const names = namesFor(`${first} ${second}`, typed);
+    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, names, isRemoved);
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
@@ -96,14 +101,16 @@ export function commandsOf(running: Running, isShared = false): Commands {
   return {
     command: (...words) => compose(words, [], []),
     again: ({ command = typed.command ?? 'import', paths = typed.paths, without, only, plus = [] }) => {
+      const isRemoved = (long: string): boolean =>
+        without?.includes(long) || (plus.includes(long) && !optionOf(long)?.repeatable);
       const kept = typed.flags.flatMap(([long, words]) => {
         const commands = optionOf(long)?.commands;
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
-        const stays = taken && !without?.includes(long) && (only === undefined || only.includes(long));
+        const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
         if (!stays || CHOOSING_FLAGS.has(long)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
-      return compose([command], [...kept, ...plus], paths);
+      return compose([command], [...kept, ...plus], paths, isRemoved);
     },
     wasTyped: (long) => typed.flags.some(([name]) => name === long),
     get account() {
@@ -139,11 +146,17 @@ function namesFor(path: string, typed: Typed): readonly Choosing[] {
   return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
 }
 
-function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): Carried {
+function carriedBy(
+  running: Running,
+  typed: Typed,
+  names: readonly Choosing[],
+  isRemoved: (long: string) => boolean,
+): Carried {
   const variables: string[] = [];
   const flags: string[] = [];
   for (const name of names) {
     const long = spelled(name);
+    if (isRemoved(long)) continue;
     const words = typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
     const chosen = running.chosen?.[name];
     const value = chosen ?? elsewhere(name, running, typed);

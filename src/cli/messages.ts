@@ -29,6 +29,14 @@ function withValues(
   return [again({ without: ['--set', '--where'] }), ...flags].join(' ');
 }
 
+/** `resume` does not take the flag, and stdin cannot be read again. */
+function skipsRequest({ again, isOf, paths }: Commands): string[] {
+  const isImport = isOf('import') && !paths.includes('-');
+  if (!isImport && !isOf('apply')) return [];
+  const plus = [...(isImport ? ['--resume'] : []), '--continue-on-error'];
+  return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
+}
+
 /** For callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 const WORDS: Dictionary = {
@@ -142,11 +150,11 @@ const WORDS: Dictionary = {
       `service fixed: send the same rows again as the new canary: ${command('resume', run)}`,
     ].join('\n'),
   }),
-  request_refused: (_, { command }) => ({
+  request_refused: ({ run }, commands) => ({
     hint: [
-      `if single rows are at fault, find them: ${command('resume', '--isolate')}`,
-      `if the service is fixed, send the same rows again: ${command('resume')}`,
-      'to skip the whole request, add --continue-on-error',
+      `if single rows are at fault, find them: ${commands.command('resume', run, '--isolate')}`,
+      `if the service is fixed, send the same rows again: ${commands.command('resume', run)}`,
+      ...skipsRequest(commands),
     ].join('\n'),
   }),
 };

@@ -19,9 +19,13 @@ export interface Known {
   failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
   /** Values that the run sets for every item, as `--set` takes them, if they are not on the command line. */
   set?: readonly string[];
+  /** File of the plan that a dry run saved. */
+  plan?: string | undefined;
+  /** Whether the valid rows are sent although others are rejected. */
+  sendsValid?: boolean;
 }
 
-/** Flags that are not repeated for a rejects file, because its rows are read as its run read them. */
+/** Flags that are repeated for a rejects file. In all else, its rows are read as its run read them. */
 const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
 /** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = [
@@ -34,12 +38,30 @@ const OF_ONE_RUN = [
   '--resume',
   '--yes',
 ];
+/** Flags that are part of a saved plan, and so need not be typed again. */
+const IN_PLAN = [
+  '--canary',
+  '--max-changed',
+  '--concurrency',
+  '--no-wait',
+  '--wait-timeout',
+  '--interval',
+  '--retries',
+  '--retry-delay',
+  '--max-retry-after',
+  '--busy-timeout',
+  '--continue-on-error',
+  '--isolate',
+  '--isolate-jobs',
+];
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
 
 /** The steps in the order in which to run them. Empty only if nothing is left to do. */
 export function nextSteps(summary: Summary, known: Known): Step[] {
-  const steps = stepsOf(summary, known);
+  // A run that is resumed follows its jobs.
+  const open = summary.resume === null ? follow(summary, known) : [];
+  const steps = [...open, ...stepsOf(summary, known)];
   if (steps.length > 0 || isGood(summary)) return steps;
   const { run } = summary;
   return [
@@ -71,15 +93,15 @@ function stepsOf(summary: Summary, known: Known): Step[] {
   }
   switch (status) {
     case 'planned':
-      return rows.rejected > 0
-        ? [...sendValid(known), ...importRejects(summary, known)]
-        : sendAll(known, 'send it with', []);
+      return rows.rejected === 0 || known.sendsValid
+        ? [...sendPlanned(known, 'send it with'), ...importRejects(summary, known)]
+        : [...sendValid(known), ...importRejects(summary, known)];
     case 'rejected':
       return [...sendValid(known), ...importRejects(summary, known)];
     case 'held':
       return sendHeld(summary, known);
     case 'submitted':
-      return follow(summary, known);
+      return [];
     case 'failed':
     case 'partial':
       return [...sendFailed(summary, known), ...importRejects(summary, known)];
@@ -100,11 +122,16 @@ function step({ commands }: Known, what: string, compose: (commands: Commands) =
 function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   const { paths } = known.commands;
   if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
-  const replaced = plus.includes('--skip-invalid')
-    ? ['--max-invalid']
-    : plus.filter((word) => word === '--max-changed');
-  const without = [...OF_ONE_RUN, ...replaced];
+  const without = [...OF_ONE_RUN, ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : [])];
   return [step(known, what, ({ again }) => again({ without, plus }))];
+}
+
+/** What a dry run planned: the plan that it saved, if any. */
+function sendPlanned(known: Known, what: string, plus: readonly string[] = []): Step[] {
+  const { plan } = known;
+  if (plan === undefined) return sendAll(known, what, plus);
+  const without = [...OF_ONE_RUN, ...IN_PLAN];
+  return [step(known, what, ({ again }) => again({ command: 'apply', paths: [plan], without, plus }))];
 }
 
 /** Sends everything, once the user has looked at the changes. */
@@ -122,15 +149,22 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
     : 'if these changes are right, send them';
   const all = ['--max-changed', '100%'];
   if (commands.isOf('apply')) {
-    return [
-      step(known, what, ({ again }) => again({ without: [...OF_ONE_RUN, '--max-changed'], plus: all })),
-    ];
+    return [step(known, what, ({ again }) => again({ without: OF_ONE_RUN, plus: all }))];
   }
   const look = run === null ? [] : sendAll(known, 'see what would be sent', ['--dry-run']);
-  return [...look, ...sendAll(known, what, all)];
+  return [...look, ...sendPlanned(known, what, all)];
 }
 
-const sendValid = (known: Known): Step[] => sendAll(known, 'send the valid rows now', ['--skip-invalid']);
+/** A saved plan is sent as it is, so another one is needed. */
+const sendValid = (known: Known): Step[] =>
+  known.plan === undefined
+    ? sendAll(known, 'send the valid rows now', ['--skip-invalid'])
+    : sendAll(known, 'save a plan of the valid rows', [
+        '--dry-run',
+        '--save-plan',
+        known.plan,
+        '--skip-invalid',
+      ]);
 
 function importRejects({ files, rows }: Summary, known: Known): Step[] {
   if (rows.rejected === 0) return [];
@@ -144,6 +178,7 @@ function importRejects({ files, rows }: Summary, known: Known): Step[] {
         command: 'import',
         paths,
         only: OF_REJECTS,
+        without: set.length > 0 ? ['--set'] : [],
         plus: set.flatMap((pair) => ['--set', isShared ? pair.replace(/=.*$/s, '=…') : pair]),
       }),
     ),
@@ -171,7 +206,9 @@ const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
   rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
 
 function follow({ jobs }: Summary, known: Known): Step[] {
-  const open = jobs.filter((job) => !isFinal(job.status)).map((job) => job.job_id);
+  // The service no longer knows those that are `unknown`.
+  const unfinished = jobs.filter(({ status }) => !isFinal(status) && status !== 'unknown');
+  const open = unfinished.map((job) => job.job_id);
   if (open.length === 0) return [];
   return [
     open.length > MOST_JOBS

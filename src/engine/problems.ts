@@ -234,7 +234,7 @@ export type Problem =
   /** The canary did not complete. `failed`: its job failed; otherwise it is not known which rows arrived. */
   | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request because of its rows. */
-  | { code: 'request_refused' };
+  | { code: 'request_refused'; run: string };
 
 /** The data of one kind of problem. */
 export type ProblemOf<C extends Problem['code']> = Extract<Problem, { code: C }>;

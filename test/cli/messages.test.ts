@@ -289,8 +289,8 @@ const CASES: {
     'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
   ],
   request_refused: [
-    {},
-    'if single rows are at fault, find them: profiles resume --isolate\nif the service is fixed, send the same rows again: profiles resume\nto skip the whole request, add --continue-on-error',
+    { run: 'r-1' },
+    'if single rows are at fault, find them: profiles resume r-1 --isolate\nif the service is fixed, send the same rows again: profiles resume r-1',
   ],
 };
 
@@ -299,6 +299,19 @@ test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
     ...(hint !== undefined && { hint }),
     ...(message !== undefined && { message }),
   });
+});
+
+test.each([
+  ['import a.csv --set t=x --full', 'profiles import a.csv --set t=x --resume --continue-on-error'],
+  ['import a.csv --resume', 'profiles import a.csv --resume --continue-on-error'],
+  ['apply plan.json', 'profiles apply plan.json --continue-on-error'],
+  // `resume` does not take the flag, and stdin cannot be read again.
+  ['resume r-1', undefined],
+  ['import -', undefined],
+])('a request that was refused by `%s` is skipped with a command that continues the run', (line, skip) => {
+  const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
+  const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
+  expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {

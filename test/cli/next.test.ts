@@ -181,6 +181,45 @@ const SCENARIOS: Record<string, () => Scenario> = {
     exit: 0,
     next: [[/^profiles import 'my companies.csv'/, 0, /4 submitted \(4 completed\)/]],
   }),
+  'a plan is saved': () => ({
+    line: `profiles import ${FILE} --dry-run --save-plan 'my plan.json' --concurrency 2`,
+    exit: 0,
+    next: [[/^profiles apply 'my plan.json'(?! --concurrency)/, 0, /4 submitted \(4 completed\)/]],
+  }),
+  'a saved plan has invalid rows': () => ({
+    files: { 'my companies.csv': INVALID },
+    line: `profiles import ${FILE} --dry-run --save-plan 'my plan.json'`,
+    exit: 5,
+    after: fix(REJECTS, ',Bob,', 'c2,Bob,'),
+    next: [
+      [
+        /^profiles import .* --dry-run --save-plan 'my plan.json' --skip-invalid/,
+        5,
+        /profiles apply 'my plan.json'/,
+      ],
+      [/^profiles import 'my companies.rejects.csv'/, 0, /1 submitted \(1 completed\)/],
+    ],
+  }),
+  'a dry run is of the valid rows': () => ({
+    files: { 'my companies.csv': INVALID },
+    line: `profiles import ${FILE} --dry-run --skip-invalid`,
+    exit: 5,
+    after: fix(REJECTS, ',Bob,', 'c2,Bob,'),
+    next: [
+      [/^profiles import 'my companies.csv' --skip-invalid(?! --skip)/, 5, /3 submitted \(3 completed\)/],
+      [/^profiles import 'my companies.rejects.csv'/, 0, /1 submitted \(1 completed\)/],
+    ],
+  }),
+  'nobody waited, and rows are invalid': () => ({
+    files: { 'my companies.csv': INVALID },
+    line: `profiles import ${FILE} --no-wait --skip-invalid`,
+    exit: 5,
+    after: fix(REJECTS, ',Bob,', 'c2,Bob,'),
+    next: [
+      [/^profiles job \S+ --watch/, 0, /completed/],
+      [/^profiles import 'my companies.rejects.csv'/, 0, /1 submitted \(1 completed\)/],
+    ],
+  }),
   'nobody waited': () => ({
     line: `profiles import ${FILE} --no-wait --chunk-size 2`,
     exit: 0,
@@ -256,7 +295,16 @@ const SCENARIOS: Record<string, () => Scenario> = {
     sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
     line: `profiles import ${FILE}`,
     exit: 6,
-    next: [[/^profiles resume --isolate/, 5, /1 rejected \+ 3 submitted/]],
+    next: [
+      [/^profiles resume \S+ --isolate/, 5, /1 rejected \+ 3 submitted/],
+      [/^profiles import .* --resume --continue-on-error/, 5, /4 rejected/],
+    ],
+  }),
+  'a request is refused, and is skipped': () => ({
+    sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
+    line: `profiles import ${FILE} --full`,
+    exit: 6,
+    next: [[/^profiles import .* --resume --continue-on-error/, 5, /resuming run .* 4 rejected/s]],
   }),
   'a job fails': () => ({
     line: `profiles import ${FILE}`,

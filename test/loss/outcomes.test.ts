@@ -260,7 +260,8 @@ describe('the file', () => {
   test.each([
     ['an input', 'a.csv', /it is a file of this import/],
     ['an input by another name', 'link.csv', /it is a file of this import/],
-    ['the rejects file', 'r.csv', /it is a file of this import/],
+    ['the rejects file', 'r.csv', /--rejects and --outcomes both name/],
+    ['the rejects file by another name', 'rejects.csv', /it is a file of this import/],
     ['a directory', '.', /it is a directory/],
     ['nowhere', 'no/such/out.csv', /there is no such directory/],
     ['stdout', '-', /--outcomes takes the name of a file/],
@@ -268,6 +269,7 @@ describe('the file', () => {
     write('a.csv', ['a']);
     machine.write('r.csv', 'keep');
     symlinkSync('a.csv', join(machine.folder, 'link.csv'));
+    symlinkSync('r.csv', join(machine.folder, 'rejects.csv'));
     const before = readFileSync(join(machine.folder, 'a.csv'), 'utf8');
     const refused = await run(['import', 'a.csv', '--rejects', 'r.csv', '--outcomes', path]);
     expect([refused.code, refused.error!.message, service.seen.submit]).toEqual([

@@ -131,6 +131,29 @@ export function outcomesFile(path: string | undefined, cwd: string): string | nu
   throw new UsageError('--outcomes takes the name of a file', { hint: 'such as --outcomes outcomes.csv' });
 }
 
+/**
+ * Checks that each file that an import writes is named once: one would replace another after everything was sent.
+ * @param files by the flags that name them
+ * @throws UsageError
+ */
+export function checkFilesDiffer(
+  files: Readonly<Record<string, string | null | undefined>>,
+  cwd: string,
+): void {
+  const flags = new Map<string, string>();
+  for (const [flag, path] of Object.entries(files)) {
+    if (path === null || path === undefined) continue;
+    const place = resolve(cwd, path);
+    const other = flags.get(place);
+    if (other !== undefined) {
+      throw new UsageError(`${other} and ${flag} both name ${path}`, {
+        hint: 'name a file for each of them',
+      });
+    }
+    flags.set(place, flag);
+  }
+}
+
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
   // Either flag wins over either key of the config file.

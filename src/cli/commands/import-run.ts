@@ -5,6 +5,7 @@ import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import type { Apply } from '../../engine/run/planned.js';
+import { isWithinBound } from '../../engine/run/summary.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
@@ -18,9 +19,9 @@ import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending } from './command.js';
 import { importConfirmation } from './confirm.js';
-import type { Report } from './import-options.js';
+import { checkFilesDiffer, type Report } from './import-options.js';
 import { offerOf } from './offer.js';
-import { checkPlanFile, savedPlanText, writePlan } from './save-plan.js';
+import { checkPlanFile, writePlan } from './save-plan.js';
 
 /** @throws ProfilesError the error that ended the import early, after its summary was reported */
 export async function runAndReport(
@@ -43,6 +44,9 @@ export async function runAndReport(
     savePlan?: string | undefined;
   } = {},
 ): Promise<ExitCode | Ending> {
+  const { rejects, outcomes } = options;
+  const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
+  checkFilesDiffer(files, context.cwd);
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
   const base = await importDeps(options, context, scope);
@@ -51,10 +55,11 @@ export async function runAndReport(
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
-  const knownOf = async ({ run, status }: Summary) => {
+  const knownOf = async ({ run, status, rows }: Summary) => {
     const hasFailed = run !== null && (status === 'failed' || status === 'partial');
     const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
-    return { failed, set: earlier ? setIn(options) : [] };
+    const sendsValid = isWithinBound(rows, options.invalid);
+    return { failed, set: earlier ? setIn(options) : [], plan: savePlan, sendsValid };
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
@@ -63,7 +68,7 @@ export async function runAndReport(
       await writePlan(savePlan, plan, context);
       await reporter.report({
         type: 'notice',
-        message: savedPlanText(savePlan, plan.digest, context.commands),
+        message: `saved the plan to ${savePlan} (digest ${plan.digest})`,
       });
     };
   }

@@ -5,7 +5,6 @@ import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import { replaceFile } from '../../engine/replace-file.js';
-import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { fileTrouble } from '../file-trouble.js';
 
@@ -77,30 +76,4 @@ export async function loadPlan(
   throw new UsageError(`${path}: is not the plan that --expect names: its digest is ${plan.digest}`, {
     hint: 'review this plan, or get the one that was approved',
   });
-}
-
-/** Flags that are part of the plan, and so need not be typed again. */
-const SETTLED = [
-  '--dry-run',
-  '--save-plan',
-  '--concurrency',
-  '--no-wait',
-  '--wait-timeout',
-  '--interval',
-  '--retries',
-  '--retry-delay',
-  '--max-retry-after',
-  '--busy-timeout',
-  '--continue-on-error',
-  '--isolate',
-  '--isolate-jobs',
-  '--json',
-  '--ndjson',
-  '--quiet',
-];
-
-/** The text for a saved plan. */
-export function savedPlanText(path: string, digest: string, commands: Commands): string {
-  const next = commands.again({ command: 'apply', paths: [path], without: SETTLED });
-  return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;
 }

@@ -2,7 +2,8 @@
  * Makes files of all inputs: downloads, archive members, and stdin are copied into the run's private folder, and stay
  * there until the run has finished.
  */
-import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -128,25 +129,20 @@ async function unpackCopy(copy: Archive, to: string, signal: AbortSignal): Promi
 async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): AsyncGenerator<ImportEvent> {
   const { stop: signal, clock, random } = deps;
   const { shown } = address;
-  let handle: FileHandle | undefined;
+  const attempt = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw notSpooled(shown, to, error);
+    }
+  };
+  const file = attempt(() => openSync(to, 'ax', 0o600));
   let receiving: ReturnType<typeof download> | undefined;
   let asked = false;
-  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
-    await work().catch((error: unknown) => {
-      throw notSpooled(shown, to, error);
-    });
-  };
   try {
-    await attempt(async () => {
-      handle = await open(to, 'wx', 0o600);
-    });
     const sink: Sink = {
-      write: (chunk) => attempt(() => handle!.writeFile(chunk)),
-      restart: () =>
-        attempt(async () => {
-          await handle!.close();
-          handle = await open(to, 'w', 0o600);
-        }),
+      write: (chunk) => attempt(() => writeFileSync(file, chunk)),
+      restart: () => attempt(() => ftruncateSync(file)),
     };
     receiving = download(address, sink, { ...deps.download, signal, clock, random });
     for (;;) {
@@ -170,7 +166,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
     }
   } finally {
     await receiving?.return(undefined as never);
-    await handle?.close();
+    closeSync(file);
   }
 }
 

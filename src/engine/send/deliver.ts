@@ -242,6 +242,6 @@ export function refusal(record: RequestRecord, error: ServiceError, deps: Delive
     requestId: error.requestId,
     cause: error,
     hint: 'fix the rows and start a new import; a resume sends the same rows again',
-    problem: { code: 'request_refused' },
+    problem: { code: 'request_refused', run: deps.run },
   });
 }

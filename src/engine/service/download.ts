@@ -3,6 +3,7 @@
  * broke, if the server allows it and confirms (by a strong ETag) that the file is still the same.
  */
 import type { Dispatcher } from 'undici';
+import { Channel } from '../channel.js';
 import type { Clock } from '../clock.js';
 import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
@@ -24,13 +25,19 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const BACKOFF_MS = 1_000;
 const MAX_BYTES = 100 * 1024 ** 3;
 
-/** Where the bytes go. Its errors end the download as they are. */
+/**
+ * Where the bytes go, at once: undici fails an assertion where a connection ends while its reply is held back. Errors of
+ * the sink end the download as they are.
+ */
 export interface Sink {
-  /** Appends. The chunk may be used again once it resolves. */
-  write(chunk: Uint8Array): Promise<void>;
+  /** Appends. */
+  write(chunk: Uint8Array): void;
   /** Forgets what was written. */
-  restart(): Promise<void>;
+  restart(): void;
 }
+
+/** More than can arrive between the head of a reply and the first chunk that is taken, bytes. */
+const NEVER_HELD_BACK = 16 * 1024 ** 2;
 
 export interface DownloadOptions {
   /** Longest time without data, milliseconds. */
@@ -107,7 +114,7 @@ class Transfer {
   async *attempt(): AsyncGenerator<Progress, Downloaded> {
     const reply = await this.#ask();
     try {
-      await this.#begin(reply);
+      this.#begin(reply);
       yield* this.#receive(reply);
     } finally {
       reply.body.on('error', () => {}).destroy();
@@ -164,6 +171,7 @@ class Transfer {
         path: url.pathname + url.search,
         method: 'GET',
         signal,
+        highWaterMark: NEVER_HELD_BACK,
         headers: {
           accept: '*/*',
           'accept-encoding': 'identity',
@@ -198,7 +206,7 @@ class Transfer {
   }
 
   /** Sets the sink to where this reply begins. */
-  async #begin(reply: Reply): Promise<void> {
+  #begin(reply: Reply): void {
     const etag = header(reply, 'etag');
     if (reply.statusCode === 206) {
       const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(reply, 'content-range') ?? '') ?? [];
@@ -213,7 +221,7 @@ class Transfer {
     if (!['identity', 'gzip', 'x-gzip', 'zstd'].includes(encoding)) {
       throw this.#refused(`it is sent with the content-encoding ${encoding}, which is not supported`);
     }
-    await this.sink.restart();
+    this.sink.restart();
     this.size = 0;
     const length = header(reply, 'content-length');
     this.#total = length !== null && /^\d+$/.test(length) ? Number(length) : null;
@@ -222,13 +230,15 @@ class Transfer {
     this.#bounded(this.#total ?? 0);
   }
 
-  async *#receive(reply: Reply): AsyncGenerator<Progress> {
+  /** Takes each chunk as it comes, however long the consumer takes for what is yielded. */
+  async *#receive({ body }: Reply): AsyncGenerator<Progress> {
     const { clock, timeoutMs } = this.options;
     let since = clock.monotonic();
     let base = this.size;
-    try {
-      for await (const chunk of reply.body as AsyncIterable<Buffer>) {
-        await this.sink.write(chunk);
+    const arrived = new Channel<Progress>();
+    body.on('data', (chunk: Buffer) => {
+      try {
+        this.sink.write(chunk);
         this.size += chunk.length;
         this.#bounded(this.size);
         const now = clock.monotonic();
@@ -236,11 +246,18 @@ class Transfer {
           if (this.size - base < MIN_WINDOW_BYTES) throw this.#silence();
           [since, base] = [now, this.size];
         }
-        yield { bytes: this.size, total: this.#total };
+        arrived.push({ bytes: this.size, total: this.#total });
+      } catch (error) {
+        body.destroy(error as Error);
       }
-    } catch (error) {
-      throw this.#failure(error, this.address.url, true);
-    }
+    });
+    let failure: unknown;
+    body.once('error', (error) => {
+      failure = error;
+    });
+    body.once('close', () => arrived.close());
+    yield* arrived;
+    if (failure) throw this.#failure(failure, this.address.url, true);
   }
 
   #bounded(bytes: number): void {

@@ -202,7 +202,7 @@ describe('what a report never replaces', () => {
 
 describe('a report that cannot be written in the end', () => {
   /** Its name is that of the rejects file, which is written first. */
-  const SAME = ['--type', 'size=integer', '--rejects', 'out', '--report', 'out'];
+  const SAME = ['--type', 'size=integer', '--report', 'in.rejects.csv'];
 
   test('is exit 1 and one sentence', async () => {
     const cwd = place();
@@ -211,9 +211,11 @@ describe('a report that cannot be written in the end', () => {
       { cwd },
     );
     expect(code).toBe(1);
-    expect(stderr).toContain('\nprofiles: out cannot be written: it exists, and is not a report\n');
+    expect(stderr).toContain(
+      '\nprofiles: in.rejects.csv cannot be written: it exists, and is not a report\n',
+    );
     expect(stderr).not.toMatch(/\n +at /);
-    expect(readFileSync(join(cwd, 'out'), 'utf8')).toContain('_profiles_error');
+    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain('_profiles_error');
   });
 
   test('does not hide what ended the import', async ({ start }) => {
@@ -222,7 +224,7 @@ describe('a report that cannot be written in the end', () => {
     const words = ['import', 'in.csv', ...FAST, '--skip-invalid', ...SAME];
     const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
     expect(code).toBe(6);
-    expect(stderr).toContain('out cannot be written: it exists, and is not a report\n');
+    expect(stderr).toContain('in.rejects.csv cannot be written: it exists, and is not a report\n');
     expect(stderr).toMatch(/profiles: .*422/);
   });
 });

@@ -39,10 +39,10 @@ async function fetched(url: string, options: Partial<DownloadOptions> = {}): Pro
   const result: Result = { text: '', sure: false, pauses, begun: 0, last: undefined };
   let parts: Buffer[] = [];
   const sink = {
-    write: async (chunk: Uint8Array) => {
+    write: (chunk: Uint8Array) => {
       parts.push(Buffer.from(chunk));
     },
-    restart: async () => {
+    restart: () => {
       parts = [];
       result.begun++;
     },
@@ -380,7 +380,7 @@ it('leaving early closes the connection', async () => {
   });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const sink = { write: async () => {}, restart: async () => {} };
+  const sink = { write: () => {}, restart: () => {} };
   const options = {
     timeoutMs: 60_000,
     proxy: {},
@@ -390,6 +390,23 @@ it('leaving early closes the connection', async () => {
   };
   for await (const _ of download(parseWebAddress(url)!, sink, options)) break;
   await expect.poll(() => closed).toBe(true);
+});
+
+it('a file whose end closes the connection arrives whole, however slow the consumer is', async () => {
+  const large = Buffer.alloc(3_000_000, 'profile\n');
+  for (const head of ['HTTP/1.0 200 OK\r\n', `HTTP/1.1 200 OK\r\nconnection: close\r\n`]) {
+    const { url } = await rawServer((socket) =>
+      socket.end(Buffer.concat([Buffer.from(`${head}content-length: ${large.length}\r\n\r\n`), large])),
+    );
+    const parts: Buffer[] = [];
+    const sink = { write: (chunk: Uint8Array) => void parts.push(Buffer.from(chunk)), restart: () => {} };
+    const options = { timeoutMs: 5_000, proxy: {}, clock: quickClock([]), random: () => 0 };
+    const { signal } = new AbortController();
+    for await (const _ of download(parseWebAddress(url)!, sink, { ...options, signal })) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(Buffer.concat(parts).equals(large)).toBe(true);
+  }
 });
 
 describe('an address', () => {

@@ -1,0 +1,49 @@
+/** What an import writes goes into files of its own: one would replace the other after everything was sent. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { cli, scratch } from '../../support/cli.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+
+function place(): string {
+  const cwd = scratch();
+  mkdirSync(join(cwd, 'out'));
+  writeFileSync(join(cwd, 'in.csv'), 'company_id,name\nc1,Ada\n,Bob\n');
+  return cwd;
+}
+
+const SEND = 'import in.csv --skip-invalid';
+
+test.for([
+  [`${SEND} --outcomes o.csv --report o.csv`, '--outcomes and --report both name o.csv'],
+  [`${SEND} --rejects out/r.csv --outcomes ./out/../out/r.csv`, '--rejects and --outcomes both name'],
+  [`${SEND} --report <cwd>/r.csv --rejects r.csv`, '--rejects and --report both name'],
+  [`${SEND} --dry-run --save-plan p --report p`, '--report and --save-plan both name p'],
+  [`${SEND} --dry-run --save-plan p --rejects p`, '--rejects and --save-plan both name p'],
+])('%s is refused before anything is sent', async ([line, message], { sandbox }) => {
+  const cwd = place();
+  const env = environmentOf(sandbox);
+  const { code, stderr } = await cli(line!.replace('<cwd>', cwd).split(' '), { cwd, env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message!)]);
+  expect(sandbox.ledger()).toEqual([]);
+  expect(existsSync(join(cwd, 'in.rejects.csv'))).toBe(false);
+});
+
+test('files of a plan, and of a run that is resumed, are compared too', async ({ start }) => {
+  const sandbox = await start({ faults: ['401:nth=1'] });
+  const cwd = place();
+  const type = (line: string) => cli(line.split(' '), { cwd, env: environmentOf(sandbox) });
+  expect((await type(`${SEND} --dry-run --save-plan p.json`)).code).toBe(5);
+  const applied = await type('apply p.json --outcomes o.csv --rejects o.csv');
+  expect([applied.code, applied.stderr]).toEqual([
+    2,
+    expect.stringContaining('--rejects and --outcomes both name'),
+  ]);
+  expect((await type(`${SEND} --outcomes o.csv`)).code).toBe(4);
+  const resumed = await type('resume --report o.csv');
+  expect([resumed.code, resumed.stderr]).toEqual([
+    2,
+    expect.stringContaining('--outcomes and --report both name o.csv'),
+  ]);
+  expect((await type('resume --report o.html')).code).toBe(5);
+});

@@ -1,0 +1,121 @@
+/** What to run next, by how an import ended and by the command line that ran it. */
+import { describe, expect, test } from 'vitest';
+import { commandsOf } from '../../src/cli/again.js';
+import { type Known, nextSteps } from '../../src/cli/next-steps.js';
+import type { Summary } from '../../src/engine/model.js';
+import { aJob, aSummary } from '../support/runs.js';
+
+type About = Omit<Partial<Known>, 'commands'>;
+
+function nextOf(line: string, over: Partial<Summary>, known: About = {}): string[] {
+  const commands = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
+  return nextSteps(aSummary(over), { commands, failed: [], ...known }).map(
+    ({ what, command }) => `${what}: ${command}`,
+  );
+}
+
+const rows = (rejected: number): Summary['rows'] => ({ ...aSummary().rows, rejected });
+const REJECTED: Partial<Summary> = {
+  rows: rows(2),
+  files: [{ ...aSummary().files[0]!, rejects_file: 'a.rejects.csv' }],
+};
+const FIX = 'fix the rows in a.rejects.csv, then import it: profiles import a.rejects.csv';
+
+describe('a dry run', () => {
+  const planned: Partial<Summary> = { status: 'planned', run: null, jobs: [] };
+  const DRY = 'import a.csv --region eu --retries 2 --dry-run';
+
+  test.each<[string, string, Partial<Summary>, About, string[]]>([
+    ['all rows are valid', DRY, {}, {}, ['send it with: profiles import a.csv --retries 2 --region eu']],
+    [
+      'some are not',
+      DRY,
+      REJECTED,
+      {},
+      [
+        'send the valid rows now: profiles import a.csv --retries 2 --skip-invalid --region eu',
+        `${FIX} --region eu`,
+      ],
+    ],
+    [
+      'the valid ones are sent',
+      `${DRY} --skip-invalid`,
+      REJECTED,
+      { sendsValid: true },
+      ['send it with: profiles import a.csv --retries 2 --skip-invalid --region eu', `${FIX} --region eu`],
+    ],
+    [
+      'more are invalid than allowed',
+      `${DRY} --max-invalid 1`,
+      REJECTED,
+      { sendsValid: false },
+      [
+        'send the valid rows now: profiles import a.csv --retries 2 --skip-invalid --region eu',
+        `${FIX} --region eu`,
+      ],
+    ],
+  ])('%s', (_, line, over, known, steps) => {
+    expect(nextOf(line, { ...planned, ...over }, known)).toEqual(steps);
+  });
+
+  const SAVED = `${DRY} --save-plan p.json`;
+  const plan = 'p.json';
+  test.each<[string, string, Partial<Summary>, About, string[]]>([
+    ['all rows are valid', SAVED, {}, { plan }, ['send it with: profiles apply p.json --region eu']],
+    [
+      'some are not',
+      SAVED,
+      REJECTED,
+      { plan },
+      [
+        'save a plan of the valid rows: profiles import a.csv --retries 2 --dry-run --save-plan p.json --skip-invalid --region eu',
+        `${FIX} --region eu`,
+      ],
+    ],
+    [
+      'the valid ones are sent',
+      `${SAVED} --skip-invalid`,
+      REJECTED,
+      { plan, sendsValid: true },
+      ['send it with: profiles apply p.json --region eu', `${FIX} --region eu`],
+    ],
+    [
+      'too many have changed',
+      `${SAVED} --changed-only --max-changed 1 --canary 5`,
+      { status: 'held' },
+      { plan },
+      ['if these changes are right, send them: profiles apply p.json --max-changed 100% --region eu'],
+    ],
+  ])('that saves its plan: %s', (_, line, over, known, steps) => {
+    expect(nextOf(line, { ...planned, ...over }, known)).toEqual(steps);
+  });
+});
+
+describe('unfinished jobs that nothing else continues are followed', () => {
+  const open = [aJob({ status: 'queued' }), aJob({ job_id: 'job-2' })];
+  const FOLLOW = 'follow with: profiles job job-1 --watch';
+
+  test.each<[string, Partial<Summary>, string[]]>([
+    ['all rows were accepted', { status: 'submitted' }, [FOLLOW]],
+    ['some rows were rejected', { status: 'partial', ...REJECTED }, [FOLLOW, FIX]],
+    [
+      'a resume follows them',
+      { status: 'partial', resume: 'run-1' },
+      ['continue with: profiles resume run-1'],
+    ],
+  ])('%s', (_, over, steps) => {
+    expect(nextOf('import a.csv --no-wait', { jobs: open, ...over })).toEqual(steps);
+  });
+
+  test('a job that the service no longer knows is not', () => {
+    const jobs = [aJob({ status: 'unknown' })];
+    expect(nextOf('import a.csv', { status: 'partial', jobs })).toEqual([
+      'see what became of its rows: profiles runs run-1',
+    ]);
+  });
+});
+
+test('values of --set that were repeated for a resume are named once', () => {
+  const over: Partial<Summary> = { status: 'partial', ...REJECTED };
+  expect(nextOf('resume --set x=1', over, { set: ['x=1', 'y=2'] })).toEqual([`${FIX} --set x=1 --set y=2`]);
+});
