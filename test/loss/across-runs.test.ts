@@ -253,6 +253,19 @@ describe('a retry never overtakes', () => {
     expect(summary!.warnings).toEqual([expect.stringContaining('sent later by identify')]);
   });
 
+  test('or a single profile after a plan was saved, which `apply` leaves out', async () => {
+    await run('identify', 'user', 'u1', '--set', 'name=before');
+    clock.pass(1_000);
+    machine.write('plan.csv', 'user_id,name\nu1,plan\nu2,plan\nu3,plan\n');
+    await run('import', 'plan.csv', '--dry-run', '--save-plan', 'plan.json');
+    clock.pass(1_000);
+    await run('identify', 'user', 'u2', '--set', 'name=after');
+    const { code, summary } = await run('apply', 'plan.json');
+    expect(['u1', 'u2', 'u3'].map(held)).toEqual(['plan', 'after', 'plan']);
+    expect([code, summary!.rows]).toMatchObject([5, { submitted: 2, unsent: 1 }]);
+    expect(summary!.warnings).toEqual([expect.stringContaining('sent later by identify')]);
+  });
+
   test('or of a request whose reply was lost, the part that was sent since', async () => {
     middle.trouble = (sort) => (sort === 'submit' ? 'lost after' : null);
     const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0')).summary!.run!;

@@ -51,15 +51,18 @@ export async function sentLater(
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
 ): Promise<NonNullable<Awaited<ReturnType<CutDeps['sentLater']>>>> {
-  const later = await state.sentLater(run, scope, kind);
+  let later = await state.sentLater(run, scope, kind);
   const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
   return async (repeats) => {
-    if (!repeats) return (id) => later.by(id, 0);
+    // A profile may be sent by itself at any time, without a lock.
+    later = await state.sentLater(run, scope, kind, later);
+    const others = later.ids;
+    if (!repeats) return (id) => others.by(id, 0);
     const { seq } = repeats;
     // For ids in its last send, only what came after that send matters.
     const send = await state.lastSend(run, seq);
     const ids = new Set(await state.idsOf(run, seq));
-    return (id) => later.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
+    return (id) => others.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
   };
 }
 

@@ -24,7 +24,7 @@ export interface KnownRows {
   lines: Float64Array;
 }
 
-const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
+export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
 type What = keyof typeof WHAT;
 
 /** One event in the history of a profile. */

@@ -105,8 +105,16 @@ export interface State {
   idsOf(run: string, seq: number): Promise<BigUint64Array>;
   /** The number of the request's last send; 0 if none is known. */
   lastSend(run: string, seq: number): Promise<number>;
-  /** Ids that were sent by others with newer data than the run's. */
-  sentLater(run: string, scope: Scope, kind: Kind): Promise<LaterSends>;
+  /**
+   * Ids that were sent by others with newer data than the run's.
+   * @param last the previous result, which is used again if nothing was sent since
+   */
+  sentLater(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    last?: { newest: number; ids: LaterSends },
+  ): Promise<{ newest: number; ids: LaterSends }>;
   /**
    * Ids that the run itself has sent.
    * @param placeOf gives the order of requests, by their numbers; 0: the request does not count

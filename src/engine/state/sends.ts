@@ -9,6 +9,7 @@
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
+import { WHAT } from './history.js';
 import type { RequestRecord } from './requests.js';
 
 /**
@@ -88,13 +89,16 @@ export class Sends {
   async begin(tx: Transaction, run: string, planned: string | null = null): Promise<void> {
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', await this.next(tx), run);
     if (planned !== null) {
-      // Newer than runs that began before it was planned, and older than all that began later.
+      // Newer than what began before it was planned, and older than all that began later.
       await tx.run(
-        `UPDATE runs SET began = (
-             SELECT coalesce(max(began), 0) FROM runs WHERE run <> ?1 AND started_at <= ?2) WHERE run = ?1
-             AND EXISTS (SELECT 1 FROM runs WHERE run <> ?1 AND started_at > ?2)`,
+        `WITH others AS (
+           SELECT began AS number, started_at > ?2 AS is_later FROM runs WHERE run <> ?1
+           UNION ALL SELECT send, at > ?3 FROM history WHERE what = ${WHAT.identify})
+         UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
+           WHERE run = ?1 AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
         run,
         planned,
+        Date.parse(planned),
       );
     }
     await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', this.#doubtful());

@@ -67,9 +67,20 @@ export class SentRows {
     return send;
   }
 
-  /** Identifiers that others sent after this run began. */
-  async laterThan(on: Reader, run: string, scope: number, kind: Kind): Promise<LaterSends> {
-    return LaterSends.read(on, await this.sends.newerThan(on, run, scope, kind), this.fingerprints);
+  /** Identifiers that others sent after this run began. `last` is the previous result: it is valid until they send more. */
+  async laterThan(
+    on: Reader,
+    run: string,
+    scope: number,
+    kind: Kind,
+    last?: Awaited<ReturnType<State['sentLater']>>,
+  ): ReturnType<State['sentLater']> {
+    const newest = await this.sends.newest(on, scope, kind);
+    if (last && !(await this.sends.isOthersSince(on, last.newest, { scope, kind, run }))) {
+      return { ...last, newest };
+    }
+    const sends = await this.sends.newerThan(on, run, scope, kind);
+    return { newest, ids: await LaterSends.read(on, sends, this.fingerprints) };
   }
 
   /** Identifiers that a run sent itself. `placeOf` gives the order of its requests; 0: the request does not count. */

@@ -174,7 +174,7 @@ describe('opening', () => {
     const open = await state.openJobs(SCOPE, 'companies', 'new');
     expect(open.jobs.holding(BigUint64Array.of(1n, 2n))).toEqual([{ job_id: 'j-1', run: 'monday' }]);
     const later = await state.sentLater('monday', SCOPE, 'companies');
-    expect([later.by(1n, 0), later.by(2n, 0)]).toEqual([null, 'tuesday']);
+    expect([later.ids.by(1n, 0), later.ids.by(2n, 0)]).toEqual([null, 'tuesday']);
     await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('j-2')), printsOf([1, 1], [2, 1], [3, 1]));
     await state.updateJob(SCOPE, aJob('j-2', { status: 'completed' }));
@@ -313,6 +313,7 @@ describe('two runs over one identifier before the upgrade', () => {
     const db = olderState(folder);
     request(db, 2, 'tuesday', 1);
     db.close();
-    expect((await (await reopen()).sentLater('monday', SCOPE, 'companies')).by(1n, 0)).toBe('tuesday');
+    const { ids } = await (await reopen()).sentLater('monday', SCOPE, 'companies');
+    expect(ids.by(1n, 0)).toBe('tuesday');
   });
 });

@@ -39,7 +39,8 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
     written: () => commits.commit([]),
     idsOf: async (run, seq) => (await fingerprints.of(db, await lastSend(run, seq))).ids,
     lastSend,
-    sentLater: async (run, scope, kind) => sentRows.laterThan(db, run, await tables.find(scope), kind),
+    sentLater: async (run, scope, kind, last) =>
+      sentRows.laterThan(db, run, await tables.find(scope), kind, last),
     sentByRun: async (run, scope, ...rest) => sentRows.byRun(db, run, await tables.find(scope), ...rest),
     openJobs: async (scope, ...rest) => sentRows.openJobs(db, await tables.find(scope), ...rest),
     rowsOf: (run, seq) => history.ofRequest(db, run, seq),
