@@ -296,14 +296,39 @@ describe('Parquet', () => {
     ]);
   });
 
-  it('no rows are a warning', async () => {
-    expect(await warningsOf('no-rows.parquet')).toEqual(['no rows']);
+  it.each(['no-rows', 'one-empty-group'])('%s is a warning', async (name) => {
+    expect(await warningsOf(`${name}.parquet`)).toEqual(['no rows']);
+  });
+
+  it.each(['nulls-lz4', 'nulls-lz4-v2'])('%s: pages without values', async (name) => {
+    const { items } = await reading(`${name}.parquet`);
+    expect(items).toEqual([{ company_id: 'c0' }, { company_id: 'c1' }]);
+  });
+
+  it('maps and structures keep members whatever their names are', async () => {
+    const { texts } = await reading('special-keys.parquet');
+    expect(texts).toEqual([
+      `{"company_id":"c0","metadata":{${[
+        '"map":{"__proto__":"x","b":"y","toString":"z"}',
+        '"struct":{"__proto__":"z","a.b":1,"a":{"b":2}}',
+        '"maps":[{"__proto__":"x"},null,{}]',
+      ].join(',')}}}`,
+      '{"company_id":"c1","metadata":{"struct":{"__proto__":null,"a.b":null,"a":null},"maps":[]}}',
+    ]);
+  });
+
+  it('row groups without rows are skipped', async () => {
+    const { items, lines } = await reading('empty-groups.parquet');
+    const metadata = (n: number) => ({ n, tags: ['a'] });
+    expect(items).toEqual([0, 1, 2].map((n) => ({ company_id: `c${n}`, metadata: metadata(n) })));
+    expect(lines).toEqual([1, 2, 3]);
   });
 
   it.each([
     ['cut-off.parquet', 'cut-off.parquet: the Parquet file is cut off: its end is missing'],
     ['hollow.parquet', /^hollow.parquet: the Parquet file is damaged: /],
     ['not-utf-8.parquet', 'not-utf-8.parquet:1: a text is not valid UTF-8'],
+    ['key-twice.parquet', 'key-twice.parquet:2: a map has the key "a" twice'],
   ])('%s is an error', async (name, message) => {
     const error = await errorOf(reading(name));
     if (typeof message === 'string') expect(error.message).toBe(message);

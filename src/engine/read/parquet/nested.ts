@@ -1,9 +1,9 @@
 /** A list, a map or a structure of a row group: several columns in the file, put together again. */
 import type { SchemaTree } from 'hyparquet';
-import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
-import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
+import { assembleLists } from 'hyparquet/src/assemble.js';
 import { Is, written } from '../json/bytes.js';
 import type { Output } from '../text/output.js';
+import { assemble } from './assembly.js';
 import { type Column, Key, type Member } from './columns.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
 import { converterOf } from './values.js';
@@ -34,9 +34,8 @@ export class NestedColumn implements Column {
     this.#at = 0;
     this.#rows = [];
     if (count === 0) return 0;
-    const parts = new Map(this.#leaves.map((leaf) => [leaf.path, leaf.take(count)]));
-    assembleNested(parts as never, this.#tree, DEFAULT_PARSERS);
-    this.#rows = parts.get(this.#tree.path.join('.'))!;
+    const columns = new Map(this.#leaves.map((leaf) => [leaf.node, leaf.take(count)]));
+    this.#rows = assemble(this.#tree, columns);
     return this.#rows.length;
   }
 
@@ -60,7 +59,7 @@ function withBigInts(_: string, value: unknown): unknown {
 
 /** One column of a nested one: its values, put back into the lists of their rows. */
 class NestedLeaf {
-  readonly path: string;
+  readonly node: SchemaTree;
   readonly #pages: Pages;
   readonly #schemaPath: SchemaTree[];
   readonly #convert: (raw: unknown) => unknown;
@@ -68,8 +67,8 @@ class NestedLeaf {
   #rows: unknown[] = [];
 
   constructor(place: ColumnChunkPlace) {
-    const { element } = place.schemaPath.at(-1)!;
-    this.path = place.meta.path_in_schema.join('.');
+    this.node = place.schemaPath.at(-1)!;
+    const { element } = this.node;
     this.#pages = new Pages(place);
     this.#schemaPath = place.schemaPath;
     const variant = place.schemaPath.some((node) => node.element.logical_type?.type === 'VARIANT');

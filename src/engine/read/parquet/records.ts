@@ -41,6 +41,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     let first = 0;
     for (const group of footer.metadata.row_groups) {
       const end = first + Number(group.num_rows);
+      if (end === first) continue; // its columns may have no pages, and no place in the file
       const columns = columnsOf(group, members, footer, opened);
       while (first < end) {
         signal?.throwIfAborted();

@@ -10,7 +10,8 @@ import { unpackSnappy } from './snappy.js';
  * @throws Error where they are not of the `size` that it claims
  */
 export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec, room: Room): Uint8Array {
-  const unpacked = unpackerOf(codec, room)(bytes, size);
+  // A page of nothing but nulls: not every unpacker knows what nothing looks like.
+  const unpacked = size === 0 ? new Uint8Array(0) : unpackerOf(codec, room)(bytes, size);
   if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes instead of ${size}`);
   return unpacked;
 }
@@ -30,9 +31,9 @@ function unpackerOf(codec: CompressionCodec, room: Room): Unpack {
         return unpacked;
       };
     case 'GZIP':
-      return (bytes, size) => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(size, 1) });
+      return (bytes, size) => zlib.gunzipSync(bytes, { maxOutputLength: size });
     case 'BROTLI':
-      return (bytes, size) => zlib.brotliDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) });
+      return (bytes, size) => zlib.brotliDecompressSync(bytes, { maxOutputLength: size });
     case 'ZSTD':
       return (bytes, size) => decompressZstd(bytes, room(size));
     default: {

@@ -1,0 +1,102 @@
+/** Lists, maps and structures, put together from their columns as hyparquet does, but without losing a member. */
+import type { SchemaTree } from 'hyparquet';
+import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
+import { isListLike, isMapLike } from 'hyparquet/src/schema.js';
+import { decodeVariantColumn } from 'hyparquet/src/variant.js';
+import { BadValueError } from './values.js';
+
+type Values = unknown[];
+
+/**
+ * The values of a node: lists in lists, as deep as `depth`.
+ * @param columns those of its leaves, which change
+ * @throws Error where they do not fit together
+ */
+export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Values>, depth = 0): Values {
+  const { element, children } = node;
+  if (children.length === 0) {
+    const values = columns.get(node);
+    if (!values) throw new Error(`the column ${node.path.join('.')} is missing or there twice`);
+    return values;
+  }
+  const inner = element.repetition_type === 'OPTIONAL' ? depth + 1 : depth;
+  let values: Values;
+  if (isListLike(node)) {
+    const list = children[0]!;
+    values =
+      list.children.length === 1
+        ? assemble(list.children[0]!, columns, inner + 1)
+        : assemble(list, columns, inner);
+  } else if (isMapLike(node)) {
+    const [keys, entries] = children[0]!.children.map((child) => assemble(child, columns, inner + 1));
+    values = zip(
+      [keys!, entries!],
+      inner,
+      ([keys, entries]) => keys && mapOf(keys as Values, entries as Values),
+    );
+  } else {
+    const names = children.map((child) => child.element.name);
+    const below = element.repetition_type === 'REQUIRED' ? depth : depth + 1;
+    const parts = children.map((child) => assemble(child, columns, below));
+    values = zip(parts, below, (parts) => structureOf(names, parts));
+    if (element.logical_type?.type === 'VARIANT') values = decodeVariantColumn(values, DEFAULT_PARSERS);
+  }
+  if (inner > depth) unwrap(values, depth);
+  return values;
+}
+
+/** Made of what lists have in the same places, `depth` lists deep. */
+function zip(lists: readonly Values[], depth: number, make: (parts: Values) => unknown): Values {
+  const length = lists[0]?.length ?? 0;
+  const made: Values = [];
+  for (let at = 0; at < length; at++) {
+    const parts = lists.map((list) => {
+      if (list.length !== length) throw new Error('its columns are not of the same length');
+      return list[at];
+    });
+    made.push(depth > 0 ? zip(parts as Values[], depth - 1, make) : make(parts));
+  }
+  return made;
+}
+
+/** An optional value is a list of one, or of none. */
+function unwrap(values: Values, depth: number): void {
+  for (let at = 0; at < values.length; at++) {
+    if (depth > 0) unwrap(values[at] as Values, depth - 1);
+    else values[at] = (values[at] as Values)[0];
+  }
+}
+
+function structureOf(names: readonly string[], parts: Values): object {
+  const made: Record<string, unknown> = {};
+  for (let at = 0; at < names.length; at++) add(made, names[at]!, parts[at]);
+  return made;
+}
+
+function mapOf(keys: Values, entries: Values): object {
+  const made: Record<string, unknown> = {};
+  for (let at = 0; at < keys.length; at++) {
+    const key = String(keys[at]);
+    if (Object.hasOwn(made, key)) return new KeyTwice(key);
+    add(made, key, entries[at]);
+  }
+  return made;
+}
+
+function add(made: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') made[key] = value;
+  else Object.defineProperty(made, key, { value, enumerable: true });
+}
+
+/** A map that JSON cannot hold, which is told in the row that has it. */
+class KeyTwice {
+  readonly #key: string;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  toJSON(): never {
+    throw new BadValueError(`a map has the key ${JSON.stringify(this.#key)} twice`);
+  }
+}
