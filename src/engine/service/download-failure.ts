@@ -1,4 +1,5 @@
 /** How an attempt to download a file ended early. */
+import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { NetworkError } from '../errors.js';
 import { connectFailure, lostReason } from './failure.js';
@@ -16,6 +17,32 @@ export class Broken extends Error {
 
 export const silence = (host: string, timeoutMs: number): Broken =>
   new Broken(`${host} sent nothing for ${formatDuration(timeoutMs)}`, 'silent');
+
+/** Less than this in the time of one deadline is silence, bytes. */
+export const MIN_WINDOW_BYTES = 1_024;
+
+/** Tells when almost nothing has come for as long as the deadline: a server that drips never lets it pass. */
+export class Pace {
+  #since: number;
+
+  /** @param base bytes that have come so far */
+  constructor(
+    private base: number,
+    private readonly timeoutMs: number,
+    private readonly clock: Clock,
+  ) {
+    this.#since = clock.monotonic();
+  }
+
+  /** @param bytes that have come by now */
+  isSilent(bytes: number): boolean {
+    const now = this.clock.monotonic();
+    if (now - this.#since <= this.timeoutMs) return false;
+    const came = bytes - this.base;
+    [this.#since, this.base] = [now, bytes];
+    return came < MIN_WINDOW_BYTES;
+  }
+}
 
 interface Attempt {
   /** The address as it is printed. */

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.js';
 import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
 import { isLoopback } from './address.js';
-import { attemptFailure, Broken, silence } from './download-failure.js';
+import { attemptFailure, Broken, MIN_WINDOW_BYTES, Pace, silence } from './download-failure.js';
 import { type ProxyEnv, proxySettings } from './proxy.js';
 import { backoffDelay } from './retry.js';
 import type { WebAddress } from './web-address.js';
@@ -19,8 +19,6 @@ const MAX_FAILURES = 5;
 const MAX_SILENCES = 2;
 /** Attempts in all: a server may break each one after a single byte. */
 const MAX_ATTEMPTS = 100;
-/** Less than this in the time of one deadline is silence, bytes. */
-const MIN_WINDOW_BYTES = 1_024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const BACKOFF_MS = 1_000;
 const MAX_BYTES = 100 * 1024 ** 3;
@@ -233,25 +231,20 @@ class Transfer {
   /** Takes each chunk as it comes, however long the consumer takes for what is yielded. */
   async *#receive({ body }: Reply): AsyncGenerator<Progress> {
     const { clock, timeoutMs } = this.options;
-    let since = clock.monotonic();
-    let base = this.size;
+    const pace = new Pace(this.size, timeoutMs, clock);
     const arrived = new Channel<Progress>();
+    let failure: unknown;
     body.on('data', (chunk: Buffer) => {
       try {
         this.sink.write(chunk);
         this.size += chunk.length;
         this.#bounded(this.size);
-        const now = clock.monotonic();
-        if (now - since > timeoutMs) {
-          if (this.size - base < MIN_WINDOW_BYTES) throw this.#silence();
-          [since, base] = [now, this.size];
-        }
+        if (pace.isSilent(this.size)) throw silence(this.address.url.host, timeoutMs);
         arrived.push({ bytes: this.size, total: this.#total });
       } catch (error) {
         body.destroy(error as Error);
       }
     });
-    let failure: unknown;
     body.once('error', (error) => {
       failure = error;
     });
@@ -267,10 +260,6 @@ class Transfer {
         `the file is larger than ${formatSize(maxBytes)}`,
         'download it yourself, and import the copy',
       );
-  }
-
-  #silence(): Broken {
-    return silence(this.address.url.host, this.options.timeoutMs);
   }
 
   #failure(error: unknown, url: URL, started: boolean): unknown {
