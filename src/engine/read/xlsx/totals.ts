@@ -37,7 +37,7 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
   };
 }
 
-/** @param text of the cell as it is sent: what `--trim` and `--null` leave of it */
+/** @param text of the cell as it is sent: after `trim` and `nulls` */
 function addNote(notes: CellNotes, kind: Is, text: string, line: number): void {
   if (kind === Is.uncomputed) notes.uncomputed ??= { line, text };
   if (text === '') return;
