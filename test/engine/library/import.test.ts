@@ -176,6 +176,38 @@ describe('runImport', () => {
   });
 });
 
+describe('started in the same moment on one state', () => {
+  const records = (id: string): Record<string, string>[] =>
+    Array.from({ length: 40 }, (_, at) => ({ [id]: `${at}`, name: 'N' }));
+  const request = (sandbox: Sandbox, kind: 'companies' | 'users', cwd: string): ImportRequest => {
+    const { files: _, ...rest } = aRequest(sandbox, 1, { cwd, kind, chunkSize: 4 });
+    return { ...rest, records: records(kind === 'users' ? 'user_id' : 'company_id') };
+  };
+
+  test('imports of two kinds complete, and so does a plan', async ({ sandbox }) => {
+    const cwd = scratch();
+    const [companies, users] = (['companies', 'users'] as const).map((kind) => request(sandbox, kind, cwd));
+    const ended = await Promise.all([
+      runImport(companies!).result(),
+      runImport(users!).result(),
+      planImport({ ...users!, records: records('user_id') }),
+    ]);
+    const [first, second] = ended;
+    expect([first, second].map(({ summary }) => summary.status)).toEqual(['completed', 'completed']);
+    expect(ended[2].plan).toMatchObject({ requests: 10 });
+  });
+
+  test('of two of one kind, one is refused, or waits', async ({ sandbox }) => {
+    const cwd = scratch();
+    const two = (): ImportRequest[] => [request(sandbox, 'users', cwd), request(sandbox, 'users', cwd)];
+    const ended = await Promise.allSettled(two().map((each) => runImport(each).result()));
+    const refused = ended.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+    expect(refused.map(({ reason }) => reason.constructor)).toEqual([LockedError]);
+    const waited = two().map((each) => runImport({ ...each, waitForLockMs: 60_000 }).result());
+    for (const { summary } of await Promise.all(waited)) expect(summary.status).toBe('completed');
+  });
+});
+
 describe('what keeps an import from starting is thrown, by the events as by the result', () => {
   test.for<[string, Partial<ImportRequest>, new (...all: never[]) => Error, RegExp]>([
     ['no file', { files: [] }, UsageError, /files/],

@@ -33,6 +33,26 @@ class Statements implements Transaction {
   }
 }
 
+/** By the path of a database: its last transaction in this process. */
+const transactions = new Map<string, Promise<unknown>>();
+
+/**
+ * Runs transactions of one database in turn. A connection waits for the lock of another one without giving way to the
+ * event loop, so the other one could never commit.
+ */
+function inTurn<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const turn = (transactions.get(file) ?? Promise.resolve()).then(work);
+  const ended = turn.then(
+    () => {},
+    () => {},
+  );
+  transactions.set(file, ended);
+  void ended.then(() => {
+    if (transactions.get(file) === ended) transactions.delete(file);
+  });
+  return turn;
+}
+
 export class SqliteDatabase implements Database {
   readonly #statements: Statements;
   /** Whether someone has the connection exclusively; `#waiting` get it in order. */
@@ -65,21 +85,23 @@ export class SqliteDatabase implements Database {
 
   /** Takes the write lock at the start, so that it cannot fail halfway without it. */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.alone(async (db) => {
-      db.exec('BEGIN IMMEDIATE');
-      try {
-        const result = await work(this.#statements);
-        db.exec('COMMIT');
-        return result;
-      } catch (error) {
+    return this.alone((db) =>
+      inTurn(db.location() ?? '', async () => {
+        db.exec('BEGIN IMMEDIATE');
         try {
-          db.exec('ROLLBACK');
-        } catch {
-          // SQLite has already rolled back, as on a full disk.
+          const result = await work(this.#statements);
+          db.exec('COMMIT');
+          return result;
+        } catch (error) {
+          try {
+            db.exec('ROLLBACK');
+          } catch {
+            // SQLite has already rolled back, as on a full disk.
+          }
+          throw error;
         }
-        throw error;
-      }
-    });
+      }),
+    );
   }
 
   /** For features of SQLite: nothing else uses the connection in the meantime. */
