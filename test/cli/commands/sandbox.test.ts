@@ -280,6 +280,14 @@ describe('sandbox show', () => {
 });
 
 describe('sandbox reset', () => {
+  it('of a single region is refused, since it would erase all of them', async () => {
+    const cwd = scratch();
+    await cli(['sandbox', 'reset'], { cwd });
+    const { code, stderr } = await cli(['sandbox', 'reset', '--region', 'eu'], { cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('erases all regions of the sandbox')]);
+    expect((await cli(['sandbox', 'reset', '--region', 'sandbox'], { cwd })).code).toBe(0);
+  });
+
   it('forgets what the state knows of the sandbox, and nothing else', async () => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');

@@ -1,5 +1,5 @@
 /** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows about it. */
-import { Exit, type ExitCode, LockedError } from '../../../engine/errors.js';
+import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/errors.js';
 import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
 import type { HeldLease, State } from '../../../engine/state/state.js';
@@ -9,9 +9,12 @@ import { writeJson, writeOut } from '../../output/write.js';
 import { stateLocation } from '../../settings/index.js';
 import { statePlace } from '../state/state-place.js';
 
-/** @throws LockedError while an import to the sandbox runs */
+/** @throws LockedError while an import to the sandbox runs; UsageError for a single region */
 export async function reset(data: string, context: Context): Promise<ExitCode> {
   const { stdout, clock, flags } = context;
+  if (flags.region !== undefined && flags.region !== 'sandbox') {
+    throw new UsageError('sandbox reset erases all regions of the sandbox', { hint: 'leave --region out' });
+  }
   // `--region sandbox` uses only the state's folder.
   const isEmbedded = data === stateLocation(context, flags).value && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;
