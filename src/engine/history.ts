@@ -13,6 +13,7 @@ import { buildItems, idHashes, Pool } from './read/index.js';
 import type { ImportDeps } from './run/deps.js';
 import { reopenInputs } from './run/open.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './run/outcome.js';
+import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';
 import type { HistoryEntry } from './state/history.js';
 import type { RequestRecord } from './state/requests.js';
@@ -159,10 +160,10 @@ class Known {
     const records: HistoryRecord[] = [];
     const unread: Unread[] = [];
     const rows = new RowOutcomes(run.run, await this.requests(run.run), state, 'the import stopped first');
-    const options = run.options as ImportOptions & { hasWhere?: boolean };
+    const options = run.options as ImportOptions;
     const ofKind = run.inputs.filter((input) => input.kind === kind);
     // The limit counts the rows of all of them together.
-    const isSelected = options.hasWhere || (options.limit != null && ofKind.length > 1);
+    const isSelected = hasConditions(run) || (options.limit != null && ofKind.length > 1);
     for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
       if (run.inputs[input]!.kind !== kind) continue;
       const isAsItWas = (await this.#digestOf(resolve(cwd, location))) === digest;

@@ -82,6 +82,9 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .update(`${what}:${JSON.stringify(values)}`)
     .digest('hex');
 
+/** Whether the run sent only rows that meet conditions, which the state does not store. */
+export const hasConditions = ({ options }: StoredRun): boolean => (options as Stored).hasWhere === true;
+
 /** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
   await keepValues(state, run, options);

@@ -53,7 +53,7 @@ export class RowOutcomes {
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
     for (const record of standing(records)) {
-      // Withdrawn rows are split anew when they are sent; until then, the request has the reason.
+      // Withdrawn rows are split again when they are sent; until then, the request has the reason.
       const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
       for (const { input, first_row, end_row } of rowsOf(record)) {
         const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };

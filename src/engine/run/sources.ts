@@ -137,14 +137,13 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
     }
   };
   const file = attempt(() => openSync(to, 'ax', 0o600));
-  let receiving: ReturnType<typeof download> | undefined;
+  const sink: Sink = {
+    write: (chunk) => attempt(() => writeFileSync(file, chunk)),
+    restart: () => attempt(() => ftruncateSync(file)),
+  };
+  const receiving = download(address, sink, { ...deps.download, signal, clock, random });
   let asked = false;
   try {
-    const sink: Sink = {
-      write: (chunk) => attempt(() => writeFileSync(file, chunk)),
-      restart: () => attempt(() => ftruncateSync(file)),
-    };
-    receiving = download(address, sink, { ...deps.download, signal, clock, random });
     for (;;) {
       const next = await receiving.next();
       if (next.done) {
@@ -165,7 +164,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
       };
     }
   } finally {
-    await receiving?.return(undefined as never);
+    await receiving.return(undefined as never);
     closeSync(file);
   }
 }
