@@ -68,7 +68,9 @@ export class Session {
     this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     const { threads, optimizeLess } = deps;
-    this.#pool = new Pool({ threads, optimizeLess });
+    const isOnePass = options.dryRun && !deps.savePlan;
+    const cacheFolder = isOnePass ? null : () => deps.state.spoolFolder(this.#run.spool);
+    this.#pool = new Pool({ threads, optimizeLess, cacheFolder });
     this.#known = new KnownProfiles(
       deps.state,
       () => (options.changedOnly && deps.scope ? this.#run.scope : null),

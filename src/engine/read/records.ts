@@ -4,6 +4,7 @@ import { type ItemBatch, rangesOf, select } from './batch.js';
 import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
+import { type RecordCache, readAllBack } from './record-cache.js';
 import { only, type Selected, selectRecords, wantedRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
@@ -12,25 +13,30 @@ import type { Marks, OpenedInput, RecordBatch, Schema, Start } from './types.js'
 import type { Pool, Work } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
+interface ReadRecords {
+  signal?: AbortSignal | undefined;
+  byteTotals?: ByteTotals | undefined;
+  notes?: Notes | undefined;
+  /** For inputs that can be read from there (`startsAnywhere`). Then there are no totals. */
+  from?: Start | undefined;
+  /** Where an earlier pass may have kept them. */
+  cache?: RecordCache | null | undefined;
+  /** Where they may be kept for the passes that follow. */
+  keepIn?: RecordCache | null | undefined;
+}
+
 /**
  * All records of the input in order. Closes the file when its consumer stops early.
  * @throws InputError for text that cannot be read, and a file that was written to since it was opened; the signal's
  * reason when aborted
  */
-export function readRecords(
-  input: OpenedInput,
-  options: {
-    signal?: AbortSignal | undefined;
-    byteTotals?: ByteTotals | undefined;
-    notes?: Notes | undefined;
-    /** For inputs that can be read from there (`startsAnywhere`). Then there are no totals. */
-    from?: Start | undefined;
-  } = {},
-): AsyncGenerator<RecordBatch> {
+export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<RecordBatch> {
   const { signal, byteTotals, notes, from } = options;
+  const stored = options.cache?.of(input);
+  if (stored) return readAllBack(stored);
   const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
-  if ('records' in reader) return afterBytes(bytes, reader.records(input, signal));
+  if ('records' in reader) return afterBytes(bytes, keeping(input, reader.records(input, signal), options));
   return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
 }
 
@@ -54,19 +60,23 @@ async function* afterBytes(
   }
 }
 
-/** What a pass goes over: records, or word that a thread reads them. */
-export function passOver(
+const keeping = (
   input: OpenedInput,
-  options: NonNullable<Parameters<typeof readRecords>[1]>,
-  selected: Selected,
-): Work {
-  const reader = readerOf(input);
+  records: AsyncIterable<RecordBatch>,
+  { keepIn }: ReadRecords,
+): AsyncIterable<RecordBatch> => keepIn?.keep(input, records) ?? records;
+
+/** What a pass goes over: records, or word that a thread reads them. */
+export function passOver(input: OpenedInput, options: ReadRecords, selected: Selected): Work {
+  const { signal, byteTotals, cache } = options;
+  const stored = cache?.of(input);
+  if (stored && input.selection === null) return { stored };
   // Which rows are taken is known of all together.
-  if (!('slow' in reader) || input.selection !== null) {
+  if (!('slow' in readerOf(input)) || input.selection !== null) {
     return selectRecords(input, readRecords(input, options), selected);
   }
-  const { signal, byteTotals } = options;
-  return { read: (records) => afterBytes(readBytes(input, signal, byteTotals), records) };
+  const bytes = readBytes(input, signal, byteTotals);
+  return { read: (records) => afterBytes(bytes, keeping(input, records, options)) };
 }
 
 export interface BuildOptions extends HashOptions {
@@ -90,14 +100,14 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal, from, isWanted } = options;
+  const { hashKey, records, signal, from, isWanted, pool } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  const how = { signal, byteTotals, from };
+  const how = { signal, byteTotals, from, cache: pool.cache };
   const work = isWanted
     ? wantedRecords(readRecords(input, how), isWanted)
     : passOver(input, how, { toEnd: false });
-  yield* options.pool.run(spec, work, signal);
+  yield* pool.run(spec, work, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */

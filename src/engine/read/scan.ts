@@ -57,7 +57,7 @@ export async function scanInput(
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.dialect && new Notes(input.dialect, input.excelText);
   const selected = { toEnd: true, filtered: 0 };
-  const work = passOver(input, { signal, byteTotals, notes }, selected);
+  const work = passOver(input, { signal, byteTotals, notes, keepIn: options.pool.cache }, selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };

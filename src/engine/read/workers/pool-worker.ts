@@ -1,6 +1,7 @@
 /** A worker thread as its pool sees it: orders out, results and the batches that it reads in. */
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
+import type { StoredBatch } from '../record-cache.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { errorOf, type Order, type Reply, type Result, type TaskSpec, transferable } from './protocol.js';
@@ -62,7 +63,7 @@ export class PoolWorker {
         if (reply.batch) this.#batches.add(reply.batch);
         else this.#batches.end();
       } else if (reply.type === 'result') {
-        textMemory.give(reply.memory);
+        if (reply.memory) textMemory.give(reply.memory);
         this.#waiting.shift()?.resolve(reply.result);
       } else {
         const error = errorOf(reply);
@@ -88,7 +89,7 @@ export class PoolWorker {
     this.#post({ type: 'task', spec });
   }
 
-  run(batch: RecordBatch): Promise<Result> {
+  run(batch: RecordBatch | StoredBatch): Promise<Result> {
     const result = new Promise<Result>((resolve, reject) => {
       if (this.#failure) reject(this.#failure.error);
       else this.#waiting.push({ resolve, reject });

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { orAborted } from '../../clock.js';
+import { RecordCache, readAllBack, type StoredBatch } from '../record-cache.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { PoolWorker } from './pool-worker.js';
 import { createTask, type Result, recordsOf, type TaskResults, type TaskSpec } from './protocol.js';
@@ -15,6 +16,8 @@ export interface PoolOptions {
   optimizeLess?: (() => () => void) | undefined;
   /** Size of a file from which on threads are worth their start. Default 8 MiB, packed 1 MiB. */
   leastBytes?: number;
+  /** A private folder for records that several passes need. Default: each pass reads its file. */
+  cacheFolder?: (() => string) | null;
 }
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
@@ -34,9 +37,13 @@ const SMALL_BYTES = 2 * 1024 * 1024;
 /** Of a pass: what runs for each row has been optimized by then, and little else pays. */
 const WARM_BATCHES = 16;
 
-/** Records; or word that a thread reads those of the input. `read` gives them, after what has to come before. */
+/**
+ * Records; or those that an earlier pass stored; or word that a thread reads those of the input. `read` gives them, after
+ * what has to come before.
+ */
 export type Work =
   | AsyncIterable<RecordBatch>
+  | { stored: readonly StoredBatch[] }
   | { read(records: AsyncIterable<RecordBatch>): AsyncIterable<RecordBatch> };
 
 /**
@@ -44,6 +51,8 @@ export type Work =
  * their code compiled, until they are closed. Those of a pass that fails or is left end with it.
  */
 export class Pool {
+  /** Records that passes share; null if each reads its file. */
+  readonly cache: RecordCache | null;
   readonly #options: PoolOptions;
   #idle: PoolWorker[] = [];
   #closed = false;
@@ -52,6 +61,10 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { cacheFolder, leastBytes } = options;
+    this.cache = cacheFolder
+      ? new RecordCache(cacheFolder, leastBytes === undefined ? {} : { leastBytes })
+      : null;
   }
 
   /** Starts the threads if this input is worth them, so that they are ready when it is read. */
@@ -81,7 +94,7 @@ export class Pool {
     const workerUrl = this.#workerFor(spec.input);
     const results = workerUrl
       ? this.#runOnThreads(spec, work, workerUrl, signal)
-      : this.#runHere(spec, 'read' in work ? work.read(recordsOf(spec.input, signal)) : work);
+      : this.#runHere(spec, recordsHere(spec.input, work, signal));
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -94,6 +107,7 @@ export class Pool {
   async close(): Promise<void> {
     this.#closed = true;
     await this.rest();
+    await this.cache?.close();
   }
 
   async *#runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
@@ -124,9 +138,10 @@ export class Pool {
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
     while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
     // A second reader would need its own memory for pages (figures: bench/README.md).
-    const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : work;
+    const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : batchesOf(work);
     const reader = batches[Symbol.asyncIterator]();
-    const others = reads ? workers.slice(1) : workers;
+    // What is stored keeps one thread busy at most; another would only compile the same code.
+    const others = workers.length > 1 && (reads || 'stored' in work) ? workers.slice(1) : workers;
     for (const worker of others) worker.begin(spec);
     const underway: Promise<Result>[] = [];
     let reading = true;
@@ -157,7 +172,17 @@ export class Pool {
     } finally {
       optimizeAsUsual?.();
       await Promise.all(workers.map((worker) => worker.end()));
-      await reader.return?.();
+      await reader.return?.(undefined);
     }
   }
+}
+
+/** The records themselves: reading them, or reading them back, is left to the calling thread. */
+function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<RecordBatch> {
+  if ('read' in work) return work.read(recordsOf(input, signal));
+  return 'stored' in work ? readAllBack(work.stored) : work;
+}
+
+async function* batchesOf(work: Exclude<Work, { read: unknown }>): AsyncGenerator<RecordBatch | StoredBatch> {
+  yield* 'stored' in work ? work.stored : work;
 }

@@ -4,6 +4,7 @@ import type { ItemBatch } from '../batch.js';
 import { loadConversions } from '../conversion/found.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
+import type { StoredBatch } from '../record-cache.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 
@@ -39,14 +40,14 @@ export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenera
 /** To a worker. `memory` held the items of an earlier batch; where one of its own batches was taken, the bytes of one. */
 export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
-  | { type: 'batch'; batch: RecordBatch }
+  | { type: 'batch'; batch: RecordBatch | StoredBatch }
   | { type: 'read'; input: OpenedInput }
   | { type: 'taken' }
 );
 
 export type Reply =
-  /** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
-  | { type: 'result'; result: Result; memory: ArrayBuffer }
+  /** To each batch. `memory` held its bytes, if it was sent: here, nothing would free it before the next collection of garbage. */
+  | { type: 'result'; result: Result; memory?: ArrayBuffer }
   /** To a file that it reads: one after another, and null after the last. */
   | { type: 'read'; batch: RecordBatch | null }
   /** The input's fault: a sentence for the user. */
@@ -55,7 +56,7 @@ export type Reply =
   | { type: 'defect'; message: string; stack: string | undefined };
 
 /** Memory of a batch or a result that changes threads instead of being copied: all its typed arrays. */
-export function transferable(value: RecordBatch | Result): ArrayBuffer[] {
+export function transferable(value: RecordBatch | StoredBatch | Result): ArrayBuffer[] {
   const parts: object[] = [value];
   if ('changes' in value && value.changes) parts.push(value.changes, value.changes.changed);
   const arrays = parts.flatMap((part) => Object.values(part)).filter((part) => ArrayBuffer.isView(part));

@@ -1,5 +1,6 @@
 /** A worker thread: batches in, results out; or a file, whose batches it reads. */
 import { parentPort } from 'node:worker_threads';
+import { readBack, type StoredBatch } from '../record-cache.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
@@ -38,10 +39,13 @@ port.on('message', (order: Order) => {
   }
 });
 
-async function perform(batch: RecordBatch): Promise<void> {
+async function perform(given: RecordBatch | StoredBatch): Promise<void> {
+  const batch = 'fd' in given ? readBack(given) : given;
   const result = (await task!)(batch);
   const memory = batch.bytes.buffer;
-  send({ type: 'result', result, memory }, [...transferable(result), memory]);
+  if (batch === given) return send({ type: 'result', result, memory }, [...transferable(result), memory]);
+  textMemory.give(memory);
+  send({ type: 'result', result }, transferable(result));
 }
 
 async function read(input: OpenedInput): Promise<void> {

@@ -1,0 +1,167 @@
+/** Records that the scan keeps for the passes after it: the same items as from the file, and nothing left on disk. */
+import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { buildItems, Pool, type Scan, scanInput } from '../../../src/engine/read/index.js';
+import { RecordCache, readAllBack } from '../../../src/engine/read/record-cache.js';
+import { readRecords } from '../../../src/engine/read/records.js';
+import type { OpenedInput, RecordBatch } from '../../../src/engine/read/types.js';
+import { scratch } from '../../support/cli.js';
+import { FIXTURES, HERE, KEY, open } from './reading.js';
+
+const FILES = ['people.xlsx', 'types.parquet', 'snappy.parquet'];
+const NO_LEAST = { leastBytes: 0 };
+
+/** A copy of a fixture that the test may remove. */
+function copyOf(name: string): string {
+  const path = join(scratch(), name);
+  copyFileSync(join(FIXTURES, 'columnar', name), path);
+  return path;
+}
+
+function caching(threads: number, folder = scratch()): Pool {
+  const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
+  const pool = new Pool({ threads, leastBytes: 0, workerUrl, cacheFolder: () => folder });
+  onTestFinished(() => pool.close());
+  return pool;
+}
+
+const scanned = (input: OpenedInput, pool: Pool): Promise<Scan> =>
+  scanInput(input, { hashKey: KEY, itemLimitBytes: 1 << 22, pool });
+
+/** All that is built of an input, put together: batches may end in other places. */
+async function built(input: OpenedInput, scan: Scan, pool: Pool, isWanted?: (row: number) => boolean) {
+  const all = { items: '', rows: [] as number[], ids: [] as bigint[], rejected: [] as unknown[] };
+  const how = { hashKey: KEY, records: true, planned: scan.marks, pool, isWanted };
+  for await (const batch of buildItems(input, scan.schema, how)) {
+    all.items += Buffer.from(batch.items).toString();
+    all.rows.push(...batch.rows);
+    all.ids.push(...batch.ids);
+    all.rejected.push(...batch.rejected);
+  }
+  return all;
+}
+
+async function recordsOf(input: OpenedInput): Promise<RecordBatch[]> {
+  const batches: RecordBatch[] = [];
+  for await (const batch of readRecords(input)) batches.push(batch);
+  return batches;
+}
+
+async function* from<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+describe.each([0, 1, 2])('with %i threads', (threads) => {
+  it.each(FILES)('items of %s are those of the file, which is not read again', async (name) => {
+    const path = copyOf(name);
+    const input = await open(path);
+    const pool = caching(threads);
+    const scan = await scanned(input, pool);
+    const expected = await built(input, scan, HERE);
+    expect(expected.rows.length).toBeGreaterThan(0);
+    rmSync(path);
+    for (let pass = 0; pass < 2; pass++) expect(await built(input, scan, pool)).toEqual(expected);
+  });
+
+  it.each(FILES)('some rows of %s are those of the file', async (name) => {
+    const path = copyOf(name);
+    const whole = await open(path);
+    const pool = caching(threads);
+    const some: OpenedInput = { ...whole, selection: { where: [], absent: [], limit: 2 } };
+    const scan = await scanned(some, pool);
+    const expected = await built(some, scan, HERE);
+    expect(expected.rows).toEqual([0, 1]);
+    rmSync(path);
+    expect(await built(some, scan, pool)).toEqual(expected);
+    const isWanted = (row: number): boolean => row === 1;
+    expect((await built(some, scan, pool, isWanted)).rows).toEqual([1]);
+  });
+});
+
+it('a batch is read back as it was', async () => {
+  for (const name of FILES) {
+    const input = await open(copyOf(name));
+    const cache = new RecordCache(() => scratch(), NO_LEAST);
+    onTestFinished(() => cache.close());
+    const batches = await recordsOf(input);
+    for await (const batch of cache.keep(input, from(batches))) expect(batches.includes(batch)).toBe(true);
+    const back: RecordBatch[] = [];
+    for await (const batch of readAllBack(cache.of(input)!)) back.push(batch);
+    expect(isDeepStrictEqual(back, batches)).toBe(true);
+  }
+});
+
+it('the file has no name, and is private to the process', async () => {
+  const folder = scratch();
+  await scanned(await open(copyOf('people.xlsx')), caching(0, folder));
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+describe('an input is not kept', () => {
+  const kept = async (cache: RecordCache, input: OpenedInput, batches: readonly RecordBatch[]) => {
+    const given: RecordBatch[] = [];
+    for await (const batch of cache.keep(input, from(batches))) given.push(batch);
+    expect(isDeepStrictEqual(given, batches)).toBe(true);
+    await cache.close();
+    return cache.of(input) !== undefined;
+  };
+
+  it('if it is small', async () => {
+    const folder = join(scratch(), 'made');
+    const input = await open(copyOf('people.xlsx'));
+    expect(await kept(new RecordCache(() => folder), input, await recordsOf(input))).toBe(false);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('if there is no room for all of it; another one has the room', async () => {
+    const [large, small] = [await open(copyOf('snappy.parquet')), await open(copyOf('people.xlsx'))];
+    const cache = new RecordCache(() => scratch(), { leastBytes: 0, mostBytes: 10_000 });
+    onTestFinished(() => cache.close());
+    for (const input of [large, small]) {
+      const batches = await recordsOf(input);
+      const given: RecordBatch[] = [];
+      for await (const batch of cache.keep(input, from(batches))) given.push(batch);
+      expect(isDeepStrictEqual(given, batches)).toBe(true);
+    }
+    expect(cache.of(large)).toBeUndefined();
+    const back: RecordBatch[] = [];
+    for await (const batch of readAllBack(cache.of(small)!)) back.push(batch);
+    expect(back).toEqual(await recordsOf(small));
+  });
+
+  it('if there is no folder for it', async () => {
+    const input = await open(copyOf('people.xlsx'));
+    const refused = (): never => {
+      throw new Error('read-only');
+    };
+    expect(await kept(new RecordCache(refused, NO_LEAST), input, await recordsOf(input))).toBe(false);
+  });
+
+  it('if it is left before its end', async () => {
+    const input = await open(copyOf('snappy.parquet'));
+    const cache = new RecordCache(() => scratch(), NO_LEAST);
+    onTestFinished(() => cache.close());
+    const batches = await recordsOf(input);
+    for await (const _ of cache.keep(input, from([...batches, ...batches]))) break;
+    expect(cache.of(input)).toBeUndefined();
+  });
+
+  it('while another one is', async () => {
+    const [a, b] = [await open(copyOf('snappy.parquet')), await open(copyOf('people.xlsx'))];
+    const cache = new RecordCache(() => scratch(), NO_LEAST);
+    onTestFinished(() => cache.close());
+    const batches = await recordsOf(a);
+    const keeping = cache.keep(a, from(batches));
+    await keeping.next();
+    for await (const _ of cache.keep(b, from(await recordsOf(b)))) {
+    }
+    for await (const _ of keeping) {
+    }
+    expect(cache.of(b)).toBeUndefined();
+    const back: RecordBatch[] = [];
+    for await (const batch of readAllBack(cache.of(a)!)) back.push(batch);
+    expect(isDeepStrictEqual(back, batches)).toBe(true);
+  });
+});
