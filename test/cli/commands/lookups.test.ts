@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type CliOptions, cli } from '../../support/cli.js';
-import { cpuMs } from '../../support/cpu.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 import { bare } from '../../support/sink.js';
 
@@ -183,14 +182,13 @@ describe('10,000 lookups', () => {
   }));
   test.override({ sandboxOptions: { lookups: { embeds: many } } });
 
-  test('nothing is cut, and a table takes little of the processor', async ({ sandbox }) => {
+  test('nothing is cut, and the table is not drawn, which would take seconds', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const json = await lookups('embeds --json', env);
     expect(JSON.parse(json.stdout)).toHaveLength(10_000);
     for (const columns of [undefined, 80]) {
-      const before = process.cpuUsage();
       const { stdout } = await lookups('embeds', env, columns === undefined ? {} : { columns });
-      expect(cpuMs(before)).toBeLessThan(4_000);
+      expect(stdout).not.toContain('│');
       expect(stdout.trimEnd().split('\n')).toHaveLength(10_001);
     }
   });
