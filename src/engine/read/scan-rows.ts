@@ -27,7 +27,7 @@ export interface ScanPart {
   companies: BigUint64Array<ArrayBuffer> | null;
   /** A company was named twice; where that decides the kind. */
   companyRepeats: boolean;
-  /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
+  /** First identifier of a row or of its company that a spreadsheet seems to have rounded, and how many there are. */
   rounded: Found;
   /** Identifiers with white space around them or invisible characters in them: the rows' own, and of companies. */
   odd: { id: OddCount; company: OddCount };
@@ -47,6 +47,11 @@ export interface OddCount {
   /** Without what is around them, they are good. */
   around: Found;
   inside: Found;
+}
+
+export function addFound(sum: Found, part: Found): void {
+  sum.first ??= part.first;
+  sum.count += part.count;
 }
 
 export const noneFound = (): Found => ({ first: null, count: 0 });
@@ -137,6 +142,7 @@ export class ScanRows {
   /** `company` is empty where a row names none. */
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
+    this.#note(number, company);
     if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
     if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
     if (this.#needsIds) this.#ids.add(id);
@@ -148,6 +154,9 @@ export class ScanRows {
   acceptPlain(number: number, item: RawItem): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
     if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
+    if (mayBeRounded(bytes, company, companyEnd)) {
+      this.#note(number, bytes.toString('utf8', company, companyEnd));
+    }
     if (isOddBytes(bytes, id, idEnd)) this.#noteOdd(this.#odd.id, number, bytes.toString('utf8', id, idEnd));
     if (isOddBytes(bytes, company, companyEnd)) {
       this.#noteOdd(this.#odd.company, number, bytes.toString('utf8', company, companyEnd));

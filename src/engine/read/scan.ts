@@ -10,7 +10,7 @@ import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { oddWords } from './identifier.js';
 import { buildRows, passOver } from './records.js';
-import { type Found, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { addFound, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
@@ -198,11 +198,6 @@ class ScanTotals {
     }
     return warnings;
   }
-}
-
-function addFound(sum: Found, part: Found): void {
-  sum.first ??= part.first;
-  sum.count += part.count;
 }
 
 /** One warning, with the first of each sort: what helps the one does not help the other. */

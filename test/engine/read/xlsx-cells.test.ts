@@ -29,6 +29,51 @@ describe('whole numbers of many digits', () => {
   });
 });
 
+describe('numbers of more digits than a spreadsheet keeps', () => {
+  const warningsOf = async (id: string, column = 'company_id'): Promise<string[]> => {
+    const header = column === 'company_id' ? [column, 'n'] : ['user_id', column];
+    const { scan } = await reading([
+      header,
+      column === 'company_id' ? [{ number: id }, 1] : ['u1', { number: id }],
+    ]);
+    return scan.warnings.map(({ message }) => message).filter((message) => message.includes('rounded'));
+  };
+
+  it.each([
+    ['1.23456789012345E+18', '1234567890123450000'], // as Excel stores 1234567890123456789
+    ['1.2345678901234568E+18', '1234567890123456800'], // as openpyxl does
+    ['1234567890123450', '1234567890123450'],
+    ['12345678901234568', '12345678901234568'],
+  ])('%s as an identifier is warned of', async (stored, shown) => {
+    const warning = `row 2: the identifier "${shown}" looks rounded by a spreadsheet; format its column as text and export it again`;
+    expect(await warningsOf(stored)).toEqual([warning]);
+    expect(await warningsOf(stored, 'company')).toEqual([]); // metadata
+  });
+
+  it('so is the company of a user', async () => {
+    const { scan } = await reading([
+      ['user_id', 'company_id'],
+      ['u1', { number: '1.23456789012345E+18' }],
+      ['u2', { number: '1.23456789012345E+18' }],
+    ]);
+    expect(scan.warnings.map(({ message }) => message)).toContainEqual(
+      'row 2 (and 1 more): the identifier "1234567890123450000" looks rounded by a spreadsheet; format its column as text and export it again',
+    );
+  });
+
+  it.each(['123456789012345', '1234567890123456', '123456789012345678', '9007199254740991'])(
+    '%s is exact, as a double or as it is stored',
+    async (stored) => {
+      expect(await warningsOf(stored)).toEqual([]);
+    },
+  );
+
+  it('a text of as many is what it is', async () => {
+    const { scan } = await reading([['company_id'], ['1234567890123450']]);
+    expect(scan.warnings).toEqual([]);
+  });
+});
+
 it('references to characters are those characters, in texts and identifiers', async () => {
   const { items } = await reading([
     ['company_id', 'name'],

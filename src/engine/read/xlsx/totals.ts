@@ -2,9 +2,9 @@
 import type { Warning } from '../../problems.js';
 import { type ColumnPart, scanCsv } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
-import type { RowOptions, ScanPart } from '../scan-rows.js';
+import { addFound, type Found, noneFound, type RowOptions, type ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { list, quoted } from '../wording.js';
+import { type Evidence, list, quoted } from '../wording.js';
 import { type CellNotes, emptyNotes, Is } from './notes.js';
 
 /** What a batch tells of one column. */
@@ -13,18 +13,26 @@ type SheetColumnPart = ColumnPart & { notes: CellNotes };
 /** Scans the rows as those of a CSV, and counts what the cells of the same rows were. */
 export function scanSheet(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
   const width = input.columns.length;
+  const isId = input.targets.map(({ role }) => role === 'id' || role === 'company');
   let current: RecordBatch;
   let notes: CellNotes[];
+  let rounded: Found;
   const scan = scanCsv(input, options, (number, cellOf) => {
     for (let column = 0; column < width; column++) {
       const kind: Is = current.kinds![number * width + column]!;
-      if (kind !== Is.empty) addNote(notes[column]!, kind, cellOf(column), current.lines[number]!);
+      if (kind === Is.empty) continue;
+      const cell = { line: current.lines[number]!, text: cellOf(column) };
+      addNote(notes[column]!, kind, cell);
+      if (isId[column] && kind === Is.number && isRounded(cell.text))
+        addFound(rounded, { first: cell, count: 1 });
     }
   });
   return (batch) => {
     current = batch;
     notes = input.columns.map(emptyNotes);
+    rounded = noneFound();
     const part = scan(batch);
+    addFound(part.rounded, rounded);
     const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
       const { stats } = column;
       const { text } = notes[index]!;
@@ -37,18 +45,29 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
   };
 }
 
-/** @param text of the cell as it is sent: after `trim` and `nulls` */
-function addNote(notes: CellNotes, kind: Is, text: string, line: number): void {
-  if (kind === Is.uncomputed) notes.uncomputed ??= { line, text };
+/** @param cell its text is what is sent: after `trim` and `nulls` */
+function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
+  const { text } = cell;
+  if (kind === Is.uncomputed) notes.uncomputed ??= cell;
   if (text === '') return;
   if (kind === Is.number) notes.numbers++;
-  else if (kind === Is.text && mayBeNumber(text)) notes.text ??= { line, text };
+  else if (kind === Is.text && mayBeNumber(text)) notes.text ??= cell;
   // Nothing else is JSON of a boolean.
   else if (kind === Is.boolean && (text === 'true' || text === 'false')) notes.booleans++;
   else if (kind === Is.error) {
     notes.errors++;
-    notes.firstError ??= { line, text };
+    notes.firstError ??= cell;
   }
+}
+
+/**
+ * Whether a long whole number looks like one of which a program kept only the first digits: Excel keeps 15, and a double
+ * has at most 17 beyond 2^53.
+ */
+function isRounded(number: string): boolean {
+  if (!/^-?\d{16,}$/.test(number)) return false;
+  const digits = number.replace(/^-|0+$/g, '').length;
+  return digits <= 15 || (digits <= 17 && !Number.isSafeInteger(Number(number)));
 }
 
 /** Most texts do not begin like a number. */
