@@ -1,4 +1,4 @@
-/** What is around an array in a JSON text: the objects that it is in, byte by byte, in constant memory. */
+/** Reads the JSON objects around an array, byte by byte, in constant memory. */
 import { nearest } from '../../nearest.js';
 import type { Problem } from '../../problems.js';
 import { BACKSLASH, QUOTE } from '../text/fours.js';
@@ -7,14 +7,14 @@ import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, isSpace, OPEN_BRACE, OPEN_BRA
 
 enum At {
   value,
-  /** In an object: a name, or its end. */
+  /** In an object: expects a name or `}`. */
   member,
-  /** After a comma: a name. */
+  /** After a comma: expects a name. */
   name,
   inName,
   inNameEscape,
   colon,
-  /** In a value that is passed over. */
+  /** In a value that is skipped. */
   container,
   string,
   escape,
@@ -23,26 +23,26 @@ enum At {
   end,
 }
 
-/** Why the text is not as it must be. */
+/** What is wrong with the text. */
 export interface Fault {
   sentence: string;
   hint: string;
   problem?: Problem;
 }
 
-/** A longer name is not one of the path. */
+/** A longer name cannot match one of the path. */
 const MOST_NAME_BYTES = 4096;
-/** Names that a message can show. */
+/** The most names that a message lists. */
 const MOST_NAMES = 20;
 
 export class Around {
   readonly #path: readonly string[];
   readonly #others: readonly string[];
   #at = At.value;
-  /** Objects of the path that are open. */
+  /** How many objects of the path are open. */
   #level = 0;
   #found = false;
-  /** Whether the value that comes is on the path, or one that must not be an array. */
+  /** The next value: on the path, one of the others, which must not be an array, or any. */
   #next: 'path' | 'other' | 'any' = 'path';
   #name: number[] = [];
   #lastName = '';
@@ -58,23 +58,23 @@ export class Around {
     this.#others = others;
   }
 
-  /** The array was there, and is closed. */
+  /** Whether the array was found and has been closed. */
   get found(): boolean {
     return this.#found;
   }
 
-  /** The text may end here. */
+  /** Whether the text may end here. */
   get ended(): boolean {
     return this.#at === At.end;
   }
 
-  /** The array has been closed. */
+  /** Call this at the end of the array. */
   close(): void {
     this.#found = true;
     this.#after();
   }
 
-  /** Takes a byte. @returns true for the bracket that opens the array; a fault for a byte that must not be there */
+  /** Reads a byte. @returns true for the bracket that opens the array; a fault for a byte that is not allowed here */
   push(byte: number): boolean | Fault {
     switch (this.#at) {
       case At.inName:
@@ -190,7 +190,7 @@ export class Around {
     return false;
   }
 
-  /** A part of a value that is passed over has ended. */
+  /** Called at the end of a string or container in a skipped value. */
   #passed(): void {
     this.#at = this.#depth === 0 ? At.after : At.container;
   }
@@ -199,7 +199,7 @@ export class Around {
     this.#at = this.#level === 0 ? At.end : At.after;
   }
 
-  /** An object of the path is closed. */
+  /** Called at the end of an object of the path. */
   #leave(): false | Fault {
     if (!this.#found) {
       const like = nearest(this.#path[this.#level - 1]!, this.#names);

@@ -1,4 +1,4 @@
-/** Splits JSON arrays, and objects one after another, into batches of items, in constant memory whatever their size. */
+/** Splits JSON arrays, and objects one after another, into batches of items, in constant memory. */
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
 import { BACKSLASH, QUOTE } from '../text/fours.js';
@@ -11,9 +11,9 @@ import { Items } from './items.js';
 enum At {
   /** Around the array: before its opening bracket, or after the one that closes it. */
   around,
-  /** After `[`: an item or `]`. */
+  /** After `[`: expects an item or `]`. */
   first,
-  /** After a comma: an item. */
+  /** After a comma: expects an item. */
   value,
   /** In an object or array, at some depth. */
   container,
@@ -21,23 +21,23 @@ enum At {
   escape,
   /** In a number, `true`, `false`, `null`. */
   scalar,
-  /** After an item: a comma or `]`. */
+  /** After an item: expects a comma or `]`. */
   after,
-  /** Without an array: before an item, or the end. */
+  /** Without an array: expects an item or the end. */
   loose,
 }
 
-/** Items of an array, which `lines` count from 1; or items one after another, on whose lines they begin. */
+/** Reported as `lines`: numbers from 1 for items of an array; for items in sequence, the line on which each begins. */
 export class ArraySplitter implements Splitter {
   line = 1;
   readonly #items: Items;
-  /** Null where there is no array. */
+  /** Null if the items are not in an array. */
   readonly #around: Around | null;
   #at: At;
   #depth = 0;
   #start = 0;
   #startLine = 1;
-  /** In the current chunk: where the last whole item ends. */
+  /** Where the last whole item ends, in the current chunk. */
   #cut = 0;
 
   constructor(path: string, body: JsonBody) {
@@ -72,7 +72,7 @@ export class ArraySplitter implements Splitter {
     return batch;
   }
 
-  /** From within an object or array to the end of the item or of the chunk: nearly all bytes pass here. */
+  /** Reads on inside an object or array, to the end of the item or chunk. Nearly all bytes are read here. */
   #container(chunk: Buffer, start: number): number {
     let at = start;
     while (at < chunk.length) {
@@ -90,13 +90,13 @@ export class ArraySplitter implements Splitter {
     return at;
   }
 
-  /** From within a string to after its closing quote, or to the end of the chunk. */
+  /** Reads on inside a string, past its closing quote or to the end of the chunk. */
   #string(chunk: Buffer, start: number): number {
     let at = start;
     this.#at = At.string;
     while (at < chunk.length) {
       const byte = chunk[at++]!;
-      if (byte > QUOTE && byte !== BACKSLASH) continue; // nearly all
+      if (byte > QUOTE && byte !== BACKSLASH) continue; // nearly all bytes
       if (byte === QUOTE) {
         this.#at = At.container;
         if (this.#depth === 0) this.#finish(at); // the string is the item
@@ -111,7 +111,7 @@ export class ArraySplitter implements Splitter {
     return at;
   }
 
-  /** A byte in no string and no container. */
+  /** Reads a byte outside strings and containers. */
   #between(byte: number, index: number): void {
     if (byte === LF) this.line++;
     switch (this.#at) {

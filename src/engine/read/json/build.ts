@@ -1,4 +1,4 @@
-/** Items of a batch of JSON, as the service wants them. */
+/** Builds the items of a batch of JSON. */
 import type { ItemBatch } from '../batch.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { rejectedRecord } from '../text/splitter.js';
@@ -15,7 +15,7 @@ export function buildJson(
 ): (batch: RecordBatch) => ItemBatch {
   const plain = new PlainItem(input);
   const appendItem = itemAppender(input, plain);
-  // To make an item takes no longer than to hash its record, so records are not hashed.
+  // Making an item takes no longer than hashing its record, so records are not hashed.
   const writer = new ItemWriter(schema, hashKey, null);
   return (batch) => {
     writer.begin(batch);
@@ -31,7 +31,7 @@ export function buildJson(
   };
 }
 
-/** Appends the item of a record, or tells why it cannot be sent. @param plain has begun with the batch */
+/** Appends the item of a record, or returns why it cannot be sent. @param plain must have begun the batch */
 export function itemAppender(
   input: OpenedInput,
   plain: PlainItem,

@@ -1,4 +1,4 @@
-/** JSON read byte by byte: where tokens end. What is not plain is left to `JSON.parse`. */
+/** Reads JSON byte by byte to find where tokens end. Anything unusual is left to `JSON.parse`. */
 
 import { BACKSLASH, QUOTE, skipText } from '../text/fours.js';
 
@@ -14,40 +14,40 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** What a value is, as far as its bytes tell. */
+/** The type of a value, as far as its bytes show it. */
 export enum Is {
   /** A string without escapes. */
   text,
-  /** A string with escapes, each the one that `JSON.stringify` writes. */
+  /** A string with escapes, all as `JSON.stringify` writes them. */
   escaped,
-  /** Numbers that are spelled as `JSON.stringify` writes them, and that a double holds. */
+  /** Numbers written as `JSON.stringify` writes them, and exact in a double. */
   integer,
   decimal,
   boolean,
   null,
-  /** `metadata` whose members have been read. */
+  /** A `metadata` object whose members have been read. */
   spread,
-  /** Anything else: objects, arrays, numbers and strings of another spelling. */
+  /** Anything else: objects, arrays, and numbers and strings written in another way. */
   other,
 }
 
-/** A value of so many bytes, in one number; 0 for a member that is not there. `Is.other` is to be looked at again. */
+/** A value's length in bytes and its type, in one number; 0 for a missing member. `Is.other` must be read again. */
 export const written = (bytes: number, is: Is): number => bytes * 8 + is;
 
-/** Where a value ends, and what it is. */
+/** The last value read: the offset after it, and its type. */
 export const token = { end: 0, is: Is.other };
 
 export const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === LF || byte === 0x0d || byte === 0x09;
 
-/** The first byte from `at` on that is not white space. */
+/** Offset of the first byte from `start` on that is not white space. */
 export function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start;
   while (bytes[at]! <= 0x20 && isSpace(bytes[at])) at++;
   return at;
 }
 
-/** Reads the string whose opening quote is at `start` into `token`. False when it has no end before `end`. */
+/** Reads the string whose opening quote is at `start` into `token`. False if it does not end by `end`. */
 export function readString(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {
   let is = Is.text;
   for (let at = skipText(view, start + 1, end); at < end; at = skipText(view, at + 1, end)) {
@@ -66,7 +66,7 @@ export function readString(bytes: Uint8Array, view: DataView, start: number, end
   return false;
 }
 
-/** `"\bfnrt`: written so by `JSON.stringify` too, unlike `\/` and most of `\u…`. */
+/** `"\bfnrt`: escapes that `JSON.stringify` writes too, unlike `\/` and most of `\u…`. */
 function isShortEscape(byte: number): boolean {
   return (
     byte === QUOTE ||
@@ -79,12 +79,12 @@ function isShortEscape(byte: number): boolean {
   );
 }
 
-/** Fifteen digits are exact in a double, and come back as they were. */
+/** Up to fifteen digits survive the way into a double and back. */
 const EXACT_DIGITS = 15;
-/** Smaller fractions than this are written with an exponent. */
+/** Fractions with more decimals than this may be written with an exponent. */
 const MOST_ZEROS = 6;
 
-/** Reads a value that is not a string into `token`. False when it has no end before `end`. */
+/** Reads a value that is not a string into `token`. False if it does not end by `end`. */
 export function readOther(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {
   const first = bytes[start]!;
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return readContainer(bytes, view, start, end);
@@ -135,7 +135,7 @@ function digitsEnd(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-/** Digits, signs, points and the letter of an exponent. */
+/** Whether a byte is a digit, a sign, a decimal point, or the letter of an exponent. */
 const isOfNumber = (byte: number): boolean =>
   (byte >= ZERO && byte <= NINE) ||
   byte === POINT ||
@@ -144,7 +144,7 @@ const isOfNumber = (byte: number): boolean =>
   byte === 0x65 ||
   byte === 0x45;
 
-/** To the bracket that closes the one at `start`. What is between them is not looked at. */
+/** Finds the bracket that closes the one at `start`, without checking what is between them. */
 function readContainer(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {
   let depth = 0;
   for (let at = start; at < end; at++) {

@@ -1,27 +1,27 @@
-/** The fields that items have, under names that are found again by their bytes. */
+/** The fields of items. Their names are recognized by their bytes. */
 import type { Target } from '../mapping/targets.js';
 import { viewOf } from '../text/fours.js';
 import { jsonString } from './text.js';
 import { type FieldPart, MAX_FIELDS } from './totals.js';
 
-/** Objects of more members are rare; they are read by `JSON.parse`. */
+/** Objects with more members are rare; `JSON.parse` reads them. */
 export const MOST_MEMBERS = 1024;
 
-/** A key of `metadata`: whatever fields are mapped to it, an item has it once. */
+/** A key of `metadata`. An item has it once at most, even if several fields are mapped to it. */
 export interface Key {
   /** `,"key":` as it is sent. */
   readonly text: Buffer;
-  /** A value that is set for every item takes its place. */
+  /** Whether a value set for every item replaces it. */
   readonly constant: boolean;
-  /** Number of the item that had it last. */
+  /** Number of the last item that had it. */
   item: number;
 }
 
-/** A text that is looked for, four bytes at once. */
+/** A text to recognize, four bytes at a time. */
 class Word {
   readonly length: number;
   readonly #fours: Int32Array;
-  /** The bytes of the last four that are part of it. */
+  /** Which bytes of the last four are part of the text. */
   readonly #mask: number;
 
   constructor(text: Uint8Array) {
@@ -33,7 +33,7 @@ class Word {
     this.#mask = -1 >>> (8 * (padded.length - text.length));
   }
 
-  /** Whether it is at a place. Not where the view ends too early to tell. */
+  /** Whether the text is at `start`. False also if the view ends too early to tell. */
   isAt(view: DataView, start: number): boolean {
     const fours = this.#fours;
     const last = fours.length - 1;
@@ -47,17 +47,17 @@ class Word {
 
 export interface Field {
   readonly target: Target;
-  /** `"name":` as it is most often written. */
+  /** `"name":`, as it is most often written. */
   readonly text: Word;
-  /** Where the field becomes metadata. */
+  /** The metadata key; null if the field is not metadata. */
   readonly key: Key | null;
-  /** The key is sent as the name is written, so that both can be copied at once. */
+  /** Whether the key is sent as the name is written, so that name and value can be copied together. */
   readonly verbatim: boolean;
-  /** The field that came after this one in the last item: most likely it does again. */
+  /** The field that followed this one in the last item, and most likely does again. */
   next: Field | null;
-  /** Number of the item that had it last. */
+  /** Number of the last item that had it. */
   item: number;
-  /** What the scan of the current batch counts. */
+  /** Counts of the scan, for the current batch. */
   part: FieldPart | null;
 }
 
@@ -80,12 +80,12 @@ export class Keys {
   }
 }
 
-/** JavaScript moves such names to the front of an object, so their order is not that of the text. */
+/** JavaScript moves such names to the front of an object, so the layout would write them in another order. */
 const MOVED = /^\d+$/;
 
-/** Fields of one level: those of the items, or those of their `metadata`. */
+/** The fields of one level: of the items, or of their `metadata`. */
 export class Fields {
-  /** Before the first one. */
+  /** Stands before the first field. */
   readonly start: { next: Field | null } = { next: null };
   readonly #targetOf: (name: string) => Target;
   readonly #keys: Keys;
@@ -96,7 +96,7 @@ export class Fields {
     this.#keys = keys;
   }
 
-  /** The field of a name without escapes. Null for one that is not kept: too many, or moved. */
+  /** The field with this name, which has no escapes. Null if there are too many fields, or the name is `MOVED`. */
   of(name: string): Field | null {
     const known = this.#known.get(name);
     if (known) return known;
@@ -110,7 +110,7 @@ export class Fields {
     return field;
   }
 
-  /** Those of all columns; null where a record of them has to be read. */
+  /** The fields of all columns; null if their records must be read byte by byte. */
   ofColumns(columns: readonly string[]): Field[] | null {
     if (columns.length > MOST_MEMBERS) return null;
     const fields = columns.flatMap((name) => {
@@ -121,7 +121,7 @@ export class Fields {
     return fields.length === columns.length ? fields : null;
   }
 
-  /** What was counted belongs to a batch; the next one begins at nothing. */
+  /** Forgets the counts of the last batch. */
   forgetParts(): void {
     for (const field of this.#known.values()) field.part = null;
   }

@@ -1,11 +1,11 @@
-/** Splits JSON Lines into items, and what both splitters of JSON share: collecting items into batches. */
+/** The splitter of JSON Lines, and the class with which both JSON splitters collect items into batches. */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
 import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { isSpace, LF } from './bytes.js';
 
-/** Items that are whole. Offsets are those of the current chunk; negative ones are in earlier chunks. */
+/** Collects whole items. Offsets are relative to the current chunk; negative ones are in earlier chunks. */
 export class Items {
   readonly #partial = new PartialRecords();
   readonly #spans = new Numbers();
@@ -15,7 +15,7 @@ export class Items {
 
   constructor(readonly path: string) {}
 
-  /** Items so far, those of earlier batches included. */
+  /** Items so far, including those of earlier batches. */
   get count(): number {
     return this.#first + this.#lines.length;
   }
@@ -52,11 +52,11 @@ export class Items {
   }
 }
 
-/** One item a line. Lines of white space alone are skipped. */
+/** Splits text with one item per line. Blank lines are skipped. */
 export class NdjsonSplitter implements Splitter {
   line = 1;
   readonly #items: Items;
-  /** Where the current line begins, and whether what came of it in earlier chunks is white space. */
+  /** Where the current line begins, and whether its part in earlier chunks is blank. */
   #start = 0;
   #blank = true;
 
@@ -92,7 +92,7 @@ export class NdjsonSplitter implements Splitter {
   }
 }
 
-/** The first byte from `start` on that is not white space, or `end`. */
+/** Offset of the first byte from `start` on that is not white space, or `end`. */
 function textStart(chunk: Buffer, start: number, end: number): number {
   while (start < end && isSpace(chunk[start]!)) start++;
   return start;

@@ -1,4 +1,4 @@
-/** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
+/** Converts a JSON item, flat or in the service's shape, to what the service expects (spec: Company, User). */
 
 import type { CellType } from '../../model.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
@@ -13,7 +13,7 @@ import { quoted, shown } from '../wording.js';
 import { jsonString, lossIn, memberSpan, membersText, objectMembers, writtenAgain } from './text.js';
 import { type JsonType, jsonTypeOf, MAX_FIELDS } from './totals.js';
 
-/** A value of an item, accepted or not, under the name by which rules and plan know it. */
+/** Receives each value of an item, accepted or not, with its target. */
 export type SeeField = (target: Target, value: unknown) => void;
 
 export interface LaidOut {
@@ -22,13 +22,13 @@ export interface LaidOut {
   company: string;
 }
 
-/** Lays out items one after another. Gives a reason instead where an item cannot be sent. */
+/** Lays out one item. Returns the reason if it cannot be sent. */
 export type Layout = (value: unknown, text: string, see?: SeeField) => LaidOut | Refusal;
 
 export const isLaidOut = (laid: LaidOut | Refusal): laid is LaidOut =>
   typeof laid === 'object' && 'item' in laid;
 
-/** Targets of fields, met one by one: those of the items themselves, and those of their `metadata`. */
+/** Targets of fields, which are met one by one: those of items, and those of their `metadata`. */
 export interface ItemTargets {
   flat: (field: string) => Target;
   nested: (field: string) => Target;
@@ -39,7 +39,7 @@ export function targetsOfItems(input: OpenedInput): ItemTargets {
   return { flat, nested: memberTargeting(input, flat) };
 }
 
-/** Names of fields inside `metadata` are never identifiers; as columns they share the names of flat fields. */
+/** Fields inside `metadata` are never identifiers; as columns they share the names of flat fields. */
 function memberTargeting(input: OpenedInput, flat: (field: string) => Target): (field: string) => Target {
   const nested = targeting({ ...input, idColumn: '', companyIdColumn: null });
   return cached((field) => {
@@ -75,7 +75,7 @@ export function jsonLayout(input: OpenedInput): Layout {
   const cleaned = (member: unknown): unknown =>
     clean !== null && typeof member === 'string' ? clean(member) : member;
   const ids = [input.idColumn, ...(input.companyIdColumn === null ? [] : [input.companyIdColumn])];
-  /** An item whose identifiers are numbers of any length, without them. */
+  /** The item with 0 for its numeric identifiers: they are sent as text, so they may have any length. */
   const withoutIds = (value: Record<string, unknown>, text: string): string => {
     let rest = text;
     for (const field of ids) {
@@ -94,7 +94,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     if (other !== null) return other;
     const numbers = withoutIds(value, text);
     const loss = lossIn(numbers, value, input.roundNumbers);
-    // The first reason is reported; all fields are looked at, so that the plan knows them.
+    // The first reason is reported, but all fields are visited, so that the plan knows them.
     let reason: Refusal | null =
       loss === null ? null : `${fieldAtFault(numbers, loss, input.roundNumbers)}${loss}`;
     let id = '';
@@ -152,7 +152,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     const item = `${head}${body === '' ? '' : METADATA_OPEN + body.slice(1) + METADATA_CLOSE}}`;
     return { item, id, company };
 
-    /** Places an emptied value like an empty cell. */
+    /** Treats a value that cleaning emptied like an empty cell. */
     function placeEmpty({ key }: Target): void {
       if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
       if (empty !== null) members.set(key!, `,${jsonString(key!)}:${empty}`);
@@ -193,12 +193,12 @@ export function jsonLayout(input: OpenedInput): Layout {
   };
 }
 
-/** Whether a value is read as the text of a cell would be. */
+/** Whether a value is converted like the text of a cell. */
 const isText = (member: unknown, type: CellType): member is string | number =>
   (typeof member === 'string' && type !== 'string') ||
   (typeof member === 'number' && type === 'datetime:epoch');
 
-/** An identifier is sent as it is, unless lower case was asked for. */
+/** An identifier is sent as it is, unless it is pinned to lower case. */
 const spelled = ({ pinned }: Target, id: string): string => (pinned === 'lower' ? id.toLowerCase() : id);
 
 const WHOLE = /^-?\d+$/;
@@ -206,7 +206,7 @@ const WHOLE = /^-?\d+$/;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON values keep their types; a pinned type only checks those that are not text. `null` removes a key, whatever its type. */
+/** JSON values keep their types; a pinned type only checks those that are not text. `null` fits: it removes the key. */
 export function isOfType(actual: JsonType, type: CellType): boolean {
   const sent = sentAs(type);
   if (actual === 'null') return true;
@@ -216,7 +216,7 @@ export function isOfType(actual: JsonType, type: CellType): boolean {
   return actual === sent || (sent === 'number' && actual === 'integer');
 }
 
-/** @param number its digits as written, where it is one: what stands in quotes is sent as it is */
+/** @param number the digits as written, if the value is a number: in quotes, they would be sent as they are */
 function notText(field: string, value: unknown, number: string | null): string {
   if (number === null || WHOLE.test(number))
     return `${field} is ${article(jsonTypeOf(value), value)}, not a text`;
@@ -231,7 +231,7 @@ function article(type: JsonType, value: unknown): string {
   return type === 'integer' || type === 'object' ? `an ${type}` : `a ${type === 'string' ? 'text' : type}`;
 }
 
-/** The field of an item, or of its metadata, in whose value the fault is, for the beginning of a sentence. */
+/** The field of an item, or of its metadata, whose value is at fault, as the beginning of a sentence. */
 function fieldAtFault(text: string, loss: string, rounds: boolean): string {
   const has = (json: string): boolean => lossIn(json, JSON.parse(json), rounds) === loss;
   const [name, json] = objectMembers(text).find(([, json]) => has(json)) ?? [];

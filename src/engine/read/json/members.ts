@@ -1,4 +1,4 @@
-/** The members of one JSON object, where they are in its text, under names that are found again by their bytes. */
+/** The members of one JSON object, and where they are in its text. Known names are recognized by their bytes. */
 import { QUOTE } from '../text/fours.js';
 import {
   CLOSE_BRACE,
@@ -14,24 +14,24 @@ import {
 import { type Field, type Fields, MOST_MEMBERS } from './fields.js';
 import { inexactNumber, jsonString, loneSurrogate, repeatedKey, writtenAgain } from './text.js';
 
-/** A value whose text is not as it would be sent. */
+/** A value whose text in the file may not be the one to send. */
 export interface Respelled {
   value: unknown;
   json: string;
 }
 
-/** Members in the order of the text; the n-th entry of each list is of the n-th member. */
+/** Members in the order of the text. The n-th entry of each list belongs to the n-th member. */
 export class Members {
   count = 0;
   readonly fields: Field[] = [];
-  /** Where the name begins, and where the value does and ends. */
+  /** Where each name begins, and where each value begins and ends. */
   readonly names = new Int32Array(MOST_MEMBERS);
   readonly starts = new Int32Array(MOST_MEMBERS);
   readonly ends = new Int32Array(MOST_MEMBERS);
   readonly kinds = new Uint8Array(MOST_MEMBERS);
-  /** Of values that are `Is.other`. */
+  /** Only for values that are `Is.other`. */
   readonly respelled: Respelled[] = [];
-  /** Members that go into the item. */
+  /** 1 for members that go into the item. */
   readonly placed = new Uint8Array(MOST_MEMBERS);
   readonly #known: Fields;
 
@@ -42,8 +42,8 @@ export class Members {
   /**
    * Reads the object whose opening brace is at `start`, as item number `item`. The object in its member
    * `metadata` is read into `nested`.
-   * @returns where it ends, at most `end`; -1 for what is left to `JSON.parse`: invalid JSON, a name that
-   * appears twice or has escapes, numbers that no double holds
+   * @returns the offset after it; -1 for what is left to `JSON.parse`: invalid JSON, names that appear twice or have
+   * escapes, numbers that a double cannot hold
    */
   read(
     bytes: Buffer,
@@ -97,8 +97,9 @@ export class Members {
   }
 
   /**
-   * The members of a record that its reader wrote, whose opening brace is at `start`. Nothing is spread.
-   * @param values of this record, from `at` on, one for each of the fields
+   * Like `read`, for a record that its reader wrote: `values` say where its members are. Nothing is spread.
+   * @param start of the opening brace
+   * @param values `written` values; those of this record begin at `at`, one for each field
    * @returns false for what is left to `JSON.parse`
    */
   take(
@@ -135,7 +136,7 @@ export class Members {
     return true;
   }
 
-  /** Reads a value into `token`, and takes note of it where it is sent otherwise than it is spelled. */
+  /** Reads a value into `token`, and keeps what to send if it is `Is.other`. */
   #readValue(index: number, bytes: Buffer, view: DataView, at: number, end: number): boolean {
     if (bytes[at] === QUOTE ? !readString(bytes, view, at, end) : !readOther(bytes, view, at, end))
       return false;
@@ -157,7 +158,7 @@ export class Members {
   }
 }
 
-/** A value as it would be sent; null for what is not JSON or cannot be sent. */
+/** A value as it would be sent; null for text that is not JSON or cannot be sent. */
 function respelled(text: string): Respelled | null {
   let value: unknown;
   try {

@@ -1,9 +1,9 @@
-/** Parses the items of a batch of JSON, or gives a reason. */
+/** Parses the items of a batch of JSON. */
 import { InputError } from '../../errors.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 
 export interface JsonRecord {
-  /** Position in the batch. */
+  /** Index of the record in its batch. */
   number: number;
   text: string;
   value: unknown;
@@ -14,7 +14,7 @@ export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<
   for (let number = 0; number < batch.lines.length; number++) yield jsonRecord(batch, number, input);
 }
 
-/** @throws InputError naming line, and in an array the item, where the text is not JSON */
+/** @throws InputError if the text is not JSON, naming the line, and in an array the item */
 export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInput): JsonRecord {
   const text = recordText(batch, number);
   try {
@@ -48,7 +48,7 @@ function notJson(
   });
 }
 
-/** The parser's message as a sentence, without positions that count from somewhere else. */
+/** The parser's message as a sentence, without its positions, which do not count from the beginning of the file. */
 function faultOf(message: string): string {
   if (/after JSON/.test(message)) return 'it contains more than one value';
   if (/end of JSON|Unterminated string/.test(message)) return 'it ends in the middle of a value';

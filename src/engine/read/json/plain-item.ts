@@ -1,6 +1,6 @@
 /**
- * The fast path: items laid out without being parsed, whose values are copied as they are in the file. Equal, byte for
- * byte, to what the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
+ * The fast path: builds items without parsing them, by copying values as they are in the file. The result is the same,
+ * byte for byte, as the layout's. Anything unusual is left to the layout, which alone knows reasons for rejecting.
  */
 
 import { cleaner } from '../identifier.js';
@@ -14,7 +14,7 @@ import { Members } from './members.js';
 import { membersText } from './text.js';
 import { type JsonType, jsonTypeOf, numberOf } from './totals.js';
 
-/** In the order of `Is`, as far as bytes tell. */
+/** The JSON type of each `Is`, in its order. */
 const TYPES: readonly JsonType[] = ['string', 'string', 'integer', 'number', 'boolean', 'null', 'object'];
 const NUMBERS = Uint8Array.from(TYPES, numberOf);
 
@@ -24,24 +24,24 @@ export function typeOf(members: Members, index: number): JsonType {
   return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind]!;
 }
 
-/** The number of that type. */
+/** The type number of a member. */
 export function typeNumberOf(members: Members, index: number): number {
   const kind = members.kinds[index]!;
   return kind === Is.other ? numberOf(typeOf(members, index)) : NUMBERS[kind]!;
 }
 
-/** One item after another, in the same memory. */
+/** Reads one item after another into the same memory. */
 export class PlainItem extends RawItem {
   readonly flat: Members;
   readonly nested: Members;
   readonly #fields: readonly Fields[];
-  /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
+  /** No item is plain: text is cleaned, or the items of a rejects file are checked one by one. */
   readonly #changes: boolean;
-  /** Of records whose values are known before they are read. */
+  /** The fields of all columns, for batches whose reader gives `values`. */
   readonly #columns: readonly Field[] | null;
   #values: Uint32Array | null = null;
   #item = 0;
-  /** Bytes of the members that are placed, each with a comma before it. */
+  /** Bytes of the members placed so far, each with a comma before it. */
   #body = 0;
 
   constructor(input: OpenedInput) {
@@ -57,7 +57,7 @@ export class PlainItem extends RawItem {
     this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
-  /** @param values of a batch whose reader wrote it */
+  /** @param values given if the reader wrote the records itself */
   begin(batch: Uint8Array, values?: Uint32Array): void {
     this.#values = (this.#columns && values) ?? null;
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
@@ -67,8 +67,8 @@ export class PlainItem extends RawItem {
   }
 
   /**
-   * Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then.
-   * @param number of the record in its batch
+   * Reads the item from `start` to `end`. False if it is not plain; the results are then undefined.
+   * @param number index of the record in its batch
    */
   read(start: number, end: number, number = 0): boolean {
     if (this.#changes) return false;
@@ -121,7 +121,7 @@ export class PlainItem extends RawItem {
     }
   }
 
-  /** A text, or a whole number, which is sent as one. */
+  /** Whether it is text, or a whole number, which is sent as text. */
   #isText(index: number): boolean {
     const kind = this.flat.kinds[index];
     return kind === Is.text || (kind === Is.integer && this.takesNumbers);
@@ -131,7 +131,7 @@ export class PlainItem extends RawItem {
     return this.flat.kinds[index] === Is.text ? 1 : 0;
   }
 
-  /** What a value set for every item replaces is left out. */
+  /** Leaves out a member that is replaced by a value set for every item. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
@@ -157,7 +157,7 @@ export class PlainItem extends RawItem {
   #write(members: Members, { bytes: target, view }: Memory, start: number): number {
     const bytes = this.view;
     let at = start;
-    /** A stretch of the text that is copied as it is. */
+    /** The stretch of text to copy next, as it is. */
     let from = 0;
     let to = NOWHERE;
     for (let index = 0; index < members.count; index++) {
@@ -185,5 +185,5 @@ export class PlainItem extends RawItem {
   }
 }
 
-/** Ends before it begins, and before the place next to any name. */
+/** An end before any beginning, and not next to any name. */
 const NOWHERE = -2;

@@ -1,4 +1,4 @@
-/** JSON arrays, bodies of the service and JSON Lines: kind and identifier are known from the first items. */
+/** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind, RejectedRow } from '../../model.js';
 import type { TextReader } from '../format.js';
@@ -56,11 +56,11 @@ function split({ path, body }: OpenedInput): Splitter {
   return body === null ? new NdjsonSplitter(path) : new ArraySplitter(path, body);
 }
 
-/** The text of an item that this format gave as the original. */
+/** The text of an item that `original` returned. */
 const textOf = (original: RejectedRow['original']): string =>
   'item' in original ? String(original.item) : '';
 
-/** @throws InputError when the first items hold no identifier; UsageError for options that do not fit them */
+/** @throws InputError if the first items have no identifier; UsageError for options that do not fit them */
 async function open(
   file: InputFile,
   options: InputOptions,
@@ -87,7 +87,7 @@ async function open(
     const columns = [...flat, ...[...nested].filter((field) => !flat.has(field))];
     return { ...opened, columns, ...identify([...flat], { ...options, kind, below }) };
   }
-  // An array without items may be anything.
+  // Without items, any kind is possible.
   const { path, rules, byKind } = options;
   const identity = identify(['user_id', 'company_id'], { path, rules, byKind, kind: kind ?? 'companies' });
   return { ...opened, ...identity };
@@ -103,10 +103,10 @@ const UNKNOWN = {
   companyIdColumn: null,
 };
 
-/** Text that is split at once to find the first items. */
+/** How much text is split at a time to find the first items. */
 const STEP_BYTES = 128 * 1024;
 
-/** The first items: from the beginning that was read already, unless the first one is longer than that. */
+/** The first items, from the part of the text already read, unless the first one is longer. */
 async function firstItems(
   opened: OpenedInput,
   head: Head,
@@ -122,7 +122,7 @@ async function firstItems(
   return null;
 }
 
-/** Fields of the first items, and of their metadata; null where there are no items. */
+/** Fields of the first items, and of their metadata; null if there are no items. */
 async function firstFields(...where: Parameters<typeof firstItems>): Promise<ItemFields | null> {
   const batch = await firstItems(...where);
   return batch && fieldsOf(batch, where[0]);

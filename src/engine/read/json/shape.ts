@@ -1,4 +1,4 @@
-/** Where the items of a JSON text are, by its beginning: an array, an array in an object, one a line, one after another. */
+/** Detects where the items of a JSON text are: in an array, in an array of an object, one per line, or in sequence. */
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ArrayBelow } from '../mapping/id-column.js';
@@ -23,7 +23,7 @@ import {
 export interface Shape {
   format: Format;
   body: JsonBody | null;
-  /** Of the service's own bodies: what they say that they hold. */
+  /** The kind that the text names, if it is a request body of the service: `{"companies": […]}`. */
   kind?: Kind | undefined;
 }
 
@@ -33,7 +33,7 @@ const ARRAY: JsonBody = { items: 'array', path: [], others: [] };
 const VALUES: JsonBody = { items: 'values', path: [], others: [] };
 const LINES: Shape = { format: 'ndjson', body: null };
 
-/** @throws UsageError for options that do not fit the text, and for a body of both kinds where none was asked for */
+/** @throws UsageError for options that do not fit the text, and for a body of both kinds if none was requested */
 export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: Asked): Shape {
   const start = skipSpace(text, 0);
   if (asked.jsonPath !== undefined) {
@@ -63,7 +63,7 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
   return { format: 'json', body: VALUES };
 }
 
-/** `data.items`. @throws UsageError for an empty name */
+/** Splits a path such as `data.items`. @throws UsageError for an empty name */
 function pathOf(text: string): string[] {
   const path = text.split('.');
   if (path.every((name) => name !== '')) return path;
@@ -81,16 +81,16 @@ const holdsBoth = (path: string): UsageError =>
 
 interface FirstObject {
   names: string[];
-  /** Names of the members that are arrays of objects, or empty ones. */
+  /** Names of the members that are arrays of objects, or empty arrays. */
   arrays: string[];
-  /** Where the object ends; -1 where the text ends first, or is not JSON. */
+  /** Offset after the object; -1 if the text ends before it, or is not JSON. */
   end: number;
 }
 
 /**
- * Goes through the members of an object as far as the text goes.
- * @param see is told the name of each, and where its value begins
- * @returns where the object ends; -1 where the text ends first, or is not JSON
+ * Visits the members of an object, as far as the text goes.
+ * @param see receives each name and the offset of its value
+ * @returns the offset after the object; -1 if the text ends before it, or is not JSON
  */
 function eachMember(text: Buffer, start: number, see: (name: string, value: number) => void): number {
   let at = skipSpace(text, start + 1);
@@ -123,17 +123,17 @@ function membersAt(text: Buffer, start: number): FirstObject {
   return found;
 }
 
-/** An array that lies deeper is not looked for. */
+/** How many levels deep to look for arrays. */
 const MOST_LEVELS = 8;
 
-/** The arrays of objects in a text that is one object; none where more follows it, or where a path to them was given. */
+/** The arrays of objects inside a text that is one object; none if more text follows it, or a path was given. */
 export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: Asked): ArrayBelow[] {
   const start = skipSpace(text, 0);
   if (text[start] !== OPEN_BRACE || asked.jsonPath !== undefined || asked.format === 'ndjson') return [];
   const found: ArrayBelow[] = [];
   const look = (object: number, above: readonly string[]): number =>
     eachMember(text, object, (name, value) => {
-      if (!/^[^.\\]+$/.test(name)) return; // no path leads there
+      if (!/^[^.\\]+$/.test(name)) return; // cannot be part of a path
       const path = [...above, name];
       if (text[value] === OPEN_BRACE && path.length < MOST_LEVELS) look(value, path);
       const first = skipSpace(text, value + 1);
@@ -146,17 +146,17 @@ export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked
   return alone ? found : [];
 }
 
-/** What an object holds as one of the service's bodies; nothing for an item, which has an identifier. */
+/** The kinds in an object, if it is a request body of the service; none for an item, which has an identifier. */
 function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[] {
   const identifiers: (string | undefined)[] = [...Object.values(ID_FIELD), id];
   if (names.some((name) => identifiers.includes(name))) return [];
   return KINDS.filter((kind) => arrays.includes(kind));
 }
 
-/** As much of a text as is looked at to tell whether its objects are one a line. */
+/** How much of a text to examine to tell whether it has one object per line. */
 const LOOK_BYTES = 64 * 1024;
 
-/** Whether each object is on its own line. A broken line counts too: its splitter names it. */
+/** Whether each object is on its own line. A broken line counts too: it is reported when it is read. */
 function isLines(text: Buffer): boolean {
   const end = Math.min(text.length, LOOK_BYTES);
   const view = viewOf(text);
@@ -173,7 +173,7 @@ function isLines(text: Buffer): boolean {
   return true;
 }
 
-/** Whether an object continues after its line, as a pretty-printed one does. */
+/** Whether an object continues on the next line, as a pretty-printed one does. */
 function continues(text: Buffer, start: number, lineEnd: number): boolean {
   let last = lineEnd - 1;
   while (last > start && isSpace(text[last]!)) last--;

@@ -1,4 +1,4 @@
-/** JSON as text: strings that need no escape are the common case, and numbers keep the digits they came with. */
+/** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 
 import { quoted } from '../wording.js';
 import { isSpace } from './bytes.js';
@@ -7,7 +7,7 @@ import { isSpace } from './bytes.js';
 export function jsonString(text: string): string {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    // Quote, backslash, control characters; and surrogates, of which a lone one needs an escape.
+    // Quotes, backslashes, and control characters need an escape; of surrogates, lone ones.
     if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code < 0xe000)) {
       return JSON.stringify(text);
     }
@@ -30,12 +30,12 @@ export function jsonStringBytes(text: string): number {
   return bytes;
 }
 
-/** No double is printed with nearly as many characters. */
+/** Far more characters than any double is printed with. */
 const MOST_DIGITS = 400;
 
 const DECIMAL = /^(-?)0*(\d*)(?:\.(\d*?)0*)?(?:[eE]([+-]?\d+))?$/;
 
-/** Sign, significant digits and the power of ten of the last digit; null for what is not a decimal. */
+/** Sign, significant digits, and the power of ten of the last digit; null for text that is not a decimal. */
 function significand(text: string): string | null {
   const match = DECIMAL.exec(text);
   if (!match) return null;
@@ -48,8 +48,8 @@ function significand(text: string): string | null {
 }
 
 /**
- * True when a double holds a JSON number so well that its digits come back: `0.1` and `1e22` do,
- * `9007199254740993` and `1e400` do not.
+ * Whether a double keeps all digits of a JSON number: those of `0.1` and `1e22`, but not of `9007199254740993` and
+ * `1e400`.
  */
 export function isExactNumber(text: string): boolean {
   if (text.length > MOST_DIGITS) return false;
@@ -57,15 +57,15 @@ export function isExactNumber(text: string): boolean {
   return Number.isFinite(value) && significand(text) === significand(String(value));
 }
 
-/** Numbers of fewer digits and no exponent are always exact, so most texts need no closer look. */
+/** Numbers with fewer digits and no exponent are always exact, so most texts need no further check. */
 const SUSPECT = /[\d.]{16}|(?:^|[:,[\s])-?[\d.]+[eE]/;
 const NUMBER = /-?\d[\d.]*(?:[eE][+-]?\d+)?/y;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * The first number of a valid JSON text that a double cannot hold, as written; null when there is none.
- * @param rounds whether it is enough that a double comes near it
+ * The first number of a valid JSON text that a double cannot hold, as written; null if there is none.
+ * @param rounds whether an approximate double is good enough
  */
 export function inexactNumber(json: string, rounds = false): string | null {
   if (!SUSPECT.test(json)) return null;
@@ -83,7 +83,7 @@ export function inexactNumber(json: string, rounds = false): string | null {
   return null;
 }
 
-/** After the closing quote. Not by a pattern: one would run out of stack within a string of some megabytes. */
+/** Offset after the closing quote. A regular expression would run out of stack in a string of a few megabytes. */
 function stringEnd(json: string, start: number): number {
   let at = start + 1;
   for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
@@ -92,7 +92,7 @@ function stringEnd(json: string, start: number): number {
   return at + 1;
 }
 
-/** Members of an object, its valid JSON text given: decoded names, and where their values are. None of another value. */
+/** The members of a valid JSON object: decoded names, and where their values are. None for any other value. */
 function* memberSpans(json: string): Generator<[name: string, start: number, end: number]> {
   let at = spaceEnd(json, 0);
   if (json[at] !== '{') return;
@@ -106,13 +106,13 @@ function* memberSpans(json: string): Generator<[name: string, start: number, end
   }
 }
 
-/** The members of an object, its valid JSON text given: decoded names and the texts of values. None of another value. */
+/** The members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
 export const objectMembers = (json: string): [name: string, value: string][] =>
   Array.from(memberSpans(json), ([name, start, end]) => [name, json.slice(start, end)]);
 
-/** The first key that appears twice in one object of a valid JSON text, at any depth; null when there is none. */
+/** The first key that appears twice in one object of a valid JSON text, at any depth; null if there is none. */
 export function repeatedKey(json: string): string | null {
-  /** Keys of the objects around a place; null for an array. */
+  /** The keys of each open object; null for an open array. */
   const open: (Set<string> | null)[] = [];
   let isKey = false;
   for (let at = 0; at < json.length; at++) {
@@ -141,19 +141,19 @@ const SURROGATE = /\\u[dD][89a-fA-F]/;
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*(\\ud[89a-f][\da-f]{2})/;
 
 /**
- * Half of a surrogate pair by itself, as it is written, in a text or a name of a valid JSON text; null where there is none.
- * It is not a character, so no UTF-8 holds it.
+ * The escape of the first lone surrogate in a string or name of a valid JSON text; null if there is none. A lone
+ * surrogate is half of a character, which UTF-8 cannot represent.
  */
 export function loneSurrogate(json: string, value: () => unknown = () => JSON.parse(json)): string | null {
   if (!SURROGATE.test(json)) return null;
-  // Written again, only those that are alone are escaped.
+  // `JSON.stringify` escapes only lone surrogates.
   const again = JSON.stringify(value());
   return SURROGATE.test(again) ? (LONE_SURROGATE.exec(again)?.[1] ?? null) : null;
 }
 
 /**
- * Why a valid JSON text cannot be sent as it is meant; null when it can. A key that appears twice would lose a value,
- * and so would a number that no double holds.
+ * Why a valid JSON text cannot be sent without loss; null if it can. A key that appears twice would lose a value, and
+ * a number that a double cannot hold would lose digits.
  * @param rounds whether numbers may lose digits
  */
 export function lossIn(json: string, value: unknown, rounds: boolean): string | null {
@@ -172,7 +172,7 @@ function spaceEnd(json: string, start: number): number {
   return at;
 }
 
-/** After the value, which has no white space after it. */
+/** Offset after the value, without the white space that follows. */
 function valueEnd(json: string, start: number): number {
   let depth = 0;
   for (let at = start; at < json.length; at++) {
@@ -182,16 +182,14 @@ function valueEnd(json: string, start: number): number {
       if (depth === 0) return at + 1;
     } else if (code === 0x5b || code === 0x7b) depth++;
     else if (code === 0x5d || code === 0x7d) {
-      if (depth === 0) return at; // of what the value is in
+      if (depth === 0) return at; // closes the container of the value
       if (--depth === 0) return at + 1;
     } else if (depth === 0 && (code === 0x2c || isSpace(code))) return at;
   }
   return json.length;
 }
 
-/**
- * Where the value of a member of a valid JSON object is in its text, the last one of that name; null where it has none.
- */
+/** Where the value of a member is in a valid JSON object: of the last with that name. Null if there is none. */
 export function memberSpan(json: string, name: string): [start: number, end: number] | null {
   let found: [number, number] | null = null;
   for (const [key, start, end] of memberSpans(json)) if (key === name) found = [start, end];
@@ -199,12 +197,12 @@ export function memberSpan(json: string, name: string): [start: number, end: num
 }
 
 /**
- * Levels of a value. Where JSON.stringify runs out of stack depends on Node and on the thread (4,000 to 17,000 levels
- * before Node 26, no bound since); below all of them, a row is accepted or rejected alike everywhere.
+ * The deepest nesting that is accepted. Where JSON.stringify runs out of stack depends on Node and on the thread (4,000
+ * to 17,000 levels before Node 26, unlimited since); this limit is lower, so a row is treated alike everywhere.
  */
 export const MAX_LEVELS = 1_000;
 
-/** A parsed value as JSON text; null for one that is nested in more than `MAX_LEVELS` levels. */
+/** A parsed value as JSON text; null if it has more than `MAX_LEVELS` levels. */
 export function writtenAgain(value: unknown): string | null {
   let json: string;
   try {
@@ -229,7 +227,7 @@ function isDeeperThan(levels: number, json: string): boolean {
   return false;
 }
 
-/** The members of a JSON object as keys and JSON texts, or the reason why the cell of a `metadata` column is not one. */
+/** The members of the JSON object in a `metadata` cell, as keys and JSON texts; or why the cell must be rejected. */
 export function membersOf(cell: string, rounds = false): [key: string, json: string][] | string {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** What the fields of JSON items hold over the whole input. JSON values keep their types; this only reports them. */
+/** Totals for the fields of JSON items, over the whole input. JSON values keep their types; this only reports them. */
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { sentType } from '../conversion/converter.js';
@@ -8,23 +8,23 @@ import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Evidence, shown } from '../wording.js';
 
-/** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
+/** The most fields to report. Items may have any number of them, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
 
 export type JsonType = (typeof TYPES)[number];
 
-/** Values are counted by the numbers of their types: names as keys take longer than the rest of the count. */
+/** Counts are indexed by type number: looking up names would take longer than the rest of the count. */
 export const numberOf = (type: JsonType): number => TYPES.indexOf(type);
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
-/** A value, and where it is. */
+/** A value, its line, and its type number. */
 type Seen = Evidence & { type: number };
 
 export interface FieldStats {
-  /** How often each type was met, by its number. */
+  /** How many values have each type, by type number. */
   counts: number[];
   /** The first value that is not null. */
   first: Seen | null;
@@ -51,7 +51,7 @@ export function jsonTypeOf(value: unknown): JsonType {
   }
 }
 
-/** An integer among decimals is not another type. */
+/** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
@@ -59,14 +59,14 @@ export function addValue(stats: FieldStats, value: unknown, line: number): void 
   if (countType(stats, type)) note(stats, type, value, line);
 }
 
-/** Counts a value. True when it is one to be noted: the first, or the first of another type. */
+/** Counts a value. True if it must be noted: the first that is not null, or the first of another type. */
 export function countType(stats: FieldStats, type: number): boolean {
   stats.counts[type]!++;
   if (type === NULL || stats.other !== null) return false;
   return stats.first === null || kindOf(type) !== kindOf(stats.first.type);
 }
 
-/** Notes a value for which `countType` asked. */
+/** Notes a value for which `countType` returned true. */
 export function note(stats: FieldStats, type: number, value: unknown, line: number): void {
   const seen = { line, text: shown(value), type };
   if (stats.first === null) stats.first = seen;
@@ -83,7 +83,7 @@ export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
 
 const NOUNS = ['text', 'an integer', 'a number', 'a boolean', 'null', 'an object or array'];
 
-/** The field's type and why, for the plan. `place` is what lines are called: in an array they are items. */
+/** The field's type and the reason, for the plan. `place` is the word for a line; in an array it is `item`. */
 export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type' | 'reason'> {
   const { counts, first, other } = stats;
   if (first === null) return { type: null, reason: 'only null' };
@@ -95,14 +95,14 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
   return { type: type === 'null' ? null : type, reason: 'the type of its JSON values' };
 }
 
-/** What the records of a file are called in messages: lines, but items of an array. */
+/** The word for record numbers in messages. */
 export const placeOf = ({ format, body }: OpenedInput): string =>
   format === 'parquet' ? 'row' : body?.items === 'array' ? 'item' : 'line';
 
-/** What a batch tells of one field. */
+/** What the scan of a batch found in one field. */
 export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {
   stats: FieldStats;
-  /** Of a field of money; null for any other. */
+  /** Null unless the field is pinned to `money`. */
   currencies: Currencies | null;
 }
 
@@ -132,7 +132,7 @@ export class JsonTotals implements ColumnTotals {
 
   plans(rows: number): ColumnPlan[] {
     return [...this.#fields.values()].map(({ column, key, role, because, pinned, stats }) => {
-      // A field that is both beside metadata and inside it counts twice in a row, which is rejected.
+      // A row with a field both beside metadata and inside it is rejected, but the field was counted twice.
       const empty = Math.max(0, rows - stats.counts.reduce((sum, count) => sum + count, 0));
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
