@@ -1,4 +1,4 @@
-/** Whether the rules about columns fit the inputs. A rule applies to every input that has its column. */
+/** Checks that the rules about columns fit the inputs. A rule applies to every input that has its column. */
 import { UsageError } from '../../errors.js';
 import type { MappingRules } from '../../mapping-rules.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
@@ -8,10 +8,10 @@ import { MAX_FIELDS } from '../json/totals.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Mapped, unknownColumn } from './targets.js';
 
-/** An input, and what is known of its columns. */
+/** An input and its known columns. */
 interface Checked extends Mapped {
   columns: readonly string[];
-  /** There may be more of them: fields of JSON items are met one by one. */
+  /** Whether there may be more columns: fields of JSON items are met one by one. */
   open: boolean;
 }
 
@@ -21,9 +21,9 @@ type Named = readonly [rule: ColumnRule, column: string];
 const RULES = ['map', 'include', 'exclude', 'types'] as const;
 
 /**
- * Refuses rules that apply to none of the inputs of an import, as far as that is known before they are read.
+ * Refuses rules that apply to none of the inputs, as far as that is known before they are read.
  * @throws UsageError for a column that no input has, for a rule that gives the identifier another use, and for a sheet
- * where no input is a workbook
+ * if no input is a workbook
  */
 export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
   checkSheet(inputs, asked);
@@ -52,7 +52,7 @@ export function checkScanned(
     inputs.map(({ opened, scan }) => ({
       ...opened,
       columns: [...new Set([...opened.columns, ...scan.columns.map(({ column }) => column)])],
-      // A file without items may have any fields.
+      // Without items, any fields are possible.
       open: hasFields(opened) && (scan.rows.read === 0 || scan.columns.length >= MAX_FIELDS),
     })),
     asked,
@@ -63,7 +63,7 @@ const hasFields = ({ format }: OpenedInput): boolean => format === 'json' || for
 
 function checkRules(inputs: readonly Checked[], asked: Asked): void {
   checkId(inputs, asked.id);
-  /** Each rule, and the inputs that it is for. */
+  /** Each rule, with the inputs to which it applies. */
   const rules = new Map<string, { named: Named; under: Checked[] }>();
   for (const input of inputs) {
     checkKeys(input);
@@ -96,12 +96,12 @@ function columnsOf({ rules, again }: Mapped): Named[] {
     exclude: rules.exclude,
     types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
   };
-  // What the run of a rejects file says of columns that its rows lack is not a mistake.
+  // A rejects file may lack columns that the rules of its run name.
   const counts = (column: string): boolean => !again || again.named.includes(column);
   return RULES.flatMap((rule) => names[rule].filter(counts).map((column): Named => [rule, column]));
 }
 
-/** The columns that were named as identifiers: those of a kind hold for its inputs, others for all. */
+/** The columns named as identifiers. Those in the mapping of a kind apply to inputs of that kind only. */
 function identifiersOf({ kind }: Mapped, { userId, companyId, byKind }: Asked): Named[] {
   const own = byKind?.[kind];
   const names: (readonly [ColumnRule, string | undefined])[] = [
@@ -124,9 +124,9 @@ function checkOne([rule, column]: Named, under: readonly Checked[]): void {
   if (rule === 'include' || rule === 'id' || rule === 'user_id' || rule === 'company_id') return;
   const isIdentifier = ({ idColumn, companyIdColumn }: Mapped): boolean =>
     column === idColumn || column === companyIdColumn;
-  // Elsewhere the column may be metadata.
+  // In other inputs, the column may be metadata.
   if (!having.every(isIdentifier) || under.some(({ open }) => open)) return;
-  // An identifier is text; only its case may be another.
+  // An identifier is text; only its case may change.
   if (rule === 'types' && under.every(({ rules }) => isLower(rules, column))) return;
   const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
   throw new UsageError(`${rule}: ${column}: ${use}`, {
@@ -138,7 +138,7 @@ function checkOne([rule, column]: Named, under: readonly Checked[]): void {
 const isLower = ({ types }: MappingRules, name: string): boolean =>
   types.every(([column, type]) => column !== name || type === 'lower');
 
-/** One name cannot be that of two kinds of identifiers. */
+/** One column cannot be the identifier of two kinds. */
 function checkId(inputs: readonly Checked[], id: string | undefined): void {
   if (id === undefined) return;
   const kinds = KINDS.filter((kind) => inputs.some((input) => input.kind === kind));

@@ -12,43 +12,43 @@ export interface Identity {
   kind: Kind;
   idColumn: string;
   companyIdColumn: string | null;
-  /** Those of the kind. */
+  /** The rules for this kind. */
   rules: MappingRules;
   constants: [key: string, json: string][];
-  /** The columns say either kind, and nobody said which: what they hold decides. */
+  /** The columns fit both kinds, and none was requested: the values decide. */
   eitherKind?: true;
-  /** Nothing says what the rows are; this is the likeliest. */
+  /** Nothing names kind or identifier; these are the likeliest. */
   guessed?: true;
 }
 
 export interface Asked
   extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'> {
   path: string;
-  /** All inputs, this one among them. */
+  /** All inputs, including this one. */
   inputs?: readonly string[] | undefined;
-  /** Take the likeliest reading where the columns tell none. */
+  /** Use the likeliest kind and identifier if the columns do not name them. */
   guess?: boolean | undefined;
-  /** Of a run that began by earlier rules: columns are known by their exact names. */
+  /** For a run begun under earlier rules: column names must match exactly. */
   exactNames?: boolean | undefined;
-  /** JSON: where arrays are that may hold the rows, and their columns. */
+  /** JSON: arrays that may hold the rows. */
   below?: readonly ArrayBelow[] | undefined;
 }
 
 /** An array of objects inside a JSON object. */
 export interface ArrayBelow {
-  /** As `jsonPath` has it. */
+  /** In the form of `jsonPath`. */
   path: string;
-  /** Of the members of its first object. */
+  /** Names of the members of its first object. */
   names: readonly string[];
 }
 
-/** What a column is asked for by: the rule that named it. */
+/** A column that was named, and the rule that named it. */
 interface Name {
   column: string;
   rule: ColumnRule;
 }
 
-/** The names that were given for the identifier of a kind, the first one first. */
+/** The names given for the identifier of a kind, by precedence. */
 export function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
   const { id, userId, companyId, byKind } = asked;
   const own = kind === 'users' ? userId : asked.exactNames ? undefined : companyId;
@@ -68,13 +68,14 @@ const companyNames = ({ companyId, byKind }: Pick<Asked, 'companyId' | 'byKind'>
 const named = (names: readonly (readonly [ColumnRule, string | undefined])[]): Name[] =>
   names.flatMap(([rule, column]) => (column === undefined ? [] : [{ rule, column }]));
 
-/** A user's row names its company too, so a user's identifier says more. */
+/** Users first: the rows of users name their companies, too. */
 const DETECTED = ['users', 'companies'] as const;
 
 /**
- * The kind that was asked for; without one a column of user ids means users, and otherwise one of company ids companies.
- * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a name that no column has, and
- * for two columns that may be meant
+ * Finds kind and identifier. If no kind was requested, a column of user ids means users; otherwise, one of company ids
+ * means companies.
+ * @throws InputError if the columns show no kind or no identifier; UsageError for a name that no column has, and if two
+ * columns may be the identifier
  */
 export function identify(columns: readonly string[], asked: Asked): Identity {
   const { path } = asked;
@@ -104,7 +105,7 @@ export function identify(columns: readonly string[], asked: Asked): Identity {
     : identity;
 }
 
-/** Of an input that has the identifiers of both mappings: the kind whose mapping names more of its own columns. */
+/** For an input with the identifiers of both kinds: the kind whose mapping has more of its columns in this input. */
 function kindOfMapping(columns: readonly string[], { byKind }: Asked): Kind | undefined {
   const share = ({ id, companyId, rules }: KindMapping): number => {
     const { map, include, exclude, types } = rules;
@@ -127,7 +128,7 @@ function identityOf(kind: Kind, idColumn: string, columns: readonly string[], as
   return { ...own, companyIdColumn: found ?? null };
 }
 
-/** What the rows most likely are: with the likeliest company of a user, if none is named. */
+/** The likeliest identity, including the likeliest company of a user if none is named. */
 function guessed(kind: Kind, column: string, columns: readonly string[], asked: Asked): Identity {
   const identity = identityOf(kind, column, columns, asked);
   return {
@@ -137,7 +138,7 @@ function guessed(kind: Kind, column: string, columns: readonly string[], asked: 
   };
 }
 
-/** The likeliest company of a user, unless a rule says what else the column is. */
+/** The likeliest company column of a user, among columns without another use. */
 function companyOf(kind: Kind, id: string, columns: readonly string[], asked: Asked): string | null {
   if (kind !== 'users') return null;
   const { map, exclude } = rulesOf(kind, asked);
@@ -148,7 +149,7 @@ function companyOf(kind: Kind, id: string, columns: readonly string[], asked: As
 const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
   byKind?.[kind]?.rules ?? rules;
 
-/** The column that was named, else the field's own. */
+/** The column that was named; otherwise one with the field's name, or a similar one. */
 function find(
   columns: readonly string[],
   names: readonly Name[],
@@ -171,10 +172,10 @@ function find(
   });
 }
 
-/** `Company ID`, `companyId` and `company-id` are all `company_id`. */
+/** Makes `Company ID`, `companyId`, and `company-id` equal to `company_id`. */
 const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
 
-/** The columns tell no kind. */
+/** Handles columns that show no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {
   const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
   const likely = likeliest(columns);
@@ -185,7 +186,7 @@ function unknown(columns: readonly string[], asked: Asked): Identity {
   });
 }
 
-/** The kind is known, its identifier is not. */
+/** Handles a known kind without an identifier. */
 function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identity {
   const column = likeliestId(kind, columns);
   return withoutColumn({ kind, column }, namesOf(kind, asked), columns, asked, {
@@ -195,7 +196,7 @@ function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identi
   });
 }
 
-/** @param names that were given for the identifier */
+/** @param names the names given for the identifier */
 function withoutColumn(
   { kind, column }: { kind: Kind; column: string },
   names: readonly Name[],
@@ -218,7 +219,7 @@ function withoutColumn(
   });
 }
 
-/** An array whose objects have an identifier. */
+/** The first array whose objects have an identifier. */
 function identifiedBelow(below: readonly ArrayBelow[], asked: Asked): ArrayBelow | undefined {
   if (below.length === 0) return undefined;
   const given = KINDS.flatMap((kind) => namesOf(kind, asked).map(({ column }) => column));
@@ -228,7 +229,7 @@ function identifiedBelow(below: readonly ArrayBelow[], asked: Asked): ArrayBelow
 }
 
 /**
- * Where the rows probably are, for an error.
+ * Advice for an error: the rows are probably in an array.
  * @param otherwise what the rows are if they are not in the array; null if they certainly are
  */
 export const inArray = (

@@ -1,4 +1,4 @@
-/** What the rows of an input most likely are, by the names of its columns: for advice, never for sending. */
+/** Guesses from column names what the rows of an input are: for advice, never for sending. */
 import type { Kind } from '../../model.js';
 
 const fold = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
@@ -9,7 +9,7 @@ const COMPANY =
   /^(?:(?:company|account|organi[sz]ation)(?:name|domain|domainname|id|number|type)|industry|sector|annualrevenue|numberofemployees|employees|vatid|companysize)$/;
 const EMAIL = /^(?:.*email(?:address)?|mail)$/;
 
-/** Names of identifiers, the best first. */
+/** Patterns for names of identifiers, best first. */
 const IDS: Record<Kind, readonly RegExp[]> = {
   users: [
     /^(?:user|contact|person|member|customer|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)$/,
@@ -26,7 +26,7 @@ const IDS: Record<Kind, readonly RegExp[]> = {
   ],
 };
 
-/** Kind and identifier. */
+/** The likeliest kind and identifier. */
 export function likeliest(columns: readonly string[]): { kind: Kind; column: string } {
   const has = (pattern: RegExp): boolean => columns.some((column) => pattern.test(fold(column)));
   const users = has(PERSON) || (!has(COMPANY) && has(EMAIL));
@@ -34,7 +34,7 @@ export function likeliest(columns: readonly string[]): { kind: Kind; column: str
   return { kind, column: likeliestId(kind, columns) };
 }
 
-/** The first column if no name says more. */
+/** The likeliest identifier; the first column if no name matches. */
 export function likeliestId(kind: Kind, columns: readonly string[]): string {
   for (const pattern of IDS[kind]) {
     const found = columns.find((column) => pattern.test(fold(column)));

@@ -1,4 +1,4 @@
-/** A mapping file written from what was found: every column with its key, every type pinned. */
+/** Writes a mapping file from what was found: every column with its key, every type pinned. */
 
 import { UsageError } from '../../errors.js';
 import { COLUMN_TYPES, KINDS, type Kind } from '../../model.js';
@@ -8,9 +8,9 @@ import type { MappingFile, MappingSection } from './mapping-file.js';
 type Found = Readonly<{ opened: OpenedInput; scan: Pick<Scan, 'columns' | 'warnings'> }>;
 
 /**
- * The mapping under which inputs are read, in full, as the text of a file: with a section for each kind where there are
- * several inputs. A later import with it gives the same keys and the same types, whatever its rows.
- * @throws UsageError where two inputs of a kind cannot share a mapping
+ * The complete mapping of the inputs, as the text of a file; with several inputs, it has a section for each kind. A
+ * later import with it gives the same keys and types, whatever its rows.
+ * @throws UsageError if two inputs of a kind cannot share a mapping
  */
 export function mappingDraft(inputs: readonly Found[]): string {
   const [only, other] = inputs;
@@ -59,7 +59,7 @@ function sectionOf({ opened, scan }: Found): MappingSection {
   };
 }
 
-/** Columns that have a type once null markers count as empty, or a few rows are rejected. */
+/** Columns that would have a type if null markers counted as empty, or if a few rows were rejected. */
 const nearlyOf = (
   warnings: Scan['warnings'],
 ): { column: string; markers: readonly string[]; type: string }[] =>
@@ -67,7 +67,7 @@ const nearlyOf = (
     problem?.code === 'null_markers' || problem?.code === 'stray_values' ? [problem] : [],
   );
 
-/** One section for two inputs of a kind: a column of both has a type that holds for both. */
+/** Merges the sections of two inputs of a kind. A column in both gets a type that fits both. */
 const merged =
   (kind: Kind) =>
   (section: MappingSection, input: Found): MappingSection => {

@@ -1,4 +1,4 @@
-/** The mapping file (contract §3 "Columns"): what the flags say, kept in version control. */
+/** The mapping file (contract §3 "Columns"): the same rules as the flags, to keep in version control. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
@@ -14,7 +14,7 @@ const text = z.string();
 const name = text.min(1, 'must not be empty');
 const columnType = text;
 
-/** What can be said of all inputs, or of those of one kind. */
+/** What a mapping can set for all inputs, or for those of one kind. */
 const sectionShape = {
   id: name.describe("The identifier's column.").optional(),
   company_id: name.describe("The column of a user's company.").optional(),
@@ -71,8 +71,8 @@ export function mappingJsonSchema(): Record<string, unknown> {
 }
 
 /**
- * Reads a mapping file: what it says of all inputs, and of each kind that has a section.
- * @throws ConfigError when it is missing, not JSON, or says something that no flag can say
+ * Reads a mapping file: the mapping for all inputs, and one for each kind that has a section.
+ * @throws ConfigError if the file is missing, not JSON, or has a member or value that is not allowed
  */
 export async function readMapping(path: string, cwd: string): Promise<Mapping[]> {
   const file = checked(path, await jsonOf(path, cwd));
@@ -90,7 +90,7 @@ export async function readMapping(path: string, cwd: string): Promise<Mapping[]>
   return [...(own ? [{ kind, ...mappingOf(all, path, '') }] : []), ...sections];
 }
 
-/** @param where the section, for messages */
+/** @param where the section's name, for messages */
 function mappingOf(
   from: MappingSection & { user_id?: string | undefined },
   path: string,
@@ -129,7 +129,7 @@ function typePairs(path: string, key: string, types: object): MappingRules['type
   });
 }
 
-/** The members of an object, one called `__proto__` included: zod leaves that out and does not look at it. */
+/** The members of an object, including `__proto__`, which zod would leave out unchecked. */
 function pairs<T>(path: string, key: string, members: object, schema: z.ZodType<T>): [string, T][] {
   return Object.entries(members).map(([member, value]) => {
     const result = schema.safeParse(value);

@@ -1,11 +1,11 @@
-/** What a plain number is: one that comes back from a double as it was written (contract §3 "Types"). */
+/** Plain numbers: those that a double gives back as they were written (contract §3 "Types"). */
 import { isExactNumber } from '../json/text.js';
 
 export const NOT_A_NUMBER = -1;
-/** `classify` gives the number of decimals times two, and one more when the last decimal is a zero. */
+/** The bit in a result of `classify` that says that the last decimal is a zero. */
 export const ZERO_AT_END = 1;
 
-/** A longer text is none. */
+/** A longer text is not a plain number. */
 const LONGEST = 40;
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -13,7 +13,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /**
- * What a text in UTF-8 is: -1 for what is not a plain decimal or cannot be held exactly; otherwise
+ * Classifies a text in UTF-8: -1 if it is not a plain decimal or a double cannot hold it exactly; otherwise
  * decimals * 2 + (a zero at the end ? 1 : 0).
  */
 export function classify(bytes: Buffer, from: number, end: number): number {
@@ -46,13 +46,13 @@ export function classify(bytes: Buffer, from: number, end: number): number {
   return decimals * 2 + (decimals > 0 && code === ZERO ? ZERO_AT_END : 0);
 }
 
-/** Beyond 2^53 neighbouring integers are the same double: what looks exact may be rounded already. */
+/** Beyond 2^53, neighboring integers are the same double: what looks exact may be rounded already. */
 const isHeld = (text: string, whole: number): boolean =>
   (whole <= 15 || Number.isSafeInteger(Math.trunc(Number(text)))) && isExactNumber(text);
 
 const memory = Buffer.alloc(LONGEST);
 
-/** The same for a text that is none in memory. */
+/** The same for a JavaScript string. */
 export function classifyText(text: string): number {
   const { length } = text;
   if (length > LONGEST) return NOT_A_NUMBER;

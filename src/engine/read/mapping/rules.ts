@@ -1,4 +1,4 @@
-/** Rules about columns: whose word goes first, and for which kind of input. */
+/** Rules about columns: which source takes precedence, and for which kind of input. */
 import { UsageError } from '../../errors.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind } from '../../model.js';
@@ -6,12 +6,12 @@ import type { ReadOptions } from '../../options.js';
 
 export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
 
-/** What a source says; what it leaves out is said by the next. */
+/** The rules of one source. What it leaves out is taken from the next. */
 export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
 
 /**
- * One set of rules of two: what was asked for wins over the file for its column or key; its `include` replaces the file's
- * list, its `exclude` adds to it.
+ * Merges the rules of flags over those of a file. Flags win for their column or key; their `include` replaces the
+ * file's list, and their `exclude` adds to it.
  */
 export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
   const keys = flags.keys ?? file.keys;
@@ -44,7 +44,7 @@ function override<T>(
   return [...new Map([...below, ...above])];
 }
 
-/** What either of them says, by the same precedence; the defaults are not among it. */
+/** The same without defaults and without `set`: only rules that one of the two states. */
 function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
   const said = (Object.entries(mergeRules(file, flags)) as [keyof MappingRules, unknown][]).filter(
     ([rule]) => rule !== 'set' && (file[rule] !== undefined || flags[rule] !== undefined),
@@ -52,7 +52,7 @@ function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
   return Object.fromEntries(said);
 }
 
-/** What mapping files and flags say of each kind. @param types whether the flags say how types are chosen */
+/** The rules that mapping files and flags state for each kind. @param types whether flags say how types are chosen */
 export function statedBy(files: readonly Mapping[], flags: SomeRules, types: boolean): Stated {
   const of = (kind: Kind): SomeRules => {
     const [all, own] = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
@@ -64,7 +64,7 @@ export function statedBy(files: readonly Mapping[], flags: SomeRules, types: boo
   };
 }
 
-/** What a mapping file says, of all inputs or of those of one kind. */
+/** A mapping file's rules for all inputs, or for those of one kind. */
 export interface Mapping {
   kind?: Kind | undefined;
   id?: string | undefined;
@@ -73,13 +73,13 @@ export interface Mapping {
   rules: SomeRules;
 }
 
-/** The part of the options that mapping files have a say in. */
+/** The options that mapping files can set. */
 export type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'>;
 
 /**
- * Mapping files, one for all inputs at most and one for each kind, and what was asked for over them. What a file says of
- * all inputs is overridden by what one says of a kind. Where one kind alone has a mapping, a single input is of that kind.
- * @param below what the files override
+ * Merges mapping files, at most one for all inputs and one for each kind, and the requested options over them. Rules
+ * for a kind override those for all inputs. If only one kind has a mapping, a single input is of that kind.
+ * @param below the rules that the files override
  * @throws UsageError for two files of one kind
  */
 export function withMappings(
@@ -118,7 +118,7 @@ export function withMappings(
 const companyOf = (kind: Kind, { companyId }: Mapping): Pick<KindMapping, 'companyId'> =>
   kind === 'users' && companyId !== undefined ? { companyId } : {};
 
-/** Words: at capitals that begin one (`companyID`, `companyIDs`, `HTTPServer`), and at whatever is neither letter nor digit. */
+/** Splits at capitals that begin a word (`companyID`, `companyIDs`, `HTTPServer`), and at other signs. */
 const wordsOf = (column: string): string[] =>
   column.match(
     /\p{Lu}{2,}s(?![\p{L}\p{M}\p{N}])|\p{Lu}+(?![\p{Ll}\p{M}])\p{N}*|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}\p{N}]+/gu,
@@ -128,7 +128,7 @@ export function keyStyle(style: KeyStyle = 'as-is'): (column: string) => string 
   if (style === 'as-is') return (column) => column;
   return (column) => {
     const words = wordsOf(column).map((word) => word.toLowerCase());
-    // A name of signs alone stays what it is.
+    // A name without letters and digits stays as it is.
     if (words.length === 0) return column;
     if (style === 'snake_case') return words.join('_');
     return words.map((word, at) => (at === 0 ? word : capital(word))).join('');

@@ -1,6 +1,6 @@
 /**
- * The type of a CSV column (contract §3 "Types"). One type for the whole file: batches are counted
- * apart and merged in order, then one decision is made.
+ * The type of a CSV column (contract §3 "Types"). It holds for the whole file: batches are counted separately and
+ * merged in order, and then the type is decided once.
  */
 import type { CellType, ColumnType } from '../../model.js';
 import {
@@ -16,7 +16,7 @@ import {
 import { type Evidence, quoted } from '../wording.js';
 import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
-/** What the non-empty cells of a column have in common. Plain data. */
+/** What the cells of a column that are not empty have in common. Plain data. */
 export interface ColumnStats {
   cells: number;
   empty: number;
@@ -26,13 +26,13 @@ export interface ColumnStats {
   notNumber: Evidence | null;
   /** First cell whose last decimal is a zero. */
   trailingZero: Evidence | null;
-  /** Decimals that all cells have; -1 before the first cell, -2 when they differ. */
+  /** Number of decimals that all cells have; -1 before the first cell, -2 if they differ. */
   decimals: number;
-  /** Of a column that is not numbers: the types that it could be given. */
+  /** For a column that is not numbers: the types that it could be given. */
   likely: Likely;
 }
 
-/** @param likely what is known of the types that it could be given */
+/** @param likely what is known about the types that the column could be given */
 export const emptyStats = (likely = noLikely()): ColumnStats => ({
   cells: 0,
   empty: 0,
@@ -63,17 +63,17 @@ export function addCell(stats: ColumnStats, text: string, line: number, suggests
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
   } else if (suggests && isOpen(stats.likely)) {
-    // It is text, whatever else comes.
+    // The column is already text.
     addLikely(stats.likely, text, line, 0);
   }
 }
 
-/** From here on `classify` has seen decimals. */
+/** The least result of `classify` for a number with decimals. */
 const DECIMALS = 2;
 
 /**
- * Counts a cell by what `classify` gave for it. False where its text is evidence, or it is not a plain number: then
- * nothing is counted.
+ * Counts a cell by its result of `classify`. False, and nothing is counted, if its text is evidence or it is not a
+ * plain number: `addCell` must count it.
  */
 export function addPlain(stats: ColumnStats, kind: number): boolean {
   if (kind === NOT_A_NUMBER) return false;
@@ -88,18 +88,18 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
   return true;
 }
 
-/** Whether the texts of more cells can tell anything: else they are only counted. */
+/** Whether the texts of more cells matter; otherwise cells are only counted. */
 export const isUndecided = (stats: ColumnStats, suggests: boolean): boolean =>
   stats.notNumber === null || (suggests && isOpen(stats.likely));
 
-/** Plain numbers among so many cells, none of which is anything else. */
+/** For `cells` plain numbers: 0 if there are none, 1 if all are integers, 2 if some have decimals. */
 const numbersBefore = ({ notInteger }: ColumnStats, cells: number): Plain =>
   cells === 0 ? 0 : notInteger === null ? 1 : 2;
 
 const likelyOf = (stats: ColumnStats): Likely =>
   stats.notNumber === null ? plainLikely(numbersBefore(stats, stats.cells), stats.cells) : stats.likely;
 
-/** What two stretches of a column have in common; `a` comes before `b`. */
+/** Merges the stats of two stretches of a column; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
   return {
     cells: a.cells + b.cells,
@@ -115,13 +115,13 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
 
 export interface Decision {
   type: ColumnType;
-  /** `all 503 values are integers`, `line 17: "007"`. */
+  /** Such as `all 503 values are integers` or `line 17: "007"`. */
   reason: string;
-  /** What a reader should know before this is sent. */
+  /** What the user should know before this is sent. */
   warning: string | null;
 }
 
-/** Type of a column whose cells are all counted. @param place what lines are called: in a sheet they are rows */
+/** Decides the type once all cells are counted. @param place the word for a line; in a sheet it is `row` */
 export function decide(stats: ColumnStats, place = 'line'): Decision {
   const at = ({ line, text }: Evidence): string => `${place} ${line}: ${quoted(text)}`;
   const text = (evidence: Evidence): Decision => ({ type: 'string', reason: at(evidence), warning: null });
@@ -138,7 +138,7 @@ export function decide(stats: ColumnStats, place = 'line'): Decision {
   };
 }
 
-/** The decision of an earlier session, where these cells allow its type; else the one that was made now. */
+/** The type that an earlier session decided, if these cells allow it; otherwise the new decision. */
 export function decidedBefore(now: Decision, stats: ColumnStats, type: CellType | undefined): Decision {
   if (type !== 'string' && type !== 'integer' && type !== 'number') return now;
   if (type === now.type || (type !== 'string' && ruledOut(stats, type))) return now;

@@ -1,4 +1,4 @@
-/** Where the values of each column go: the header, or the fields of JSON items, under the user's mapping rules. */
+/** Where the values of each column or JSON field go, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
 import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
@@ -12,25 +12,25 @@ import { keyStyle } from './rules.js';
 import { addCell, decide, emptyStats } from './stats.js';
 
 /**
- * `id` and `company` become `user_id`, `company_id`; `spread` is a column of JSON objects whose members
- * become metadata; `ignored` columns are left out.
+ * `id` becomes `user_id` or `company_id`; `company` is a user's `company_id`; `spread` is a column of JSON objects
+ * whose members become metadata; `ignored` columns are left out.
  */
 export type Role = 'id' | 'company' | 'metadata' | 'spread' | 'ignored';
 
 export interface Target {
   column: string;
   role: Role;
-  /** Key in the item or its metadata; null when left out. */
+  /** Key in the item or its metadata; null if left out. */
   key: string | null;
-  /** What the user pinned; null: decided over the column. */
+  /** The type that the user pinned; null if the column's values decide. */
   pinned: CellType | null;
-  /** Why it is left out or has its type, where the values have no say. */
+  /** Why the column is left out or has its type, if not because of its values. */
   because: string | null;
 }
 
 export const METADATA = 'metadata';
 
-/** What decides of an input where its columns go. */
+/** What decides where the columns of an input go. */
 export interface Mapped {
   path: string;
   kind: Kind;
@@ -40,7 +40,7 @@ export interface Mapped {
   again?: Again | undefined;
 }
 
-/** Decides a column at a time: the fields of JSON items are met one by one. */
+/** Decides one column at a time, because the fields of JSON items are met one by one. */
 export function targeting(input: Mapped): (column: string) => Target {
   const { rules, kind } = input;
   const keys = new Map(rules.map);
@@ -77,7 +77,7 @@ export function targeting(input: Mapped): (column: string) => Target {
   };
 }
 
-/** Of a column whose name is empty. A field of a JSON item may be called that. */
+/** The target of a column without a name. A field of a JSON item may have an empty name. */
 const NAMELESS: Target = { column: '', role: 'ignored', key: null, pinned: null, because: 'it has no name' };
 
 /** Targets of all columns of a header. @throws UsageError as `checkKeys` does */
@@ -88,7 +88,7 @@ export function targetsOf(input: Mapped & { columns: readonly string[] }): Targe
   return targets;
 }
 
-/** The error for a column that is not there: what the rule said, and what it may have meant. */
+/** The error for a column that does not exist, with a similar name if there is one. */
 export function unknownColumn(
   rule: ColumnRule,
   column: string,
@@ -102,7 +102,7 @@ export function unknownColumn(
   });
 }
 
-/** @throws UsageError when two columns would be the same metadata key */
+/** @throws UsageError if two columns would have the same metadata key */
 function checkKeys(targets: readonly Target[]): void {
   const owner = new Map<string, string>();
   for (const { column, key, role } of targets) {
@@ -119,8 +119,7 @@ function checkKeys(targets: readonly Target[]): void {
 }
 
 /**
- * Types of columns where only metadata has any: one for each column, `string` where it is not metadata. None for JSON,
- * whose values have types.
+ * One type for each column: `string` for those that are not metadata. Empty for JSON, whose values have types.
  */
 export function metadataTypes<T>(
   targets: readonly Target[],
@@ -131,14 +130,14 @@ export function metadataTypes<T>(
   );
 }
 
-/** A single value, typed as a CSV cell is, as JSON text. */
+/** The JSON text of a single value, typed like a CSV cell. */
 export function jsonOfCell(text: string, infer = true): string {
   const stats = emptyStats();
   if (infer && text !== '') addCell(stats, text, 1);
   return decide(stats).type === 'string' ? jsonString(text) : text;
 }
 
-/** Metadata that every item gets, key and JSON text. @throws UsageError for a value that does not fit its type */
+/** Metadata set for every item: keys and JSON texts. @throws UsageError for a value that does not fit its type */
 export function constantsOf(rules: MappingRules): [key: string, json: string][] {
   const types = new Map(rules.types);
   return rules.set.map(([key, value]) => {
