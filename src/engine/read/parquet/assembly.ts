@@ -1,4 +1,4 @@
-/** Lists, maps and structures, put together from their columns as hyparquet does, but without losing a member. */
+/** Assembles lists, maps, and structures from their columns as hyparquet does, but without losing a member. */
 import type { SchemaTree } from 'hyparquet';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { isListLike, isMapLike } from 'hyparquet/src/schema.js';
@@ -8,9 +8,9 @@ import { BadValueError } from './values.js';
 type Values = unknown[];
 
 /**
- * The values of a node: lists in lists, as deep as `depth`.
- * @param columns those of its leaves, which change
- * @throws Error where they do not fit together
+ * The values of a node: lists in lists, `depth` levels deep.
+ * @param columns the values of its leaves; they are modified
+ * @throws Error if they do not fit together
  */
 export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Values>, depth = 0): Values {
   const { element, children } = node;
@@ -45,7 +45,7 @@ export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Valu
   return values;
 }
 
-/** Made of what lists have in the same places, `depth` lists deep. */
+/** Combines the values at the same places of several lists, `depth` levels deep. */
 function zip(lists: readonly Values[], depth: number, make: (parts: Values) => unknown): Values {
   const length = lists[0]?.length ?? 0;
   const made: Values = [];
@@ -59,7 +59,7 @@ function zip(lists: readonly Values[], depth: number, make: (parts: Values) => u
   return made;
 }
 
-/** An optional value is a list of one, or of none. */
+/** Replaces optional values, which are lists of one or none, by the values themselves. */
 function unwrap(values: Values, depth: number): void {
   for (let at = 0; at < values.length; at++) {
     if (depth > 0) unwrap(values[at] as Values, depth - 1);
@@ -88,7 +88,7 @@ function add(made: Record<string, unknown>, key: string, value: unknown): void {
   else Object.defineProperty(made, key, { value, enumerable: true });
 }
 
-/** A map that JSON cannot hold, which is told in the row that has it. */
+/** A map that JSON cannot hold. Writing its row throws the error. */
 class KeyTwice {
   readonly #key: string;
 

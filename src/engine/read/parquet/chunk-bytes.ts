@@ -1,24 +1,24 @@
-/** The bytes of one column chunk, one after another: read in blocks, as far as they are asked for. */
+/** Reads the bytes of one column chunk in order, in blocks, as they are needed. */
 import type { FileHandle } from 'node:fs/promises';
 import { roomIn, type Window } from './memory.js';
 
 interface Place {
   handle: FileHandle;
-  /** Bytes that are read at once. */
+  /** How many bytes to read at a time. */
   blockBytes: number;
-  /** Used again by the next chunk. */
+  /** Reused by the next chunk. */
   memory: Window;
-  /** For what is larger, and only until `settle`: all columns share it. Null where pages stay where they were read. */
+  /** Shared by all columns, for larger reads and only until `settle`. Null if pages are used where they were read. */
   large: Window | null;
 }
 
 export class ChunkBytes {
   readonly #place: Place;
   #window: Buffer<ArrayBuffer> = Buffer.alloc(0);
-  /** In the file: where the window begins, and where the chunk ends. */
+  /** Offsets in the file: where the window begins, and where the chunk ends. */
   #start: number;
   readonly #end: number;
-  /** In the window: the first byte that was not passed. */
+  /** Offset in the window of the first byte that has not been consumed. */
   #at = 0;
 
   constructor(place: Place, start: number, end: number) {
@@ -27,7 +27,7 @@ export class ChunkBytes {
     this.#end = end;
   }
 
-  /** What was not passed: so many bytes or more, or else all that are left of the chunk. Valid until the next call. */
+  /** The unconsumed bytes: at least `bytes`, or all that are left of the chunk. Valid until the next call. */
   async atLeast(bytes: number): Promise<Buffer> {
     const have = this.#window.length - this.#at;
     const from = this.#start + this.#window.length;
@@ -41,7 +41,7 @@ export class ChunkBytes {
     this.#at += bytes;
   }
 
-  /** What was passed is not looked at any more: another column may read into the memory that they share. */
+  /** Call this when consumed bytes are no longer needed: another column may then read into the shared memory. */
   settle(): void {
     const { memory, large } = this.#place;
     if (this.#window.buffer !== large?.window.buffer) return;
@@ -52,7 +52,7 @@ export class ChunkBytes {
     rest.copy(this.#window);
   }
 
-  /** Moves what was not passed to the front of the window, and reads so many bytes behind it. */
+  /** Moves the `have` unconsumed bytes to the front of the window, and reads `more` bytes after them. */
   async #read(have: number, more: number): Promise<void> {
     const { handle, blockBytes, memory, large } = this.#place;
     const from = this.#start + this.#window.length;

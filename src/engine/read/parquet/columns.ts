@@ -1,4 +1,4 @@
-/** The columns of a row group, read side by side: each writes the member of the row at hand as JSON. */
+/** The columns of a row group, read in parallel: each writes its member of the current row as JSON. */
 import { isUtf8 } from 'node:buffer';
 import type { SchemaElement } from 'hyparquet';
 import { Is, written } from '../json/bytes.js';
@@ -21,28 +21,28 @@ import {
 /** How a column goes into items. */
 export interface Member {
   name: string;
-  /** JSON text of a missing value; null when the key is left out. */
+  /** JSON text of a missing value; null to leave the key out. */
   missing: string | null;
-  /** Which values that are not text become text: whole numbers of identifiers, all where the user wants text. */
+  /** Which values become text: whole numbers in identifiers, or all if the user pinned the column to text. */
   asText: 'none' | 'integers' | 'all';
-  /** Text that holds a JSON object is that object. */
+  /** Text that holds a JSON object is written as that object. */
   spread: boolean;
-  /** 64-bit integers that a double cannot hold are among the values. */
+  /** The values include 64-bit integers that a double cannot hold. */
   wide: boolean;
-  /** For all row groups. */
+  /** Shared by all row groups, as are the `entries`. */
   memory: PageMemory;
   entries: Output;
 }
 
-/** A column at the row after those that were written. */
+/** A column, positioned at the next row to write. */
 export interface Column {
-  /** Has rows at hand, and tells how many; 0 after the last. */
+  /** Loads rows if none are left. @returns how many can be written; 0 after the last */
   ready(): number | Promise<number>;
   /** Writes `,"key":value` of the next row, or nothing. @returns the `written` value */
   write(out: Output): number;
 }
 
-/** `,"key":` */
+/** The text `,"key":`. */
 export class Key {
   readonly bytes: number;
   readonly #view: DataView;
@@ -58,7 +58,7 @@ export class Key {
   }
 }
 
-/** JSON text of a value; null for one that is missing. */
+/** JSON text of a value; null for a missing one. */
 function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null {
   switch (typeof value) {
     case 'string':
@@ -74,38 +74,38 @@ function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null
   }
 }
 
-/** A column without lists and structures: one value a row. */
+/** A column without lists and structures: one value per row. */
 export class FlatColumn implements Column {
   readonly #pages: Pages;
   readonly #member: Member;
   readonly #key: Key;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
-  /** Its values are copied, are ASCII whatever they are, or are numbers that are what they are. */
+  /** Its values are copied as text; their JSON is always ASCII; they are numbers that are sent as they are. */
   readonly #copies: boolean;
   readonly #ascii: boolean;
   readonly #number: boolean;
   #page: Page | null = null;
   #row = 0;
-  /** Of the page: values so far. */
+  /** How many values of the page were written. */
   #value = 0;
-  /** Which of its rows have a value; null where all have one. */
+  /** Which rows of the page have a value; null if all do. */
   #definition: Uint8Array | null = null;
-  /** Its values: texts and where the next one begins, places in a dictionary, numbers, or others. */
+  /** Values of the page: texts and the offset of the next one, indices into a dictionary, numbers, or others. */
   #from: Values['from'] = 'list';
   #texts = viewOf(new Uint8Array(0));
   #offset = 0;
-  /** They and their lengths, all together, are UTF-8. */
+  /** Whether all texts, together with their lengths, are UTF-8. */
   #valid = false;
   #indices: Int32Array = new Int32Array(0);
   #numbers: Float64Array = new Float64Array(0);
   #list: List = [];
   #dictionary: Dictionary | null = null;
-  /** The members that its values make, one after another; where each begins, and what its value is. */
+  /** The dictionary's values as members; where each member begins, and the type of its value. */
   readonly #entries: Output;
   #starts = new Uint32Array(1);
   #kinds = new Uint8Array(0);
-  /** Of values that are none: what is thrown in the row that has one. */
+  /** For bad values: the error to throw in the row that has one. */
   #bad = new Map<number, unknown>();
 
   constructor(place: ColumnChunkPlace, member: Member) {
@@ -187,15 +187,18 @@ export class FlatColumn implements Column {
     return this.#writeValue(out, new Uint8Array(view.buffer, view.byteOffset + start, end - start));
   }
 
-  /** Looking through all texts of a page at once takes a fraction of the time. Each begins after a length, whose last byte is a character. */
+  /**
+   * Whether the text that ends here is UTF-8. Checking all texts of a page at once takes a fraction of the time; each
+   * begins after a length, whose last byte is a character of its own.
+   */
   #isValid(end: number): boolean {
     if (!this.#valid) return false;
     const view = this.#texts;
-    // The next length could complete a character that is cut off.
+    // The next length could complete a truncated character.
     return end === view.byteLength || (view.getUint8(end) & 0xc0) !== 0x80;
   }
 
-  /** Most values of a dictionary are met, and many of them often: each is written once. */
+  /** Writes each value of a dictionary once: most of them occur, and many occur often. */
   #writeEntries({ view, count }: Dictionary): void {
     const entries = this.#entries;
     const starts = new Uint32Array(count + 1);
@@ -204,7 +207,7 @@ export class FlatColumn implements Column {
     this.#setTexts(view, 0);
     this.#bad = new Map();
     entries.length = 0;
-    // Quotes in place of lengths: it is enough for texts without escapes.
+    // Quotes take no more room than lengths did: this is enough for texts without escapes.
     if (list === null) entries.reserve(view.byteLength + count * this.#key.bytes);
     for (let index = 0; index < count; index++) {
       try {
@@ -236,7 +239,7 @@ export class FlatColumn implements Column {
     return (typeof raw === 'number' && this.#writeNumber(out, raw)) || this.#writeValue(out, raw);
   }
 
-  /** 0 for one that is not written yet: it is not what it is in the file, or takes longer to spell. */
+  /** Returns 0, and writes nothing, if the number must be converted or is not a simple one. */
   #writeNumber(out: Output, number: number): number {
     if (!this.#number) return 0;
     const before = out.length;
@@ -259,7 +262,7 @@ export class FlatColumn implements Column {
     return written(out.length - start, Is.other);
   }
 
-  /** JSON stays as it is in the file: read and written again, a number could lose digits. */
+  /** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
   #json(raw: unknown): string | null {
     const { spread } = this.#member;
     if (spread || isJson(this.#element)) {
@@ -267,7 +270,7 @@ export class FlatColumn implements Column {
       try {
         const value: unknown = JSON.parse(text);
         if (!spread || (typeof value === 'object' && value !== null)) return text;
-      } catch {} // as text it is shown to the user, or refused with the reason that all formats have
+      } catch {} // sent as text, or rejected with the same reason as in other formats
       return jsonString(text);
     }
     return jsonOf(this.#convert(raw), this.#member);

@@ -1,9 +1,9 @@
-/** What the end of a Parquet file tells: its columns and its row groups. */
+/** Reads the footer of a Parquet file: its columns and its row groups. */
 import { type FileMetaData, parquetMetadataAsync, parquetSchema, type SchemaTree } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 
-/** What describes the columns has to fit into memory. */
+/** The footer must fit into memory. */
 const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
 
 export interface Footer {
@@ -44,7 +44,7 @@ export async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile
   }
 }
 
-/** What a reader that trusts the file throws where it should not have. */
+/** The error for a damaged file, from what a reader that trusts its input threw. */
 export function damaged(path: string, error: unknown): Error {
   if (error instanceof InputError) return error;
   const why = (error as Error).message.replace(/^parquet /, '');
@@ -53,7 +53,7 @@ export function damaged(path: string, error: unknown): Error {
 
 const AGAIN = 'copy or export it again';
 
-/** The columns of a file, in its order. @throws InputError for a file that is not whole */
+/** The columns of a file, in its order. @throws InputError for a damaged file */
 export async function parquetColumns(file: SourceFile): Promise<string[]> {
   const opened = await openFile(file);
   try {

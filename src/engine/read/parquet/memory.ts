@@ -1,14 +1,14 @@
-/** Memory that the pages of a column are read and unpacked in. */
+/** Memory for reading and unpacking the pages of a column. */
 
-/** Bytes of the file. */
+/** Memory for bytes of the file. */
 export interface Window {
   window: Buffer<ArrayBuffer>;
 }
 
-/** Somewhat more than is asked for: pages of a column are about as large as each other. */
+/** Slightly more than requested: the pages of a column differ little in size. */
 const withSlack = (bytes: number): number => bytes + (bytes >>> 5);
 
-/** What was in it has no meaning. */
+/** Its contents are undefined. */
 export function roomIn(memory: Window, bytes: number): Buffer<ArrayBuffer> {
   if (memory.window.length < bytes) memory.window = Buffer.allocUnsafeSlow(withSlack(bytes));
   return memory.window.subarray(0, bytes);
@@ -16,15 +16,15 @@ export function roomIn(memory: Window, bytes: number): Buffer<ArrayBuffer> {
 
 type Use = 'unpacked' | 'definition' | 'repetition' | 'indices' | 'numbers';
 
-/** Used again for page after page and row group after row group: what is left to the garbage collector lies around for long. */
+/** Reused from page to page and from row group to row group: the garbage collector would free it late. */
 export class PageMemory implements Window {
   window: Buffer<ArrayBuffer> = Buffer.alloc(0);
   readonly #rooms = new Map<string, ArrayBuffer>();
 
-  /** @param large shared by columns that are read in turns */
+  /** @param large shared by columns that are read in turn */
   constructor(readonly large: Window = { window: Buffer.alloc(0) }) {}
 
-  /** For one use; what it was used for before may still be there. */
+  /** Memory for one use. Bytes of the last use may still be in it. */
   room(use: Use, bytes: number): ArrayBuffer {
     let room = this.#rooms.get(use);
     if (room === undefined || room.byteLength < bytes) {

@@ -1,4 +1,4 @@
-/** A list, a map or a structure of a row group: several columns in the file, put together again. */
+/** Reads a list, a map, or a structure of a row group, which is stored as several columns. */
 import type { SchemaTree } from 'hyparquet';
 import { assembleLists } from 'hyparquet/src/assemble.js';
 import { Is, written } from '../json/bytes.js';
@@ -8,10 +8,9 @@ import { type Column, Key, type Member } from './columns.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
 import { converterOf } from './values.js';
 
-/** Rows of a nested column that are made at once. */
+/** How many rows of a nested column to assemble at a time. */
 const STEP_ROWS = 1000;
 
-/** A list, a map or a structure: several columns in the file. */
 export class NestedColumn implements Column {
   readonly #tree: SchemaTree;
   readonly #leaves: NestedLeaf[];
@@ -51,19 +50,19 @@ export class NestedColumn implements Column {
   }
 }
 
-/** What hyparquet takes out of variants. */
+/** Replaces the bigints that hyparquet finds in variants, which JSON does not have. */
 function withBigInts(_: string, value: unknown): unknown {
   if (typeof value !== 'bigint') return value === undefined ? null : value;
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
-/** One column of a nested one: its values, put back into the lists of their rows. */
+/** One leaf column of a nested column: its values, in the lists of their rows. */
 class NestedLeaf {
   readonly node: SchemaTree;
   readonly #pages: Pages;
   readonly #schemaPath: SchemaTree[];
   readonly #convert: (raw: unknown) => unknown;
-  /** While pages are left, the last row may continue in the next one. */
+  /** While pages are left, the last row may continue in the next page. */
   #rows: unknown[] = [];
 
   constructor(place: ColumnChunkPlace) {
@@ -73,11 +72,11 @@ class NestedLeaf {
     this.#schemaPath = place.schemaPath;
     const variant = place.schemaPath.some((node) => node.element.logical_type?.type === 'VARIANT');
     const binary = element.type === 'BYTE_ARRAY' && element.converted_type !== 'UTF8';
-    // A variant is encoded in bytes, which hyparquet decodes once they are together.
+    // A variant is encoded in bytes, which hyparquet decodes once they are assembled.
     this.#convert = variant && binary ? (raw) => raw : converterOf(element, false);
   }
 
-  /** Has so many whole rows, or all that are left. @returns how many */
+  /** Reads until `rows` whole rows are there, or all that are left. @returns how many there are */
   async fill(rows: number): Promise<number> {
     while (this.#whole() < rows) {
       const page = await this.#pages.next();

@@ -1,6 +1,6 @@
 /**
- * The pages of one column chunk, one after another. Only the page at hand is in memory: a row group may be the whole
- * file, and hyparquet's own reader takes a column chunk as one piece.
+ * Reads the pages of one column chunk in order. Only the current page is in memory: a row group may be the whole file,
+ * and hyparquet's own reader takes a column chunk as a whole.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { endianness } from 'node:os';
@@ -16,46 +16,46 @@ import type { PageMemory } from './memory.js';
 import { unpack } from './unpack.js';
 import { isPlainInt64, isUnsigned, type List, numbersOf } from './values.js';
 
-/** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
+/** Larger than any page that writers make. An unpacked page must fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 const MAX_PAGE_VALUES = 1 << 24;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** What the values of a page are made of. Those that are null have no value. */
+/** The values of a page. Nulls are not among them. */
 export type Values =
-  /** Lengths and texts, one after another, from `offset` on: they are copied as they are. */
+  /** Lengths and texts in turn, from `offset` on. Texts are copied as they are. */
   | { from: 'texts'; view: DataView; offset: number }
   | { from: 'dictionary'; indices: Int32Array }
-  /** Numbers in one kind of list: an expression that meets several kinds reads each of them slowly. */
+  /** Numbers in one type of list: V8 is slow at an expression that reads several types. */
   | { from: 'numbers'; numbers: Float64Array }
   | { from: 'list'; list: List };
 
 const NOTHING = new DataView(new ArrayBuffer(0));
 
-/** The values of a dictionary page as they lie in it, one after another. */
+/** The values of a dictionary page, as they are stored in it. */
 export interface Dictionary {
   view: DataView;
   count: number;
 }
 
 export interface Page {
-  /** Values, nulls included. Of a column without lists: rows. */
+  /** Number of values, including nulls. In a column without lists: number of rows. */
   count: number;
-  /** Null where nothing is null. */
+  /** Null if no value is null. */
   definition: Uint8Array | null;
-  /** Null where there are no lists. */
+  /** Null if there are no lists. */
   repetition: Uint8Array | null;
   values: Values;
 }
 
 export interface ColumnChunkPlace {
   handle: FileHandle;
-  /** Of the file: no chunk ends after it. */
+  /** Size of the file: no chunk may end after it. */
   fileBytes: number;
   meta: ColumnMetaData;
   /** From the root of the schema to the column. */
   schemaPath: SchemaTree[];
-  /** Bytes that are read at once. */
+  /** How many bytes to read at a time. */
   blockBytes: number;
   memory: PageMemory;
 }
@@ -86,22 +86,22 @@ export class Pages {
     this.#narrows = isPlainInt64(this.#element) && !isUnsigned(this.#element) && endianness() === 'LE';
   }
 
-  /** Values that are still to come, by the file's own account. */
+  /** How many values are still to come, according to the file. */
   get left(): number {
     return this.#left;
   }
 
-  /** Of the pages that follow it: empty where there is none. Another object for each. */
+  /** The dictionary of the current page; empty if there is none. Each dictionary is a new object. */
   get dictionary(): Dictionary {
     return this.#dictionary;
   }
 
-  /** Once its values are held otherwise. */
+  /** Frees the dictionary's bytes once its values are stored elsewhere. */
   forgetDictionary(): void {
     this.#dictionary.view = NOTHING;
   }
 
-  /** Its values. An object for each text takes several times its bytes. */
+  /** The dictionary's values as objects, which take several times the memory of the texts. */
   get dictionaryList(): ArrayLike<unknown> {
     const { view, count } = this.#dictionary;
     const { type } = this.#place.meta;
@@ -146,7 +146,7 @@ export class Pages {
     }
   }
 
-  /** Null for a page without values: a dictionary, which is kept, or an index. */
+  /** Reads a page. Null for one without values: a dictionary, which is kept, or an index. */
   #page(header: PageHeader, bytes: Uint8Array): Page | null {
     const { codec } = this.#place.meta;
     const size = header.uncompressed_page_size;
@@ -195,7 +195,7 @@ export class Pages {
     return new Uint8Array(this.#place.memory.room('unpacked', bytes), 0, bytes);
   }
 
-  /** @param bytes how many they take; where that is not given, the data says so */
+  /** @param bytes how many bytes they take; if absent, the data begins with their length */
   #levels(
     use: 'repetition' | 'definition',
     reader: Reader,
@@ -268,7 +268,7 @@ interface Reader {
   offset: number;
 }
 
-/** What is left of a page, moved to where numbers can be read in place: over levels before it, which were read. */
+/** Moves the rest of a page to an aligned address, over the levels before it, so that numbers are read in place. */
 function aligned({ view, offset }: Reader): Reader {
   const start = view.byteOffset + offset;
   const end = view.byteOffset + view.byteLength;
@@ -278,7 +278,7 @@ function aligned({ view, offset }: Reader): Reader {
   return { view: new DataView(view.buffer, place, view.byteLength - offset), offset: 0 };
 }
 
-/** A function of its own stays compiled from page to page. */
+/** A separate function, which stays compiled from page to page. */
 function countOf(levels: Uint8Array, level: number): number {
   let count = 0;
   for (let at = 0; at < levels.length; at++) if (levels[at] === level) count++;

@@ -1,4 +1,4 @@
-/** Parquet: its rows become JSON objects, which keep their types. What reads the file is loaded with the first one. */
+/** Reads Parquet. Rows become JSON objects, which keep their types. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
 import type { BinaryReader } from '../format.js';
 import { jsonReader } from '../json/reader.js';
@@ -28,7 +28,7 @@ export const parquetReader: BinaryReader = {
   totals(input) {
     const totals = new JsonTotals(input);
     const targetOf = targeting(input);
-    // A column of nothing but nulls is in no item.
+    // A column of nulls may be in no item, but belongs in the plan.
     totals.add(
       input.columns.map(
         (column): FieldPart => ({ ...targetOf(column), stats: emptyFieldStats(), currencies: null }),
@@ -39,7 +39,7 @@ export const parquetReader: BinaryReader = {
   placeOf,
 };
 
-/** @throws InputError for a file that is damaged, and for two columns of one name */
+/** @throws InputError for a damaged file, and for two columns with the same name */
 async function columnsOf(file: SourceFile): Promise<string[]> {
   const columns = await (await import('./records.js')).parquetColumns(file);
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);

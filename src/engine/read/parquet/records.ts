@@ -15,20 +15,20 @@ import { NestedColumn } from './nested.js';
 import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
-// Loaded together, with the first file.
+// Exported here so that both are loaded together, with the first file.
 export { parquetColumns } from './footer.js';
 
-/** Bytes of JSON after which a batch ends, and rows. */
+/** A batch ends after this many bytes of JSON, or this many rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
 
-/** For all columns of a file together, as far as it goes. */
+/** Memory for the read blocks of all columns together; each column has at least 4 KiB. */
 const WINDOW_BYTES = 2 * 1024 * 1024;
 
 /**
  * All rows in order, each as a JSON object.
- * @throws InputError for a file that is damaged or cut off, and for one that was written to since it was opened; the
- * signal's reason when aborted
+ * @throws InputError for a damaged or truncated file, and for one that changed since it was opened; the signal's reason
+ * when aborted
  */
 export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   await refuseChanged(input);
@@ -41,7 +41,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     let first = 0;
     for (const group of footer.metadata.row_groups) {
       const end = first + Number(group.num_rows);
-      if (end === first) continue; // its columns may have no pages, and no place in the file
+      if (end === first) continue; // its columns may have no pages and no valid offset
       const columns = columnsOf(group, members, footer, opened);
       while (first < end) {
         signal?.throwIfAborted();
@@ -60,17 +60,17 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   await refuseChanged(input);
 }
 
-/** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
+/** Memory of the last pass, which most likely read the same file. The garbage collector may free it in between. */
 let lastUsed = new WeakRef<Pick<Member, 'memory' | 'entries'>[]>([]);
 
-/** Those of a batch, in memory that all batches use. */
+/** Collects the rows of a batch, in memory that all batches share. */
 class Rows {
   readonly out = new Output(2 * BATCH_BYTES);
   readonly lines = new Numbers();
   readonly spans = new Numbers();
   readonly values = new Numbers();
 
-  /** In memory of their own. */
+  /** The rows, copied to memory of their own. */
   take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values'> {
     const { out, lines, spans, values } = this;
     return { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
@@ -132,18 +132,18 @@ function writeRow(
       hint: 'fix the value, and export the file again',
     });
   }
-  // Each member begins with a comma: the first one's is the brace.
+  // Each member begins with a comma; the first comma becomes the brace.
   if (out.length === start) out.writeAscii(',');
   if (out.bytes[start] === COMMA) out.bytes[start] = OPEN_BRACE;
   out.writeAscii('}');
 }
 
-/** Where and how each column of the file goes. */
+/** How each column of the file goes into items. */
 function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
   const targetOf = targeting(input);
   const missing = { omit: null, null: 'null', string: '""' }[input.rules.empty];
   const used = lastUsed.deref() ?? [];
-  lastUsed = new WeakRef([]); // two files that are read at once have their own
+  lastUsed = new WeakRef([]); // files read at the same time do not share memory
   const large = used[0]?.memory.large ?? { window: Buffer.alloc(0) };
   return schema.children.map((node, index): Member => {
     const { role, pinned } = targetOf(node.element.name);
@@ -159,7 +159,7 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
   });
 }
 
-/** Whether the file says that a column holds integers beyond 2^53. */
+/** Whether, according to the file's statistics, a column has integers beyond 2^53. */
 function isWide({ row_groups }: FileMetaData, element: SchemaElement): boolean {
   const { name } = element;
   const unsigned = isUnsigned(element);
@@ -176,7 +176,7 @@ function isWide({ row_groups }: FileMetaData, element: SchemaElement): boolean {
   );
 }
 
-/** The columns of a row group, from its first row on. */
+/** The columns of a row group, positioned at its first row. */
 function columnsOf(
   group: FileMetaData['row_groups'][number],
   members: readonly Member[],

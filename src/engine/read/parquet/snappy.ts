@@ -1,20 +1,20 @@
 /**
- * Snappy, unpacked four bytes at once into memory that is there already: what WebAssembly unpacks has to be copied in
- * and out (figures: bench/README.md).
+ * Unpacks Snappy four bytes at a time, into existing memory. WebAssembly would have to copy data in and out (figures:
+ * bench/README.md).
  */
 import { viewOf } from '../text/fours.js';
 
-/** Lengths of literals from this one on say how many bytes hold the length. */
+/** A longer literal has its length in the bytes that follow; what exceeds this is how many. */
 const LONG = 60;
 
-/** @throws Error where `packed` does not unpack to as many bytes as `unpacked` has */
+/** @throws Error if `packed` does not unpack to exactly as many bytes as `unpacked` has */
 export function unpackSnappy(packed: Uint8Array, unpacked: Uint8Array): void {
   const [from, to] = [viewOf(packed), viewOf(unpacked)];
-  // Up to three bytes after a copy go along where there is room for them.
+  // A copy also writes up to three bytes after its end, if there is room for them.
   const [fromRoom, toRoom] = [packed.length - 3, unpacked.length - 3];
   let at = 0;
   let end = 0;
-  while (packed[at++]! >= 0x80); // the length, which is known
+  while (packed[at++]! >= 0x80); // skips the length, which is known
   while (at < packed.length) {
     const tag = packed[at++]!;
     const kind = tag & 3;
@@ -50,7 +50,7 @@ export function unpackSnappy(packed: Uint8Array, unpacked: Uint8Array): void {
       let source = end - back;
       end += length;
       if (back <= 0 || source < 0 || end > unpacked.length) throw new Error('a page is damaged');
-      // What is copied may have been written by this very copy.
+      // The source of a copy may overlap with its target.
       if (back >= 4 && end <= toRoom) {
         for (; target < end; target += 4, source += 4) to.setInt32(target, to.getInt32(source, true), true);
       } else while (target < end) unpacked[target++] = unpacked[source++]!;

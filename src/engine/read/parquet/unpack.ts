@@ -1,16 +1,16 @@
-/** The compressions of Parquet. */
+/** Unpacks the compressions of Parquet. */
 import * as zlib from 'node:zlib';
 import type { CompressionCodec } from 'hyparquet';
 import { compressors, decompressZstd } from 'hyparquet-compressors';
 import { unpackSnappy } from './snappy.js';
 
 /**
- * The bytes of a page.
- * @param room gives memory of a size, where the compression can use it
- * @throws Error where they are not of the `size` that it claims
+ * Unpacks the bytes of a page.
+ * @param room returns memory of a size, for compressions that can unpack into it
+ * @throws Error if the result does not have the `size` that the page claims
  */
 export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec, room: Room): Uint8Array {
-  // A page of nothing but nulls: not every unpacker knows what nothing looks like.
+  // A page with only nulls is empty, which not every unpacker accepts.
   const unpacked = size === 0 ? new Uint8Array(0) : unpackerOf(codec, room)(bytes, size);
   if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes instead of ${size}`);
   return unpacked;
@@ -19,7 +19,7 @@ export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec,
 type Room = (size: number) => Uint8Array;
 type Unpack = (bytes: Uint8Array, size: number) => Uint8Array;
 
-/** Node's own where it has one: they are faster, and stop at the size that the page claims. */
+/** Node's unpackers if it has one: they are faster, and stop at the size that the page claims. */
 function unpackerOf(codec: CompressionCodec, room: Room): Unpack {
   switch (codec) {
     case 'UNCOMPRESSED':

@@ -1,8 +1,8 @@
-/** What the values of a Parquet column are in JSON: nothing is rounded, and each column keeps one type. */
+/** Converts the values of Parquet columns to JSON. Nothing is rounded, and each column keeps one type. */
 import type { SchemaElement } from 'hyparquet';
 import { parseFloat16 } from 'hyparquet/src/convert.js';
 
-/** A value that nobody may guess at: the file promises another one. */
+/** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
 export class BadValueError extends Error {}
 
 export type JsonValue = string | number | boolean | object | null;
@@ -10,10 +10,10 @@ export type JsonValue = string | number | boolean | object | null;
 type Raw = any;
 type Convert = (raw: Raw) => JsonValue;
 
-/** Digits that a double holds exactly, whatever they are. */
+/** Any number with this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
 
-/** Text as it is in the file: the common case, which is copied without being decoded. */
+/** Whether values are plain text: the common case, which is copied without being decoded. */
 export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
   type === 'BYTE_ARRAY' &&
   (converted_type === undefined || converted_type === 'UTF8' || converted_type === 'ENUM') &&
@@ -23,8 +23,8 @@ export const isJson = ({ converted_type, logical_type }: SchemaElement): boolean
   converted_type === 'JSON' || logical_type?.type === 'JSON';
 
 /**
- * How a value of a column becomes one of JSON.
- * @param wide the column has 64-bit integers that a double cannot hold: then all of them are text
+ * Returns the function that converts a column's values to JSON.
+ * @param wide the column has 64-bit integers that a double cannot hold: all of its integers become text
  */
 export function converterOf(element: SchemaElement, wide: boolean): Convert {
   const { type, converted_type: converted, logical_type: logical } = element;
@@ -63,16 +63,16 @@ export const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boo
   converted_type?.startsWith('UINT_') === true ||
   (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
 
-/** Whether 64-bit integers of the column are plain integers: neither times nor decimals. */
+/** Whether a column has 64-bit integers that are neither times nor decimals. */
 export const isPlainInt64 = ({ type, converted_type: converted, logical_type: logical }: SchemaElement) =>
   type === 'INT64' &&
   (converted === undefined || /^U?INT_/.test(converted)) &&
   (logical === undefined || logical.type === 'INTEGER');
 
-/** What the decoders make of a page. */
+/** The results of the page decoders. */
 export type List = readonly unknown[] | BigInt64Array | Float64Array | Float32Array | Int32Array | Uint8Array;
 
-/** Numbers of a page, in one kind of list whatever their width; null for other values. @param room memory for them */
+/** The numbers of a page, in one type of list for all widths; null for other values. @param room memory for them */
 export function numbersOf(list: List, narrows: boolean, room: () => Float64Array): Float64Array | null {
   if (list instanceof BigInt64Array) return narrows ? narrow(list, room()) : null;
   if (list instanceof Float64Array) return list;
@@ -82,7 +82,7 @@ export function numbersOf(list: List, narrows: boolean, room: () => Float64Array
   return numbers;
 }
 
-/** The same integers as numbers, which are much faster than bigints; null where no double holds one of them. */
+/** Bigints as numbers, which are much faster; null if a double cannot hold one of them. */
 function narrow(list: BigInt64Array, numbers: Float64Array): Float64Array | null {
   const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
   for (let at = 0; at < numbers.length; at++) {
@@ -93,7 +93,7 @@ function narrow(list: BigInt64Array, numbers: Float64Array): Float64Array | null
   return numbers;
 }
 
-/** Whether it holds integers with a sign or doubles, and no times or decimals. */
+/** Whether a column has signed integers or doubles, and no times or decimals. */
 export const isPlainNumber = (element: SchemaElement): boolean => {
   const { type, converted_type: converted, logical_type: logical } = element;
   if (type === 'DOUBLE') return true;
@@ -136,7 +136,7 @@ function decimal({ type, scale, precision, logical_type: logical }: SchemaElemen
   return (raw) => Number(text(unscaled(raw)));
 }
 
-/** Two's complement, the highest byte first. */
+/** Reads two's complement, highest byte first. */
 function bigEndian(bytes: Uint8Array): bigint {
   if (bytes.length === 0) return 0n;
   return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
@@ -153,7 +153,7 @@ function decimalText(unscaled: bigint, decimals: number): string {
 const DAY_MILLIS = 86_400_000;
 const DAY_NANOS = 86_400_000_000_000n;
 
-/** Milliseconds since 1970, as far as dates go. */
+/** ISO text of milliseconds since 1970. */
 function isoOf(millis: number): string {
   if (Math.abs(millis) <= 8_640_000_000_000_000) return new Date(millis).toISOString();
   throw new BadValueError(`a date ${Math.trunc(millis / DAY_MILLIS)} days from 1970 is out of range`);
@@ -161,7 +161,7 @@ function isoOf(millis: number): string {
 
 const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
 
-/** No fraction where it is zero; otherwise 3, 6 or 9 digits, as many as it takes. */
+/** Nothing if the fraction is zero; otherwise 3, 6, or 9 digits, as few as possible. */
 function fraction(nanos: number): string {
   if (nanos === 0) return '';
   const digits = String(nanos).padStart(9, '0');
@@ -171,31 +171,31 @@ function fraction(nanos: number): string {
 
 const SECOND = 1_000_000_000n;
 
-/** Nanoseconds since 1970. */
+/** Text of nanoseconds since 1970. */
 function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const seconds = Number((nanos - rest) / SECOND);
   return isoOf(seconds * 1000).slice(0, -5) + fraction(Number(rest)) + zone;
 }
 
-/** Nanoseconds since midnight. */
+/** Text of nanoseconds since midnight. */
 function timeText(nanos: bigint): string {
   return timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 }
 
-/** Nanoseconds of a day, and before them the Julian day; Spark, which writes most of them, means UTC. */
+/** The high bits are the Julian day, the low 64 the nanoseconds. Spark, which writes most of these, means UTC. */
 function int96Text(raw: bigint): string {
   const days = (raw >> 64n) - 2_440_588n;
   return timestampText(days * DAY_NANOS + BigInt.asUintN(64, raw), 'Z');
 }
 
-/** JSON has no other numbers: what is not a number is a missing value, as it is to pandas. */
+/** JSON has only finite numbers: NaN becomes a missing value, as in pandas, and an infinity becomes text. */
 function finite(value: number): JsonValue {
   if (Number.isFinite(value)) return value;
   return Number.isNaN(value) ? null : String(value);
 }
 
-/** The shortest decimal that a smaller float holds: 0.1, not 0.10000000149011612. */
+/** The shortest decimal that rounds to the same smaller float: 0.1, not 0.10000000149011612. */
 function shortest(value: number, least: number, most: number, round: (value: number) => number): JsonValue {
   if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
   for (let digits = least; digits < most; digits++) {
@@ -205,7 +205,7 @@ function shortest(value: number, least: number, most: number, round: (value: num
   return Number(value.toPrecision(most));
 }
 
-/** To the 11 binary digits of a half float. */
+/** Rounds to the 11 binary digits of a half float. */
 function fround16(value: number): number {
   const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
   return Math.round(value / step) * step;
@@ -213,7 +213,7 @@ function fround16(value: number): number {
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @param promised the file says that these bytes are text; without that, other bytes become base64 */
+/** @param promised whether the file says that these bytes are text; otherwise, bytes that are not become base64 */
 export function textOf(raw: Uint8Array, promised: boolean): string {
   try {
     return UTF_8.decode(raw);
