@@ -1,4 +1,4 @@
-/** The parts of a workbook: XML files in a zip archive, read as streams within limits. */
+/** Reads the parts of a workbook, which are XML files in a zip archive, as streams and within limits. */
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { Parser } from 'saxen';
@@ -6,19 +6,19 @@ import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { InputError, ProfilesError } from '../../errors.js';
 import type { SourceFile } from '../text/source.js';
 
-/** A workbook has some dozens of parts. */
+/** Workbooks have dozens of parts. */
 const MAX_PARTS = 10_000;
-/** XML packs well, to a tenth or a fiftieth; what packs much better is nothing but repetition. */
+/** XML compresses 10 to 50 times; only pure repetition compresses much better. */
 const MAX_RATIO = 250;
 const HARMLESS_BYTES = 64 * 1024 * 1024;
-/** No part but sheets and shared strings is large. */
+/** Limit for all parts except sheets and shared strings. */
 const MAX_SMALL_PART = 64 * 1024 * 1024;
-/** Text between two tags, or within one. */
+/** Most text between two tags, or within one. */
 const MAX_TOKEN = 16 * 1024 * 1024;
 
 const AGAIN = 'open it in a spreadsheet program and save it again, or save it as CSV UTF-8';
 
-/** What the parser tells of an element: its name without a prefix. */
+/** Callbacks of the parser. Names come without a prefix. */
 export interface Hooks {
   open?(name: string, attributes: () => Record<string, string>): void;
   text?(text: string): void;
@@ -36,7 +36,7 @@ export class Archive {
     this.#path = path;
   }
 
-  /** @throws InputError for a file that is damaged or cut off */
+  /** @throws InputError for a damaged or truncated file */
   static async open({ path, location }: SourceFile): Promise<Archive> {
     let zip: ZipFile | undefined;
     try {
@@ -67,8 +67,8 @@ export class Archive {
   }
 
   /**
-   * Feeds a part to the hooks, a piece at a time; yields after each, so that what was made of it can be taken.
-   * @throws InputError for a part that is missing, damaged or a bomb; the signal's reason when aborted
+   * Feeds a part to the hooks, a piece at a time; yields after each, so that the caller can take the results.
+   * @throws InputError for a part that is missing, damaged, or a zip bomb; the signal's reason when aborted
    */
   async *read(part: string, hooks: Hooks, signal?: AbortSignal): AsyncGenerator<void> {
     const entry = this.#entries.get(part.toLowerCase());
@@ -112,12 +112,12 @@ export function damaged(path: string, error: unknown): ProfilesError {
   });
 }
 
-/** The stream of a part as elements, with errors as exceptions. */
+/** Parses the stream of a part, and throws errors as exceptions. */
 class XmlParser {
   readonly #parser = new Parser();
   readonly #decoder = new StringDecoder('utf8');
   #error: Error | undefined;
-  /** Text that came since the last token was complete. */
+  /** Length of the text since the last complete token. */
   #pending = 0;
   #begun = false;
 
@@ -159,13 +159,13 @@ class XmlParser {
   }
 }
 
-/** Some programs write a prefix before each name. */
+/** Removes the prefix that some programs write before each name. */
 const localName = (name: string): string => {
   const colon = name.indexOf(':');
   return colon < 0 ? name : name.slice(colon + 1);
 };
 
-/** Text without references. Attributes come as they are written. */
+/** Decodes character references. Hooks get text decoded, but attributes as they are written. */
 export const decoded = (text: string): string =>
   text.replace(/&(?:#(\d+)|#x([\da-f]+)|(amp|lt|gt|quot|apos));/gi, (_, decimal, hex, name) => {
     if (name) return { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[String(name).toLowerCase()]!;

@@ -1,4 +1,4 @@
-/** How numbers are written in columns whose type says how texts are: the same way, or they would be read as others. */
+/** In columns whose type names a decimal sign, numbers are written with that sign, or they would be misread. */
 import type { CellType, RejectedRow } from '../../model.js';
 import { partsOf } from '../conversion/converter.js';
 import { styleOf } from '../conversion/numerals.js';
@@ -8,7 +8,7 @@ import { Is } from './notes.js';
 
 type Original = RejectedRow['original'];
 
-/** Columns in which numbers are not written with a point. */
+/** Columns in which numbers are not written with a decimal point. */
 export function decimalSigns({ targets }: Pick<OpenedInput, 'targets'>): [column: number, sign: string][] {
   return targets.flatMap(({ pinned }, column): [number, string][] => {
     const sign = pinned === null ? '.' : signOf(pinned);
@@ -16,7 +16,7 @@ export function decimalSigns({ targets }: Pick<OpenedInput, 'targets'>): [column
   });
 }
 
-/** Where texts have no decimals, the sign must not be the one between groups. */
+/** If the type has no decimals, the sign must still differ from the group separator. */
 function signOf(type: CellType): string {
   const { name, form } = partsOf(type);
   if (form === null || (name !== 'number' && name !== 'money')) return '.';
@@ -24,7 +24,7 @@ function signOf(type: CellType): string {
   return decimal || (group === '.' ? ',' : '.');
 }
 
-/** The rows of a batch, with numbers as the workbook stores them. */
+/** The rows of a batch, with decimal points as the workbook stores them. */
 export function withPoints(rows: Original[], { kinds }: RecordBatch, input: OpenedInput): Original[] {
   const signs = decimalSigns(input);
   if (signs.length === 0) return rows;

@@ -1,7 +1,7 @@
-/** What is known of a sheet and its cells beyond their text. Plain data. */
+/** Facts about a sheet and its cells beyond their text. Plain data. */
 import type { Evidence } from '../wording.js';
 
-/** What a cell was, where that decides about its column. */
+/** The type of a cell in the workbook, as far as it matters to its column. */
 export enum Is {
   empty,
   text,
@@ -15,7 +15,7 @@ export enum Is {
   uncomputed,
 }
 
-/** What a batch tells of one column beyond the text of its cells. */
+/** What the scan of a batch found in one column beyond the text of its cells. */
 export interface CellNotes {
   numbers: number;
   booleans: number;
@@ -23,7 +23,7 @@ export interface CellNotes {
   firstError: Evidence | null;
   /** First formula without a value. */
   uncomputed: Evidence | null;
-  /** First cell that is a text and looks like a number: the column is text. */
+  /** First text cell that looks like a number: it makes the column text. */
   text: Evidence | null;
 }
 
@@ -37,8 +37,7 @@ export const emptyNotes = (): CellNotes => ({
 });
 
 export interface SheetChoice {
-  /** Its name. */
   name: string;
-  /** Other sheets that can be seen; none where this one was asked for. */
+  /** Other visible sheets; none if this one was requested. */
   others: string[];
 }

@@ -1,10 +1,10 @@
-/** What the number of a cell is, by the format under which it is shown: a number, a date, a time. */
+/** Tells from a cell's number format whether its number is a number, a date, or a time. */
 
-/** How a number is to be read. */
+/** How to read a number. */
 export interface NumberForm {
   date: boolean;
   time: boolean;
-  /** Hours that continue after 24, as in `[h]:mm`. */
+  /** Hours count past 24, as in `[h]:mm`. */
   elapsed: boolean;
 }
 
@@ -12,7 +12,7 @@ export const PLAIN: NumberForm = { date: false, time: false, elapsed: false };
 const DATE: NumberForm = { date: true, time: false, elapsed: false };
 const TIME: NumberForm = { date: false, time: true, elapsed: false };
 
-/** Formats that have a number in place of a code (ECMA-376, 18.8.30). Those of East Asia are dates, too. */
+/** The form of a built-in format, which has a number instead of a code (ECMA-376, 18.8.30), also in East Asia. */
 export function builtInForm(id: number): NumberForm {
   if (id === 22) return { date: true, time: true, elapsed: false };
   if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || id === 36) return DATE;
@@ -22,7 +22,7 @@ export function builtInForm(id: number): NumberForm {
   return PLAIN;
 }
 
-/** What a format's code shows: `yyyy-mm-dd`, `0.00 "days"`, `[h]:mm;@`. */
+/** The form of a format code, such as `yyyy-mm-dd`, `0.00 "days"`, or `[h]:mm;@`. */
 export function formOfCode(code: string): NumberForm {
   const first = code
     .replace(/"[^"]*"|\\.|[_*]./g, '')
@@ -33,26 +33,26 @@ export function formOfCode(code: string): NumberForm {
   const bare = first.replace(/\[[^\]]*\]/g, '').replace(/am\/pm|a\/p/g, 'h');
   const time = elapsed || /[hs]/.test(bare);
   const date = !elapsed && (/[yd]/.test(bare) || (/m/.test(bare) && !time));
-  // Letters of other meanings: `0.00E+00`, `# ?/?`.
+  // Otherwise a number, such as `0.00E+00` or `# ?/?`.
   return date || time ? { date, time, elapsed } : PLAIN;
 }
 
 const DAY_MILLIS = 86_400_000;
-/** 1899-12-30: the day from which 1 March 1900 is the 61st. Excel's year 1900 has a 29 February. */
+/** 1899-12-30, from which 1 March 1900 is day 61: Excel's year 1900 has a 29 February. */
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 /** Days from the epoch of 1900 to that of 1904. */
 const DAYS_TO_1904 = 1462;
 
 /**
- * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. A date that the format does not
- * show is kept. Null for what is neither.
+ * ISO text of a date, a time, or both, to the millisecond. Workbooks have no time zones. A date that the format does
+ * not show is kept. Null if the number is neither.
  * @param from1904 the workbook counts days from 1904
  */
 export function serialText(serial: number, form: NumberForm, from1904: boolean): string | null {
   const millis = Math.round(serial * DAY_MILLIS);
   if (form.elapsed) return elapsedText(millis);
   if (!form.date && millis < 0) return null;
-  // Rounding may make it a whole day.
+  // Rounding may result in a whole day.
   if (!form.date && serial < 1) return clockOf(millis % DAY_MILLIS);
   let days = Math.floor(millis / DAY_MILLIS);
   const rest = millis - days * DAY_MILLIS;
@@ -65,7 +65,7 @@ export function serialText(serial: number, form: NumberForm, from1904: boolean):
   return withTime(date.toISOString().slice(0, 10), rest, form);
 }
 
-/** A time that is there is kept, whether or not the format shows it. */
+/** Keeps a time other than midnight even if the format does not show it. */
 const withTime = (date: string, rest: number, { time }: NumberForm): string =>
   time || rest > 0 ? `${date}T${clockOf(rest)}` : date;
 
@@ -84,7 +84,7 @@ function elapsedText(millis: number): string {
 const WHOLE = /^-?[1-9]\d*$/;
 
 /**
- * A number without an exponent, in the fewest digits that are the same number. Whole numbers keep the digits that are
+ * A number without an exponent, in the fewest digits that give the same number. Whole numbers keep the digits that are
  * stored: those that a double cannot hold may be identifiers.
  */
 export function plainNumber(text: string): string {

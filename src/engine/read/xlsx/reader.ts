@@ -1,6 +1,6 @@
 /**
- * Excel workbooks: the rows of a sheet become records of CSV, so that columns have one type as they have there. What
- * reads the workbook is loaded with the first one.
+ * Reads Excel workbooks. The rows of a sheet become CSV records, so that types are decided per column, as in CSV. The
+ * libraries are loaded with the first workbook.
  */
 import type { DialectOptions } from '../../dialect-options.js';
 import { InputError } from '../../errors.js';
@@ -13,7 +13,7 @@ import { withPoints } from './decimal-signs.js';
 import { isWorkbook } from './recognize.js';
 import { scanSheet, XlsxTotals } from './totals.js';
 
-/** As records are written here: a dialect that was asked for is that of other inputs. */
+/** The dialect in which records are written here. A requested dialect applies to other inputs only. */
 const DELIMITER = ',';
 const PLAIN: DialectOptions = {
   delimiter: DELIMITER,
@@ -28,7 +28,7 @@ const asCsv = (input: OpenedInput): OpenedInput => ({
   dialect: plainDialect(DELIMITER),
 });
 
-/** Rows that are looked at with the header. */
+/** Rows to examine, including the header. */
 const FIRST_ROWS = 200;
 
 export const xlsxReader: BinaryReader = {
@@ -58,7 +58,7 @@ export const xlsxReader: BinaryReader = {
   placeOf: () => 'row',
 };
 
-/** The beginning of the sheet as that of a CSV. @throws InputError for a sheet without rows */
+/** The beginning of the sheet, as CSV. @throws InputError for a sheet without rows */
 async function headOf(file: InputFile, asked: string | undefined, skipLines = 0) {
   const { csvOf, firstRows } = await import('./records.js');
   const { sheet, rows, whole } = await firstRows(file, asked, skipLines + FIRST_ROWS);

@@ -1,9 +1,9 @@
-/** Whether a file is a workbook that can be read here, and what to do with one that cannot. */
+/** Tells whether a file is a workbook that can be read, and what to do with one that cannot. */
 import { InputError } from '../../errors.js';
 import { openFile, type SourceFile } from '../text/source.js';
 
 const ZIP = '504b0304';
-/** Compound files: workbooks before 2007, and later ones with a password. */
+/** Signature of compound files: workbooks before 2007, and later ones with a password. */
 const COMPOUND = 'd0cf11e0a1b11ae1';
 
 /** @throws InputError for a workbook of another kind */
@@ -17,7 +17,7 @@ export async function isWorkbook(start: Buffer, file: SourceFile): Promise<boole
     archive = await Archive.open(file);
   } catch (error) {
     if (/\.xls[xm]$/i.test(file.path)) throw error;
-    return false; // another archive, which somebody else looks at
+    return false; // another kind of archive, which is handled elsewhere
   }
   const [found, binary] = [archive.has('xl/workbook.xml'), archive.has('xl/workbook.bin')];
   const office = found || binary || /\.xls[xm]$/i.test(file.path);
@@ -25,7 +25,7 @@ export async function isWorkbook(start: Buffer, file: SourceFile): Promise<boole
   return office;
 }
 
-/** Bytes in which a directory of a compound file has the names that matter. */
+/** The names that matter are in this many bytes of a compound file's directory. */
 const DIRECTORY_BYTES = 4096;
 
 async function compound(file: SourceFile): Promise<InputError> {

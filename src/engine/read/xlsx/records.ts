@@ -1,4 +1,4 @@
-/** The rows of a sheet as records of CSV, with what their cells were where text alone does not tell. */
+/** The rows of a sheet as CSV records, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
 import { Output } from '../text/output.js';
@@ -18,7 +18,7 @@ interface Reading extends SourceFile {
   maxCellBytes: number;
 }
 
-/** The sheet that is read, and its first rows, the header among them. @throws InputError UsageError */
+/** The sheet to read and its first rows, including the header. @throws InputError UsageError */
 export async function firstRows(
   file: Reading,
   asked: string | undefined,
@@ -35,7 +35,7 @@ export async function firstRows(
 
 /**
  * All rows after the header.
- * @throws InputError for a workbook that is damaged; the signal's reason when aborted
+ * @throws InputError for a damaged workbook; the signal's reason when aborted
  */
 export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   const batch = new BatchWriter(input);
@@ -94,7 +94,7 @@ function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
   });
 }
 
-/** A text may be made of runs of several fonts; how it is pronounced is no part of it. */
+/** Reads the shared strings. A string may consist of runs in several fonts; its pronunciation is left out. */
 async function readStrings(
   archive: Archive,
   part: string,
@@ -113,7 +113,7 @@ async function readStrings(
     },
     text(more: string): void {
       if (collects) text += more;
-      // Whether a cell refers to it is known later.
+      // Cut, not rejected: perhaps no cell refers to it.
       if (text.length > maxCellBytes + 1) text = text.slice(0, maxCellBytes + 1);
     },
     close(name: string): void {
@@ -126,8 +126,8 @@ async function readStrings(
 }
 
 /**
- * A header and some rows as CSV, each on the line of its number where its cells have no line ends. Rows that are skipped
- * have one line each in any case.
+ * A header and some rows as CSV. Each is on the line with its row number, unless cells before it have line ends.
+ * Skipped rows always take one line each.
  */
 export function csvOf(rows: readonly Row[], skipLines: number): string {
   const width = rows.find(({ number }) => number > skipLines)?.cells.length ?? 0;
@@ -149,11 +149,11 @@ function recordOf(cells: readonly string[], width: number): string {
     const cell = cells[at] ?? '';
     record += at === 0 ? quotedCell(cell) : `,${quotedCell(cell)}`;
   }
-  // A record of one empty cell is an empty line, which is not a record.
+  // One empty cell would be an empty line, which is not a record.
   return record === '' ? '""' : record;
 }
 
-/** Without empty cells at the end. */
+/** Number of cells, without empty ones at the end. */
 function lengthOf(cells: readonly string[]): number {
   let length = cells.length;
   while (length > 0 && cells[length - 1] === '') length--;

@@ -1,4 +1,4 @@
-/** The part of saxen that is used here; it comes without types. */
+/** Types for the part of saxen that is used here; it comes without types. */
 declare module 'saxen' {
   export class Parser {
     on(event: 'openTag', hook: (name: string, attributes: () => Record<string, string>) => void): this;

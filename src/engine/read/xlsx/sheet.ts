@@ -1,32 +1,32 @@
-/** The rows of a sheet, cell by cell, as text. */
+/** Reads the rows of a sheet, cell by cell, as text. */
 import type { Hooks } from './archive.js';
 import { Is } from './notes.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 
 export interface Row {
-  /** As the spreadsheet numbers it, from 1. */
+  /** Row number as the spreadsheet shows it, from 1. */
   number: number;
   cells: string[];
   kinds: Is[];
 }
 
-/** A sheet has no more (ECMA-376). */
+/** The limits of a sheet (ECMA-376). */
 const MAX_COLUMNS = 16_384;
 const MAX_ROWS = 1_048_576;
 
 export interface SheetContext {
   forms: readonly NumberForm[];
   from1904: boolean;
-  /** A shared string. */
+  /** Returns a shared string. */
   text(index: number): string;
-  /** UTF-16 code units that a cell may have. */
+  /** The most UTF-16 code units in a cell. */
   maxCell: number;
 }
 
-/** Hooks for a sheet's XML, which collect its rows in `rows` until somebody takes them. */
+/** Hooks for a sheet's XML. They collect its rows in `rows` until the caller takes them. */
 export class SheetRows implements Hooks {
   rows: Row[] = [];
-  /** All rows are there. */
+  /** Whether the sheet has been read to its end. */
   done = false;
   readonly #context: SheetContext;
   #row: Row = { number: 0, cells: [], kinds: [] };
@@ -102,7 +102,7 @@ export class SheetRows implements Hooks {
         break;
       case 'row':
         this.#inRow = false;
-        // Rows that are only formatted hold nothing.
+        // Rows that only have formatting are empty.
         if (this.#row.cells.some((cell) => cell !== undefined && cell !== '')) this.rows.push(this.#row);
         break;
       case 'sheetData':
@@ -114,7 +114,7 @@ export class SheetRows implements Hooks {
 
   #cell(): void {
     const value = this.#value;
-    // A formula may have an empty text for its value, and says so.
+    // A formula whose value is an empty text has the type `str`.
     const uncomputed = value === '' && this.#formula && this.#type !== 'str';
     if (value === '' && !uncomputed) return;
     const { cells, kinds } = this.#row;
@@ -172,7 +172,7 @@ export class CellTooLong extends Error {
   }
 }
 
-/** `BC12`: the column, from 0. NaN for what is not an address. */
+/** The column of an address such as `BC12`, from 0. NaN if it is not an address. */
 function columnOf(address: string): number {
   let column = 0;
   let at = 0;
@@ -184,7 +184,7 @@ function columnOf(address: string): number {
   return at === 0 ? Number.NaN : column - 1;
 }
 
-/** XML has no control characters; a workbook writes them so. */
+/** Decodes control characters, which XML cannot contain and workbooks write as `_xHHHH_`. */
 export const unescaped = (text: string): string =>
   text.includes('_x')
     ? text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))

@@ -1,25 +1,25 @@
 /**
- * The shared strings of a workbook: in memory while they are few, on disk when they are many, since a sheet may refer to
- * any of them at any time.
+ * The shared strings of a workbook: in memory while they are few, on disk if they are many. A sheet may refer to any of
+ * them at any time.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Strings that are kept together; also the unit in which they are read back. */
+/** Strings are kept in blocks, which are read back as a whole. */
 const BLOCK_BYTES = 64 * 1024;
 /** Blocks in memory: 6 MiB. The others are on disk. */
 const BLOCKS_IN_MEMORY = 96;
-/** Strings, decoded, that are likely to be asked for again. */
+/** How many decoded strings to cache. */
 const RECENT = 2048;
 const MAX_STRINGS = 50_000_000;
 const MAX_BYTES = 2 ** 32 - 1;
 
 export class StringTable {
-  /** Where each string begins: blocks of `BLOCK_BYTES` count as if they lay end to end; a long string has its own block. */
+  /** Where each string begins, as if all blocks were stored end to end. A long string has its own block. */
   #starts = new Uint32Array(1024);
   #count = 0;
-  /** Of each block: its first byte in the whole, and its length. */
+  /** `start` is the block's first byte among all strings; `place` its offset on disk, -1 if it is not there. */
   readonly #blocks: { bytes: Buffer | null; start: number; place: number; length: number }[] = [];
   #open = Buffer.allocUnsafe(BLOCK_BYTES);
   #openStart = 0;
@@ -49,7 +49,7 @@ export class StringTable {
     this.#starts[this.#count] = this.#openStart + this.#openLength;
   }
 
-  /** Ends the block at hand; the next one has room for so many bytes. */
+  /** Ends the open block. The next one has room for at least `bytes`. */
   #seal(bytes: number): void {
     const length = this.#openLength;
     if (length > 0) {
@@ -64,7 +64,7 @@ export class StringTable {
     }
   }
 
-  /** The block is in memory; the one that has been there longest may have to go. */
+  /** Keeps a block in memory, and drops the oldest one if there are too many. */
   #keep(number: number): void {
     this.#inMemory.push(number);
     if (this.#inMemory.length <= BLOCKS_IN_MEMORY) return;
@@ -88,7 +88,7 @@ export class StringTable {
     return this.#file;
   }
 
-  /** @throws Error for a number that no string has */
+  /** @throws Error if there is no such string */
   get(index: number): string {
     const slot = index % RECENT;
     const recent = this.#recent[slot];
@@ -105,7 +105,7 @@ export class StringTable {
     }
     const number = this.#blockAt(start);
     const block = this.#blocks[number]!;
-    // An empty string at the end of a block begins where the next one does.
+    // An empty string at the end of a block has the same offset as the next block.
     if (start === end) return '';
     if (block.bytes === null) {
       const bytes = Buffer.allocUnsafe(block.length);

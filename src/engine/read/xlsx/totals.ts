@@ -1,4 +1,4 @@
-/** What the columns of a sheet are: as in a CSV, but that cells have their own types. */
+/** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
 import type { Warning } from '../../problems.js';
 import { type ColumnPart, scanCsv } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
@@ -7,10 +7,10 @@ import type { OpenedInput, RecordBatch } from '../types.js';
 import { type Evidence, list, quoted } from '../wording.js';
 import { type CellNotes, emptyNotes, Is } from './notes.js';
 
-/** What a batch tells of one column. */
+/** What the scan of a batch found in one column. */
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
 
-/** Scans the rows as those of a CSV, and counts what the cells of the same rows were. */
+/** Scans rows as CSV, and counts the types that their cells had in the workbook. */
 export function scanSheet(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
   const width = input.columns.length;
   const isId = input.targets.map(({ role }) => role === 'id' || role === 'company');
@@ -36,7 +36,7 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
     const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
       const { stats } = column;
       const { text } = notes[index]!;
-      // A text that looks like a number is a text: somebody may have wanted its zeros.
+      // A text cell that looks like a number stays text: its zeros may be intended.
       const notNumber = earlier(stats.notNumber, text);
       const notInteger = earlier(stats.notInteger, text);
       return { ...column, stats: { ...stats, notNumber, notInteger }, notes: notes[index]! };
@@ -45,14 +45,14 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
   };
 }
 
-/** @param cell its text is what is sent: after `trim` and `nulls` */
+/** @param cell with its text as it is sent: after `trim` and `nulls` */
 function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
   const { text } = cell;
   if (kind === Is.uncomputed) notes.uncomputed ??= cell;
   if (text === '') return;
   if (kind === Is.number) notes.numbers++;
   else if (kind === Is.text && mayBeNumber(text)) notes.text ??= cell;
-  // Nothing else is JSON of a boolean.
+  // Only these two are JSON booleans.
   else if (kind === Is.boolean && (text === 'true' || text === 'false')) notes.booleans++;
   else if (kind === Is.error) {
     notes.errors++;
@@ -61,8 +61,8 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
 }
 
 /**
- * Whether a long whole number looks like one of which a program kept only the first digits: Excel keeps 15, and a double
- * has at most 17 beyond 2^53.
+ * Whether a program seems to have kept only the first digits of a long whole number: Excel keeps 15, and a double beyond
+ * 2^53 has at most 17.
  */
 function isRounded(number: string): boolean {
   if (!/^-?\d{16,}$/.test(number)) return false;
@@ -70,7 +70,7 @@ function isRounded(number: string): boolean {
   return digits <= 15 || (digits <= 17 && !Number.isSafeInteger(Number(number)));
 }
 
-/** Most texts do not begin like a number. */
+/** Checks the first character first: most texts do not begin like a number. */
 function mayBeNumber(text: string): boolean {
   const code = text.charCodeAt(0);
   return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
@@ -126,7 +126,7 @@ export class XlsxTotals extends CsvTotals {
     ];
   }
 
-  /** Of identifiers all numbers are suspect, of the rest whole ones: a revenue has no leading zeros. */
+  /** Warns about numbers that may have lost leading zeros: all in identifiers, whole numbers elsewhere. */
   #zeros(): Warning[] {
     const columns = this.plans().filter(
       ({ key, type }, index) =>
@@ -142,7 +142,7 @@ export class XlsxTotals extends CsvTotals {
     ];
   }
 
-  /** Programs that write workbooks without computing them leave the values to the next spreadsheet program. */
+  /** Warns about formulas without a value: some programs leave computing to the next spreadsheet program. */
   #uncomputed(): Warning[] {
     return this.#notes.flatMap(({ uncomputed }, index) => {
       const { column, role } = this.#input.targets[index]!;

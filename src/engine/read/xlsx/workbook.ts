@@ -1,4 +1,4 @@
-/** What a workbook says of itself: its sheets, its calendar, and how its numbers are shown. */
+/** Reads a workbook's directory: its sheets, its calendar, and its number formats. */
 import { posix } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { list } from '../wording.js';
@@ -8,20 +8,20 @@ import { builtInForm, formOfCode, type NumberForm, PLAIN } from './number-forms.
 export interface Sheet {
   name: string;
   hidden: boolean;
-  /** In the archive. */
+  /** Path in the archive. */
   part: string;
 }
 
 export interface Workbook {
   sheets: Sheet[];
   from1904: boolean;
-  /** By the number of a cell's style. */
+  /** Number forms, by the number of a cell's style. */
   forms: NumberForm[];
-  /** In the archive; null where the workbook has no texts. */
+  /** Path of the shared strings in the archive; null if there are none. */
   strings: string | null;
 }
 
-/** @throws InputError for a workbook that is damaged or of another kind */
+/** @throws InputError for a workbook that is damaged or of another type */
 export async function readWorkbook(archive: Archive, path: string): Promise<Workbook> {
   const main = await mainPart(archive, path);
   const related = await relationsOf(archive, main);
@@ -36,7 +36,7 @@ export async function readWorkbook(archive: Archive, path: string): Promise<Work
       const { name: title = '', state = 'visible', ...others } = attributes();
       const id = Object.entries(others).find(([key]) => /(?:^|:)id$/.test(key))?.[1] ?? '';
       const target = related.get(id);
-      // Charts and macros have sheets, too.
+      // Charts and macros are sheets of other types.
       if (target?.type === 'worksheet') {
         sheets.push({ name: decoded(title), hidden: state !== 'visible', part: target.part });
       }
@@ -61,7 +61,7 @@ async function mainPart(archive: Archive, path: string): Promise<string> {
   throw new InputError('is a binary workbook (.xlsb)', { file: path, hint: 'save it as .xlsx or CSV UTF-8' });
 }
 
-/** What a part refers to, by id. `''` is the archive itself. */
+/** The relationships of a part, by id. The part `''` is the archive itself. */
 async function relationsOf(
   archive: Archive,
   of: string,
@@ -105,8 +105,8 @@ async function readForms(archive: Archive, part: string): Promise<NumberForm[]> 
 }
 
 /**
- * The sheet that was asked for, by name or by its number from 1; otherwise the first that can be seen.
- * @throws UsageError for a sheet that is not there
+ * The requested sheet, by name or by number from 1; by default, the first visible one.
+ * @throws UsageError for a sheet that does not exist
  */
 export function chooseSheet(sheets: readonly Sheet[], asked: string | undefined, path: string): Sheet {
   if (asked === undefined) return sheets.find(({ hidden }) => !hidden) ?? sheets[0]!;
