@@ -1,4 +1,4 @@
-/** A worker thread as its pool sees it: orders out, results and the batches that it reads in. */
+/** The pool's side of a worker thread: sends orders, receives results and the batches that it reads. */
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
 import type { StoredBatch } from '../record-cache.js';
@@ -6,7 +6,7 @@ import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { errorOf, type Order, type Reply, type Result, type TaskSpec, transferable } from './protocol.js';
 
-/** The batches of a file in order, as they come from the thread that reads it. */
+/** The batches of a file, in order, as the thread that reads it sends them. */
 class Batches {
   readonly #ready: RecordBatch[] = [];
   #ended = false;
@@ -18,14 +18,14 @@ class Batches {
     this.#wake();
   }
 
-  /** @param failure comes after all batches */
+  /** @param failure thrown after all batches */
   end(failure?: { error: unknown }): void {
     this.#ended = true;
     this.#failure = failure;
     this.#wake();
   }
 
-  /** Null after the last. @throws what the worker met */
+  /** The next batch; null after the last. @throws the error of the worker */
   async next(): Promise<RecordBatch | null> {
     while (this.#ready.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
@@ -38,24 +38,24 @@ class Batches {
   }
 }
 
-/** A batch that a worker has not answered yet. */
+/** A batch whose result the worker has not sent yet. */
 interface Waiting {
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
-/** One worker and the batches it has been given. It answers in order. */
+/** A worker and the batches sent to it. Results come in the same order. */
 export class PoolWorker {
   readonly #worker: Worker;
   #waiting: Waiting[] = [];
-  /** Of the file that it reads. */
+  /** The batches of the file that it reads. */
   #batches = new Batches();
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;
 
   constructor(url: URL) {
     this.#worker = new Worker(url, {
-      // Rows die young. A small nursery costs little time and keeps the process small.
+      // Rows are short-lived. A small young generation costs little time and saves memory.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
@@ -84,7 +84,7 @@ export class PoolWorker {
     return this.#waiting.length;
   }
 
-  /** The task of the batches that follow. */
+  /** Sets the task for the batches that follow. */
   begin(spec: TaskSpec): void {
     this.#post({ type: 'task', spec });
   }
@@ -94,12 +94,12 @@ export class PoolWorker {
       if (this.#failure) reject(this.#failure.error);
       else this.#waiting.push({ resolve, reject });
     });
-    result.catch(() => {}); // seen when its turn comes, unless the pass ends before
+    result.catch(() => {}); // handled when its turn comes, unless the pass ends first
     if (!this.#failure) this.#post({ type: 'batch', batch }, transferable(batch));
     return result;
   }
 
-  /** The records of a file, as it reads them. @throws what it met, after those before */
+  /** The records of a file, read by the worker. @throws the error of the worker, after the records before it */
   async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
     const batches = new Batches();
     this.#batches = batches;
@@ -107,7 +107,7 @@ export class PoolWorker {
     else this.#post({ type: 'read', input });
     const next = (): Promise<RecordBatch | null> => {
       const batch = batches.next();
-      batch.catch(() => {}); // seen below, unless the signal is first
+      batch.catch(() => {}); // handled below, unless the signal is first
       return orAborted(batch, signal);
     };
     for (let batch = await next(); batch !== null; batch = await next()) {

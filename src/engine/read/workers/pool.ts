@@ -1,4 +1,4 @@
-/** Runs tasks over batches, on this thread or on workers, and gives the results in order. */
+/** Runs tasks over batches, on this thread or on workers, and yields the results in order. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { orAborted } from '../../clock.js';
@@ -10,36 +10,36 @@ import { createTask, type Result, recordsOf, type TaskResults, type TaskSpec } f
 export interface PoolOptions {
   /** Worker threads; 0 keeps the work on the calling thread. */
   threads: number;
-  /** The built worker; null where there is none. */
+  /** The built worker; null if there is none. */
   workerUrl?: URL | null;
-  /** Makes V8 optimize less of the program; what it gives makes it as usual again. */
+  /** Makes V8 optimize less. The function it returns restores the default. */
   optimizeLess?: (() => () => void) | undefined;
-  /** Size of a file from which on threads are worth their start. Default 8 MiB, packed 1 MiB. */
+  /** File size, in bytes, from which on threads are used. Default: 8 MiB; 1 MiB if compressed, xlsx, or Parquet. */
   leastBytes?: number;
-  /** A private folder for records that several passes need. Default: each pass reads its file. */
+  /** Returns a private folder for records that several passes need. Default: none; each pass reads the file. */
   cacheFolder?: (() => string) | null;
 }
 
-/** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
+/** Next to the bundle that contains this module. Missing if the sources are run directly. */
 const WORKER = new URL('./worker.cjs', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
-/** Starting threads costs some 100 ms: a file that is read in less is read here. */
+/** Starting threads takes about 100 ms: a file that takes less is read on the calling thread. */
 const leastBytesOf = ({ compression, format }: OpenedInput): number =>
   (compression || format === 'xlsx' || format === 'parquet' ? 1 : 8) * 1024 * 1024;
 
-/** Batches that a worker has at once: one to work on and one that waits. */
+/** Batches that a worker has at a time: one in progress and one waiting. */
 const PER_WORKER = 2;
 
-/** All passes over less are over before it pays that anything is optimized. */
+/** Passes over less input end before optimized code pays off. */
 const SMALL_BYTES = 2 * 1024 * 1024;
 
-/** Of a pass: what runs for each row has been optimized by then, and little else pays. */
+/** After this many batches of a pass, the code that runs for each row is optimized. Optimizing more rarely pays off. */
 const WARM_BATCHES = 16;
 
 /**
- * Records; or those that an earlier pass stored; or word that a thread reads those of the input. `read` gives them, after
- * what has to come before.
+ * What a pass works on: records, stored records of an earlier pass, or the input itself, which a thread can read.
+ * `read` wraps the records of that thread, such as to compare the file's bytes first.
  */
 export type Work =
   | AsyncIterable<RecordBatch>
@@ -47,8 +47,8 @@ export type Work =
   | { read(records: AsyncIterable<RecordBatch>): AsyncIterable<RecordBatch> };
 
 /**
- * Worker threads for one pass after the other. They start with the first file that is worth it and stay, with
- * their code compiled, until they are closed. Those of a pass that fails or is left end with it.
+ * Worker threads, shared by consecutive passes. They start with the first file that is large enough, and keep their
+ * compiled code until they are closed. Those of a pass that fails or stops early end with it.
  */
 export class Pool {
   /** Records that passes share; null if each reads its file. */
@@ -56,7 +56,7 @@ export class Pool {
   readonly #options: PoolOptions;
   #idle: PoolWorker[] = [];
   #closed = false;
-  /** Of all passes on the calling thread. */
+  /** Size of the inputs of all passes on the calling thread. */
   #bytesHere = 0;
 
   constructor(options: PoolOptions) {
@@ -67,23 +67,23 @@ export class Pool {
       : null;
   }
 
-  /** Starts the threads if this input is worth them, so that they are ready when it is read. */
+  /** Starts the threads if this input is large enough, so that they are ready when it is read. */
   prepare(input: OpenedInput): void {
     const workerUrl = this.#workerFor(input);
     if (workerUrl)
       while (this.#idle.length < this.#options.threads) this.#idle.push(new PoolWorker(workerUrl));
   }
 
-  /** The worker to be used for an input; null where the calling thread does the work. */
+  /** The worker to use for an input; null if the calling thread does the work. */
   #workerFor(input: OpenedInput): URL | null {
     const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
     return threads > 0 && input.stamp.size >= leastBytes ? workerUrl : null;
   }
 
   /**
-   * Gives a result for each batch, in order; at most two batches a thread are under way. Where a thread reads, the
-   * others do the work. An error of a batch comes where its result would have come, one of the reader after all results
-   * before it. Stopping early ends the threads, whatever they are busy with.
+   * Yields a result for each batch, in order. Each thread has at most two batches at a time; if one thread reads, the
+   * others do the work. The error of a batch is thrown in place of its result, an error of the reader after all results
+   * before it. Stopping early ends the threads, even busy ones.
    * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
@@ -98,12 +98,12 @@ export class Pool {
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads that have nothing to do, and with them what they hold of the last pass. The next one starts others. */
+  /** Ends the idle threads, to free their memory. The next pass starts new ones. */
   async rest(): Promise<void> {
     await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
   }
 
-  /** Ends the threads for good; those of a pass that still runs end with it. */
+  /** Ends the threads and deletes stored records. Threads of a running pass end with that pass. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.rest();
@@ -134,13 +134,13 @@ export class Pool {
   ): AsyncGenerator<Result> {
     const reads = 'read' in work;
     const threads = Math.max(reads ? 2 : 1, this.#options.threads);
-    // Those of a pass are its own while it runs.
+    // While a pass runs, no other pass uses its threads.
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
     while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
     // A second reader would need its own memory for pages (figures: bench/README.md).
     const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : batchesOf(work);
     const reader = batches[Symbol.asyncIterator]();
-    // What is stored keeps one thread busy at most; another would only compile the same code.
+    // With stored records, one thread fewer is enough; another would only compile the same code.
     const others = workers.length > 1 && (reads || 'stored' in work) ? workers.slice(1) : workers;
     for (const worker of others) worker.begin(spec);
     const underway: Promise<Result>[] = [];
@@ -177,7 +177,7 @@ export class Pool {
   }
 }
 
-/** The records themselves: reading them, or reading them back, is left to the calling thread. */
+/** The records, read from the file or read back from disk on the calling thread. */
 function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<RecordBatch> {
   if ('read' in work) return work.read(recordsOf(input, signal));
   return 'stored' in work ? readAllBack(work.stored) : work;

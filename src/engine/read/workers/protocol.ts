@@ -1,4 +1,4 @@
-/** What the calling thread and a worker say to each other, and the work that either can do. */
+/** The messages between the calling thread and a worker, and the work that both can do. */
 import { type ErrorDetails, InputError } from '../../errors.js';
 import type { ItemBatch } from '../batch.js';
 import { loadConversions } from '../conversion/found.js';
@@ -8,7 +8,7 @@ import type { StoredBatch } from '../record-cache.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 
-/** What a thread is given before its first batch. */
+/** What a thread receives before its first batch. */
 export type TaskSpec =
   | ({ pass: 'scan'; input: OpenedInput } & RowOptions)
   | ({ pass: 'build'; input: OpenedInput; schema: Schema } & HashOptions);
@@ -20,7 +20,7 @@ export interface TaskResults {
 
 export type Result = TaskResults[TaskSpec['pass']];
 
-/** The work itself: a pure function of a batch. */
+/** Returns the work itself, a pure function of a batch. */
 export async function createTask<S extends TaskSpec>(
   spec: S,
 ): Promise<(batch: RecordBatch) => TaskResults[S['pass']]>;
@@ -30,14 +30,14 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }
 
-/** The records of an input that a thread reads. */
+/** The records of an input whose format is `slow`: a thread can read it. */
 export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   const reader = readerOf(input);
   if (!('slow' in reader)) throw new Error(`${input.format} is not read by a thread`);
   return reader.records(input, signal);
 }
 
-/** To a worker. `memory` held the items of an earlier batch; where one of its own batches was taken, the bytes of one. */
+/** A message to a worker. `memory` is for reuse: it held items of an earlier batch, or with `taken` a batch's bytes. */
 export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
   | { type: 'batch'; batch: RecordBatch | StoredBatch }
@@ -46,21 +46,24 @@ export type Order = { memory?: ArrayBuffer | undefined } & (
 );
 
 export type Reply =
-  /** To each batch. `memory` held its bytes, if it was sent: here, nothing would free it before the next collection of garbage. */
+  /**
+   * The result of a batch. `memory` held the batch's bytes, if they were sent to the worker, where only a garbage
+   * collection would free it.
+   */
   | { type: 'result'; result: Result; memory?: ArrayBuffer }
-  /** To a file that it reads: one after another, and null after the last. */
+  /** The next batch of the file that it reads; null after the last. */
   | { type: 'read'; batch: RecordBatch | null }
-  /** The input's fault: a sentence for the user. */
+  /** An error in the input, with a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
-  /** Ours. */
+  /** A defect in this program. */
   | { type: 'defect'; message: string; stack: string | undefined };
 
-/** Memory of a batch or a result that changes threads instead of being copied: all its typed arrays. */
+/** Memory of a batch or result that is moved between threads instead of copied: all its typed arrays. */
 export function transferable(value: RecordBatch | StoredBatch | Result): ArrayBuffer[] {
   const parts: object[] = [value];
   if ('changes' in value && value.changes) parts.push(value.changes, value.changes.changed);
   const arrays = parts.flatMap((part) => Object.values(part)).filter((part) => ArrayBuffer.isView(part));
-  // The identifiers of a batch may be those of its changed rows.
+  // The same array may hold the identifiers of the batch and those of its changed rows.
   return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }
 
@@ -73,7 +76,7 @@ export function failed(error: unknown): Reply {
   return { type: 'defect', message, stack };
 }
 
-/** The error that a worker met, as if it had been met here. */
+/** The error of a worker, as if it had been thrown on this thread. */
 export function errorOf(reply: Extract<Reply, { message: string }>): Error {
   if (reply.type === 'input') return new InputError(reply.message, reply.advice);
   const error = new Error(reply.message);

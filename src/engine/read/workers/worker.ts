@@ -1,4 +1,4 @@
-/** A worker thread: batches in, results out; or a file, whose batches it reads. */
+/** A worker thread: receives batches and sends results, or reads a file and sends its batches. */
 import { parentPort } from 'node:worker_threads';
 import { readBack, type StoredBatch } from '../record-cache.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
@@ -13,14 +13,14 @@ import {
   transferable,
 } from './protocol.js';
 
-/** Batches that it has read before their turn comes. */
+/** How many batches to read ahead. */
 const AHEAD = 4;
 
 const port = parentPort!;
 let task: Promise<(batch: RecordBatch) => Result> | undefined;
-/** One after another: a file takes many turns. */
+/** Work is done in order: reading a file takes many turns of the event loop. */
 let work = Promise.resolve();
-/** Batches that nobody has taken yet. */
+/** Batches that were sent and not yet taken. */
 let waiting = 0;
 let resume = (): void => {};
 
@@ -28,7 +28,7 @@ port.on('message', (order: Order) => {
   if (order.memory) (order.type === 'taken' ? textMemory : itemMemory).give(order.memory);
   if (order.type === 'task') {
     task = createTask(order.spec);
-    task.catch(() => {}); // told with the first batch
+    task.catch(() => {}); // reported with the first batch
   } else if (order.type === 'taken') {
     waiting--;
     resume();
