@@ -1,4 +1,4 @@
-/** Zip archives: what they hold, and one member of them as a file. Names inside are never used as paths. */
+/** Lists zip archives, and unpacks a member as a file. Names inside are never used as paths. */
 import { createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { Transform } from 'node:stream';
@@ -11,23 +11,23 @@ import { formatSize } from '../../size.js';
 import { notSpooled } from './spool.js';
 
 const GIB = 1024 ** 3;
-/** An archive of more members is not looked through. */
+/** An archive with more members is refused. */
 const MAX_MEMBERS = 10_000;
-/** A member may always have this many bytes… */
+/** A member may always have this many bytes, */
 const SMALL_MEMBER_BYTES = GIB;
-/** …and more, up to this many times what it takes in the archive… */
+/** more if it is at most this many times its compressed size, */
 const MAX_RATIO = 200;
-/** …but never more than this. */
+/** and never more than this. */
 const MAX_MEMBER_BYTES = 100 * GIB;
 
-/** Members that a message lists. */
+/** How many members a message lists. */
 const LISTED = 20;
 
-/** Parts of a zip whose format is another: workbooks of Excel and LibreOffice. */
+/** Parts that show that a zip has another format: workbooks of Excel and LibreOffice. */
 const DOCUMENT_PARTS = ['[Content_Types].xml', 'mimetype'];
 const DOCUMENT = /\.(?:xlsx|xlsm|xlsb|ods|numbers)$/i;
 
-/** Whether a file is a zip that is looked into, by its first bytes: workbooks are zips too, but they are read whole. */
+/** Whether a file is a zip archive of inputs. Workbooks are zips too, but are not archives here. */
 export async function isArchive(location: string, path: string, signal?: AbortSignal): Promise<boolean> {
   if (DOCUMENT.test(path) || !(await beginsLikeZip(location))) return false;
   const names = (await entriesOf(location, path, signal)).map(({ fileName }) => fileName);
@@ -38,7 +38,7 @@ async function beginsLikeZip(location: string): Promise<boolean> {
   const handle = await open(location, 'r');
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    // An archive without members is its end record alone.
+    // An archive without members has only an end record.
     return bytesRead === 4 && ['504b0304', '504b0506'].includes(buffer.toString('hex'));
   } finally {
     await handle.close();
@@ -46,11 +46,11 @@ async function beginsLikeZip(location: string): Promise<boolean> {
 }
 
 /**
- * The member that was named, or the only one.
- * @param path of the archive, as messages show it
- * @param wanted null: the only one. Folders, hidden files and what macOS adds do not count
- * @param join how a member is named in an input: `archive.zip:member.csv`
- * @throws InputError for several members, none, or an archive that cannot be trusted
+ * The named member, or the only one.
+ * @param path the archive's path, as messages show it
+ * @param wanted null for the only member; folders, hidden files, and files that macOS adds do not count
+ * @param join names a member as an input: `archive.zip:member.csv`
+ * @throws InputError if there are several members or none, or if the archive cannot be trusted
  */
 export async function memberOf(
   location: string,
@@ -100,9 +100,9 @@ function listed(names: readonly string[], join: (member: string) => string): str
 }
 
 /**
- * Unpacks a member into a private file, and checks its size and its checksum.
- * @param shown the member as messages name it
- * @throws InputError for a member that is encrypted, damaged or too large; StateError when it cannot be written; the
+ * Unpacks a member into a private file, and checks its size and checksum.
+ * @param shown the member's name in messages
+ * @throws InputError for a member that is encrypted, damaged, or too large; StateError if it cannot be written; the
  * signal's reason when aborted
  */
 export async function unpackMember(
@@ -143,7 +143,7 @@ export async function unpackMember(
   }
 }
 
-/** The checks that need no byte of the member. @throws InputError */
+/** The checks that do not read the member. @throws InputError */
 export function refuseMember(
   entry: Pick<Entry, 'generalPurposeBitFlag' | 'compressionMethod' | 'compressedSize' | 'uncompressedSize'>,
   shown: string,
@@ -177,7 +177,7 @@ async function openZip(location: string): Promise<ZipFile> {
   });
 }
 
-/** @throws InputError for an archive that is damaged, has too many members, or one whose name leads out of it */
+/** @throws InputError for an archive that is damaged, or has too many members or one whose name leads out of it */
 async function entriesOf(location: string, path: string, signal?: AbortSignal): Promise<Entry[]> {
   const zip = await openZip(location).catch((error: Error) => {
     throw damaged(path, error);

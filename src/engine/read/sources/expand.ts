@@ -1,4 +1,4 @@
-/** What the inputs on the command line name: files, the files of a folder or a pattern, and members of archives. */
+/** Finds the sources that inputs name: files, the files of a folder or pattern, and members of archives. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
@@ -10,25 +10,25 @@ import { isArchive } from './archive.js';
 export type Source =
   | { from: 'stdin'; path: '-' }
   | { from: 'file'; path: string; location: string }
-  /** `path` is the archive's. `member` is null for the only one. */
+  /** `path` is the path of the archive. `member` is null for the only member. */
   | { from: 'zip'; path: string; location: string; member: string | null };
 
-/** Files that an import wrote beside its input. */
+/** Files that an import wrote next to its input. */
 const REJECTS = /\.rejects(?:-\d+)?\.[a-z]+$/i;
 
 interface Where {
   cwd: string;
-  /** Of Windows: `\` separates folders, also in a pattern. */
+  /** Whether this is Windows: `\` separates folders, also in patterns. */
   windows: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The sources that one input names, in name order. What exists is taken as it is called, whatever characters it has.
- * @throws InputError for a folder or a pattern without files, and for what an archive does not hold
+ * The sources that one input names, in name order. The name of an existing file is never a pattern.
+ * @throws InputError for a folder or pattern without files, and for a member that an archive does not have
  */
 export async function expandInput(path: string, where: Where): Promise<Source[]> {
-  // A variable of a script that is not set must not mean this folder.
+  // An unset variable in a script must not mean the current folder.
   if (path === '')
     throw new UsageError('the name of an input is empty', { hint: 'name a file; . is this folder' });
   if (path === '-') return [{ from: 'stdin', path }];
@@ -47,7 +47,7 @@ const isPattern = (path: string): boolean => /[*?[{]/.test(path);
 
 async function source(path: string, { cwd, signal }: Where): Promise<Source> {
   const location = resolve(cwd, path);
-  // What cannot be read, or is not a file, is refused by name when it is opened.
+  // If it cannot be read or is not a file, opening it reports that.
   const zip = (await isFile(location)) && (await isArchive(location, path, signal).catch(unlessUnreadable));
   return zip ? { from: 'zip', path, location, member: null } : { from: 'file', path, location };
 }
@@ -58,7 +58,7 @@ const isFile = (location: string): Promise<boolean> =>
     () => false,
   );
 
-/** Those of the paths that are not files of outcomes. */
+/** The sources at these paths, without files of outcomes. */
 async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
   const sources: Source[] = [];
   for (const path of paths) {
@@ -69,7 +69,7 @@ async function sourcesOf(paths: readonly string[], where: Where): Promise<Source
   return sources;
 }
 
-/** A first line that is longer is not looked at. */
+/** How much of the first line to read. */
 const LINE_BYTES = 64 * 1024;
 
 async function beginsLikeOutcomes(location: string): Promise<boolean> {
@@ -87,7 +87,7 @@ function unlessUnreadable(error: NodeJS.ErrnoException): false {
   return false;
 }
 
-/** `archive.zip:member.csv`, where the archive exists. */
+/** The source for `archive.zip:member.csv`, if the archive exists. */
 async function memberNamed(path: string, { cwd }: Where): Promise<Source | null> {
   for (const { index } of path.matchAll(/(?<=\.zip):./gi)) {
     const archive = path.slice(0, index);
@@ -136,7 +136,7 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
     absolute: false,
     expandDirectories: false,
     onlyFiles: true,
-    // Names of Windows have no case.
+    // File names on Windows are not case-sensitive.
     caseSensitiveMatch: !where.windows,
     ...(where.signal && { signal: where.signal }),
   });
@@ -155,7 +155,7 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
   throw new InputError('no file matches', { file: path, hint: await nearestFolder(path, where) });
 }
 
-/** A pattern that begins at the root gives paths that do. */
+/** Makes the paths of a pattern that begins at the root absolute, too. */
 const asWritten = (name: string, path: string, cwd: string): string =>
   path.startsWith('/') ? resolve(cwd, name) : name;
 

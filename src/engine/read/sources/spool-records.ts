@@ -1,4 +1,4 @@
-/** The records of a program, written down as JSON Lines: an input is read twice, and a program gives its records once. */
+/** Writes the records of a program to a file as JSON Lines: an input is read twice, but a program gives them once. */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orAborted } from '../../clock.js';
@@ -6,16 +6,16 @@ import { ensureFolder } from '../../ensure-folder.js';
 import { UsageError } from '../../errors.js';
 import { notSpooled } from './spool.js';
 
-/** Whatever gives one record after another. */
+/** Anything that yields one record after another. */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** Written at once. No more records than fill it are pulled before they are on disk. */
+/** Bytes per write. No more records than fill it are pulled before they are on disk. */
 const BUFFERED = 64 * 1024;
 
 /**
- * Copies records to a private file, one a line. Gives the file's path; the caller removes it.
- * @throws UsageError for a value that JSON does not have; what the records throw; StateError when it cannot be written
- * down; the signal's reason when aborted, without waiting for a record that does not come
+ * Copies records to a private file, one per line. Returns the file's path; the caller removes the file.
+ * @throws UsageError for a value that JSON does not have; what the records throw; StateError if the file cannot be
+ * written; the signal's reason when aborted, without waiting for the next record
  */
 export async function spoolRecords(records: Records, folder: string, signal?: AbortSignal): Promise<string> {
   const path = join(folder, 'records');
@@ -38,7 +38,7 @@ export async function spoolRecords(records: Records, folder: string, signal?: Ab
       await write(text);
       text = '';
     }
-    // A file of no bytes would be taken for one that was cut off.
+    // An empty file would be taken for a truncated one.
     await write(number === 0 ? '\n' : text);
   } catch (error) {
     await file?.close();
@@ -49,7 +49,7 @@ export async function spoolRecords(records: Records, folder: string, signal?: Ab
   return path;
 }
 
-/** The values of an iterable, until the signal is aborted. */
+/** Yields the values of an iterable, until the signal is aborted. */
 async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
   const iterator =
     Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
@@ -64,14 +64,14 @@ async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGener
         return;
       }
       const { value } = next;
-      // A list may be one of promises, as in `for await`.
+      // Values may be promises, as in `for await`.
       yield value instanceof Promise ? await orAborted(value, signal) : value;
     }
   } finally {
     if (open) await closed(iterator, signal);
   }
 
-  /** An iterator that throws has ended by itself. */
+  /** Notes that an iterator that throws has ended. */
   function ending<T>(next: Promise<T>): Promise<T> {
     return next.catch((error: unknown) => {
       open = false;
@@ -80,7 +80,7 @@ async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGener
   }
 }
 
-/** Lets the iterator clean up; one that is asked to stop while it waits may never answer. */
+/** Lets the iterator clean up. One that is still waiting may never answer. */
 async function closed(
   iterator: Iterator<unknown> | AsyncIterator<unknown>,
   signal?: AbortSignal,
@@ -90,8 +90,8 @@ async function closed(
 }
 
 /**
- * A record as JSON text, as `JSON.stringify` writes it (`toJSON` included, members that are undefined left out), except for
- * what that would lose without a word.
+ * A record as JSON text, as `JSON.stringify` writes it, including `toJSON` and without undefined members. Values that
+ * `JSON.stringify` would lose silently are refused.
  * @throws UsageError naming the record and the member
  */
 function recordText(record: unknown, number: number): string {
@@ -110,10 +110,10 @@ function recordText(record: unknown, number: number): string {
 
 const HINT = 'a record is an object of texts, numbers, booleans, null, lists and objects of these';
 
-/** @param raw the value before its `toJSON` */
+/** @param raw the value before `toJSON` */
 function checked(key: string, raw: unknown, value: unknown): unknown {
   if (typeof value === 'bigint') {
-    // As in Parquet: a whole number that no double holds is a text.
+    // As in Parquet, an integer that a double cannot hold becomes text.
     const exact = BigInt(Number(value)) === value && Number.isSafeInteger(Number(value));
     return exact ? Number(value) : String(value);
   }

@@ -1,4 +1,4 @@
-/** Private copies of what is not a file yet: an import reads its input twice. */
+/** Makes private copies of inputs that are not files: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { ensureFolder } from '../../ensure-folder.js';
 import { InputError, StateError } from '../../errors.js';
 
 /**
- * Copies stdin to a private file, since an input is read twice. Gives the file's path; the caller removes it.
- * @throws InputError at a terminal, where nobody is going to type a file, and when stdin breaks off; StateError when it
- * cannot be written down; the signal's reason when aborted
+ * Copies stdin to a private file. Returns the file's path; the caller removes the file.
+ * @throws InputError if stdin is a terminal or breaks off; StateError if the file cannot be written; the signal's
+ * reason when aborted
  */
 export async function spoolStdin(
   stdin: Readable & { isTTY?: boolean },
@@ -31,7 +31,7 @@ export async function spoolStdin(
     throw notSpooled('stdin', path, error);
   }
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
-  // Whichever fails ends the other one with the same error, so the first to fail tells whose fault it is.
+  // Either failure ends the other stream with the same error, so the first to fail is the cause.
   let first: 'stdin' | 'file' | undefined;
   stdin.once('error', () => {
     first ??= 'stdin';
@@ -54,7 +54,7 @@ export async function spoolStdin(
   return path;
 }
 
-/** A disk that is full, or may not be written to: nothing of the input is wrong. */
+/** The error for a disk that is full or not writable: the input is not at fault. */
 export function notSpooled(what: string, path: string, error: unknown): StateError {
   return new StateError(`cannot keep ${what} in ${path}: ${(error as Error).message}`, {
     hint: 'free some disk space, and check the permissions of the folder',

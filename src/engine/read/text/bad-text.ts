@@ -1,6 +1,6 @@
 /**
- * What a file may be whose bytes are not text of its encoding: a file of another kind, or text of other encodings. It
- * is read again for that, once, at the end of a run.
+ * Finds out what a file may be if its bytes are not text in its encoding: a file of another type, or text in another
+ * encoding. For that, the file is read once more, at the end of a run.
  */
 import { InputError } from '../../errors.js';
 import type { EncodingSuggestion } from '../../problems.js';
@@ -10,15 +10,15 @@ import { readBytes, type SourceFile } from './source.js';
 
 export type PackedFile = SourceFile & Parameters<typeof readBytes>[0];
 
-/** Bytes around the bad one from which an encoding is guessed. */
+/** How many bytes before and after the bad one to guess an encoding from. */
 const SAMPLE_BYTES = 64 * 1024;
-/** Bytes of a file that tell its kind: a tar says so at 257. */
+/** How many bytes show a file's type; that of a tar file is at 257. */
 const KIND_BYTES = 4_100;
 const MAX_SUGGESTIONS = 4;
-/** Characters of a line that are shown. */
+/** How many characters of a line to show. */
 const SHOWN = 100;
 
-/** The error to report for a file that stopped being text on a line. */
+/** The error for a file whose bytes stop being text on a line. */
 export async function badText(
   file: PackedFile,
   { sentence, offset, hint }: BadTextError,
@@ -46,7 +46,7 @@ export async function badText(
   });
 }
 
-/** @returns the beginning of the file, the bytes around an offset, and where it is in them */
+/** @returns the beginning of the file, the bytes around an offset, and the index of that offset in them */
 async function around(
   file: PackedFile,
   offset: number,
@@ -55,7 +55,7 @@ async function around(
   let head: Buffer = Buffer.alloc(0);
   let sample: Buffer = Buffer.alloc(0);
   let read = 0;
-  // Its stamp is not compared: what it says now is what its owner will look at.
+  // Whether the file changed does not matter: the user will look at what it contains now.
   const { path, location, compression } = file;
   for await (const chunk of readBytes({ path, location, compression }, signal)) {
     if (head.length < KIND_BYTES) head = Buffer.concat([head, chunk.subarray(0, KIND_BYTES)]);
@@ -63,22 +63,22 @@ async function around(
     read += chunk.length;
     if (read >= offset + SAMPLE_BYTES) break;
     const spare = Math.min(sample.length, offset - (read - sample.length)) - SAMPLE_BYTES;
-    // An even number goes: UTF-16 has two bytes a character.
+    // Drops an even number of bytes, because UTF-16 has two per character.
     if (spare > 0) sample = Buffer.from(sample.subarray(spare - (spare % 2)));
   }
   return { head, sample, at: Math.max(0, offset - (read - sample.length)) };
 }
 
 /**
- * Encodings that can read the bytes, the likeliest first, each with the line of one of them.
- * @param at of the byte whose line is shown
+ * Encodings that can decode the bytes, likeliest first, each with the decoded line to show.
+ * @param at index of the byte whose line is shown
  */
 async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSuggestion[]> {
   const wide = utf16Of(sample);
   if (wide) return readings([wide], sample, at);
   if (sample.includes(0)) return [];
   const { analyse } = (await import('chardet')).default;
-  // Lines of ASCII say nothing, and would drown those that do.
+  // Lines of pure ASCII tell nothing, and would outweigh those that do.
   const telling = sample
     .toString('latin1')
     .split(/\r\n|\n|\r/)
@@ -87,12 +87,12 @@ async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSug
   const found = analyse(Buffer.from(telling, 'latin1'))
     .filter(({ confidence }) => confidence > 0)
     .map(({ name }) => name);
-  // A few bytes tell it little; by far the most files that are not UTF-8 are of this one.
+  // A few bytes are little evidence, and most files that are not UTF-8 have this encoding.
   if (!found.slice(0, MAX_SUGGESTIONS).includes('windows-1252')) found.splice(1, 0, 'windows-1252');
   return readings(found, sample, at);
 }
 
-/** Most text has characters below 256, commas and line ends at least, and one byte of those is NUL: always the same. */
+/** Most text has characters below 256, such as commas; in UTF-16, the same byte of each of these is NUL. */
 function utf16Of(sample: Buffer): string | null {
   const nuls = [0, 0];
   for (let index = 0; index < sample.length; index++) if (sample[index] === 0) nuls[index % 2]!++;
@@ -106,7 +106,7 @@ function readings(names: readonly string[], sample: Buffer, at: number): Encodin
   const suggestions: EncodingSuggestion[] = [];
   for (const name of names) {
     const found = reading(name, sample, at);
-    // Two that read alike differ elsewhere at most: the likelier one will do.
+    // If two give the same line, the likelier one is enough.
     if (
       found &&
       !suggestions.some(({ encoding, line }) => encoding === found.encoding || line === found.line)
@@ -118,11 +118,11 @@ function readings(names: readonly string[], sample: Buffer, at: number): Encodin
   return suggestions;
 }
 
-/** Null for one that the platform does not know, or that makes no text of the bytes. */
+/** The line in one encoding; null if the platform does not support it, or the bytes are not text in it. */
 function reading(name: string, sample: Buffer, at: number): EncodingSuggestion | null {
   try {
     const encoding = encodingLabel(name);
-    // `stream`: a character may be cut at the end, and without it Node 20 takes windows-1252 for latin1.
+    // `stream`: the last character may be incomplete, and without it Node 20 treats windows-1252 as latin1.
     const decoder = new TextDecoder(encoding, { fatal: true });
     const before = decoder.decode(sample.subarray(0, at), { stream: true });
     const after = decoder.decode(sample.subarray(at), { stream: true });
@@ -135,7 +135,7 @@ function reading(name: string, sample: Buffer, at: number): EncodingSuggestion |
   }
 }
 
-/** As much of a line as is shown, with the character in question in it. */
+/** The part of a line to show, which includes the character at `at`. */
 function cut(line: string, at: number): string {
   if (line.length <= SHOWN) return line;
   const from = Math.max(0, Math.min(at - SHOWN / 2, line.length - SHOWN));

@@ -1,20 +1,20 @@
 /**
- * Text of any encoding, as UTF-8 that is known to be valid: later stages cut it at bytes and hand it to
- * parsers without another look.
+ * Converts text in any encoding to UTF-8 that is known to be valid: later stages split it at bytes and pass it to
+ * parsers without further checks.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { UsageError } from '../../errors.js';
 
 /**
- * Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError, and finds
- * out what the file may be instead (`bad-text.ts`).
+ * Thrown at bytes that are not text. It never reaches the user: the stage that counts lines turns it into an InputError
+ * that says what the file may be instead (`bad-text.ts`).
  */
 export class BadTextError extends Error {
   constructor(
     readonly sentence: string,
-    /** Of the first bad byte in the unpacked file. */
+    /** Offset of the first bad byte in the unpacked file. */
     readonly offset: number,
-    /** Where there is nothing to find out. */
+    /** Set if the cause is already known. */
     readonly hint: string | null = null,
   ) {
     super(sentence);
@@ -23,7 +23,7 @@ export class BadTextError extends Error {
 
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
 
-/** The encoding that a byte order mark tells, or null. */
+/** The encoding that a byte order mark shows, or null. */
 export function encodingOfBom(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
   if (UTF8_BOM.every((byte, index) => head[index] === byte)) return 'utf-8';
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
@@ -31,7 +31,7 @@ export function encodingOfBom(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16b
   return null;
 }
 
-/** The name by which the platform knows an encoding. @throws UsageError for one that it does not know */
+/** The platform's name for an encoding. @throws UsageError for an unknown encoding */
 export function encodingLabel(label: string): string {
   try {
     return new TextDecoder(label).encoding;
@@ -44,9 +44,9 @@ export function encodingLabel(label: string): string {
 }
 
 /**
- * UTF-8 without byte order mark. What is valid before a bad byte is yielded first, so that the consumer
+ * Converts to UTF-8 without a byte order mark. Valid text before a bad byte is yielded first, so that the consumer
  * has counted its lines when the error comes. A chunk is valid until the next one is pulled.
- * @throws BadTextError at bytes that are not valid, and at NUL bytes
+ * @throws BadTextError at invalid bytes and at NUL bytes
  */
 export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   let first = true;
@@ -94,7 +94,7 @@ async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   if (tail) throw invalidUtf8(offset, ascii);
 }
 
-/** How many of the first `length` bytes are left when a character that is cut at the end is left out. */
+/** How many of the first `length` bytes remain without an incomplete character at the end. */
 function wholeCharacters(bytes: Uint8Array, length: number): number {
   for (let back = 1; back <= Math.min(3, length); back++) {
     const byte = bytes[length - back]!;
@@ -107,7 +107,7 @@ function wholeCharacters(bytes: Uint8Array, length: number): number {
   return length;
 }
 
-/** Bytes before the first invalid one, by bisection: this runs once, at the end of a run. */
+/** Number of bytes before the first invalid one, by bisection. This runs once, at the end of a run. */
 function validPrefix(bytes: Buffer): number {
   let valid = 0;
   let invalid = bytes.length;
@@ -128,7 +128,7 @@ function invalidUtf8(offset: number, asciiBefore: boolean): BadTextError {
 }
 
 async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
-  // `stream` is needed even for single-byte encodings: Node 20 decodes windows-1252 as latin1 without it.
+  // Even single-byte encodings need `stream`: without it, Node 20 decodes windows-1252 as latin1.
   const decoder = new TextDecoder(encoding, { fatal: true });
   let offset = 0;
   for await (const chunk of chunks) {
@@ -151,7 +151,7 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncG
   }
 }
 
-/** What can be read of a chunk that holds an invalid byte, one byte at a time. */
+/** The valid text at the beginning of a chunk that has an invalid byte, decoded one byte at a time. */
 function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length: number } {
   const decoder = new TextDecoder(encoding, { fatal: true });
   let valid = '';

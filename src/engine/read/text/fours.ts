@@ -1,22 +1,22 @@
-/** Text looked through and copied four bytes at a time. */
+/** Searches and copies text four bytes at a time. */
 import { isUtf8 } from 'node:buffer';
 
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 
-/** For reading four bytes at once. */
+/** A view for reading four bytes at a time. */
 export const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** A byte four times. */
+/** Repeats a byte four times. */
 export const four = (byte: number): number => byte * 0x01010101;
 const QUOTES = four(QUOTE);
 const BACKSLASHES = four(BACKSLASH);
 
-/** The high bits of bytes. */
+/** The high bit of each byte. */
 const HIGH = 0x80808080;
 
-/** Of four bytes, the high bit of each that is a quote, a backslash or a control character, and perhaps of bytes after it. */
+/** Sets the high bit of each byte that is a quote, a backslash, or a control character, and perhaps of later bytes. */
 function special(bytes: number): number {
   const quotes = bytes ^ QUOTES;
   const backslashes = bytes ^ BACKSLASHES;
@@ -28,7 +28,7 @@ function special(bytes: number): number {
   );
 }
 
-/** The first byte from `at` on that is a quote, a backslash or a control character; otherwise one of the last three. */
+/** Finds the next quote, backslash, or control character; otherwise returns one of the last three offsets. */
 export function skipText(view: DataView, start: number, end: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
@@ -38,7 +38,7 @@ export function skipText(view: DataView, start: number, end: number): number {
   return at;
 }
 
-/** The same for text in which another byte ends it too. @param also four times that byte */
+/** Like `skipText`, but also stops at another byte. @param also that byte, repeated four times */
 export function skipTextTo(view: DataView, start: number, end: number, also: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
@@ -50,7 +50,7 @@ export function skipTextTo(view: DataView, start: number, end: number, also: num
   return at;
 }
 
-/** The first byte from `start` on that is a quote or smaller, such as a line end; otherwise one of the last three. */
+/** Finds the next byte that is a quote or less, such as a line end; otherwise returns one of the last three offsets. */
 export function skipLetters(view: DataView, start: number, end: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
@@ -61,18 +61,18 @@ export function skipLetters(view: DataView, start: number, end: number): number 
   return at;
 }
 
-/** The place of the first byte whose high bit is set. */
+/** Index of the first byte whose high bit is set. */
 const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;
 
-/** What items are written to: for single bytes and texts, and for four bytes at once. */
+/** Memory to write to: `bytes` for single bytes and texts, `view` for four bytes at a time. */
 export interface Memory {
   bytes: Buffer;
   view: DataView;
 }
 
 /**
- * Copies bytes, four at once: up to three that come after them go along, so what is written next must come right after.
- * @returns where the copy ends
+ * Copies bytes, four at a time. Up to three bytes after them are copied too, so the next write must follow directly.
+ * @returns the offset after the copy
  */
 export function copy(from: DataView, start: number, end: number, to: DataView, at: number): number {
   if (end <= start) return at;
@@ -83,7 +83,7 @@ export function copy(from: DataView, start: number, end: number, to: DataView, a
   return after;
 }
 
-/** The same where both have at least three bytes more, which is not looked up: that takes a third of a short copy. */
+/** Like `copy`, if both have at least three more bytes. Not checking this saves a third of the time of a short copy. */
 export function copyWithRoom(from: DataView, start: number, end: number, to: DataView, at: number): number {
   let target = at;
   for (let source = start; source < end; source += 4, target += 4) {
@@ -93,9 +93,9 @@ export function copyWithRoom(from: DataView, start: number, end: number, to: Dat
 }
 
 /**
- * Copies text as a JSON string, which takes two bytes more. False for text that has to be decoded for that: what was
- * written has no meaning then.
- * @param valid whether it is known to be UTF-8
+ * Copies text as a JSON string, which takes two more bytes. False if the text must be decoded instead; what was written
+ * is then undefined.
+ * @param valid whether the text is known to be UTF-8
  */
 export function copyQuoted(
   from: DataView,

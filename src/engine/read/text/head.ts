@@ -1,4 +1,4 @@
-/** The beginning of an input: enough of it to tell how it is packed, encoded and formed. */
+/** The beginning of an input: enough to tell its compression, encoding, and format. */
 import type { FileHandle } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
 import type { Compression } from '../types.js';
@@ -14,25 +14,25 @@ import {
   type SourceFile,
 } from './source.js';
 
-/** Text that is looked at. */
+/** How much text to examine. */
 const HEAD_BYTES = 256 * 1024;
-/** A header must end within so much text. */
+/** A header must end within this much text. */
 export const HEADER_BYTES = 4 * 1024 * 1024;
 
 export interface Head {
   stamp: FileStamp;
   compression: Compression | null;
   encoding: string;
-  /** UTF-8, without byte order mark. */
+  /** UTF-8, without a byte order mark. */
   text: Buffer;
-  /** `text` is all there is. */
+  /** Whether `text` is the whole input. */
   whole: boolean;
-  /** As much text as a header may take. */
+  /** Reads as much text as a header may take. */
   longer(): Promise<Pick<Head, 'text' | 'whole'>>;
 }
 
 /**
- * @throws InputError for files that are missing, empty, no text, spreadsheets or archives; UsageError for
+ * @throws InputError for files that are missing, empty, or not text, such as spreadsheets and archives; UsageError for
  * an unknown encoding
  */
 export async function readHead(
@@ -45,7 +45,7 @@ export async function readHead(
     const wanted = asked === undefined ? undefined : encodingLabel(asked);
     return await headOf({ ...file, opened }, wanted, signal);
   } finally {
-    await opened.handle.close(); // where the reading of it has not
+    await opened.handle.close(); // unless reading it has closed it
   }
 }
 
@@ -62,7 +62,7 @@ async function headOf(
   const { path, location } = file;
   const chunks = readBytes({ ...file, compression }, signal);
   const first = await chunks.next();
-  // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
+  // A byte order mark, as in rejects files, is certain; the encoding may have been set for other files.
   const encoding = encodingOfBom(first.done ? NOTHING : first.value) ?? wanted ?? 'utf-8';
   const packed = { ...file, compression, encoding };
   const { text, whole } = await firstText(
@@ -81,7 +81,7 @@ async function headOf(
 
 const NOTHING = Buffer.alloc(0);
 
-/** All chunks, of which the first was taken already. */
+/** All chunks, including the first, which was already taken. */
 async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   try {
     if (!first.done) yield first.value;
@@ -94,7 +94,7 @@ async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buff
 const empty = (file: SourceFile): InputError =>
   new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
-/** Enough of them to tell what is not text. */
+/** Enough bytes to recognize files that are not text. */
 export async function firstBytes(handle: FileHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
   return buffer.subarray(0, bytesRead);
@@ -141,7 +141,7 @@ async function firstText(
   return { text: Buffer.concat(parts), whole: true };
 }
 
-/** How many there are: CR LF, LF and CR, also mixed. */
+/** Counts line ends: CR LF, LF, and CR, also mixed. */
 export function lineEnds(text: Buffer): number {
   return text.toString('latin1').match(/\r\n|\n|\r/g)?.length ?? 0;
 }

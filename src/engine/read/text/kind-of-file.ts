@@ -1,10 +1,10 @@
-/** Files of a kind that is not read here, named as what they are. */
+/** Names the types of files that cannot be read. */
 import { InputError } from '../../errors.js';
 
 const UNPACK = 'unpack it, and import the file in it';
 const EXPORT = 'export the data as CSV or JSON, and import that';
 
-/** By the extension that file-type gives. Others are named by their MIME type. */
+/** By the extension that file-type returns. Others are named by their MIME type. */
 const KINDS: Record<string, readonly [name: string, hint: string]> = {
   sqlite: [
     'an SQLite database',
@@ -37,7 +37,7 @@ const KINDS: Record<string, readonly [name: string, hint: string]> = {
   ],
 };
 
-/** Text that begins like no CSV and no JSON. */
+/** The type of a text that begins like HTML, XML, PDF, or RTF; null for any other. */
 export function kindOfText(start: string): string | null {
   if (/^<(?:!doctype\s+html|html[\s>]|head[\s>])/i.test(start)) return 'html';
   if (start.startsWith('<?xml ')) return 'xml';
@@ -45,10 +45,10 @@ export function kindOfText(start: string): string | null {
   return start.startsWith('{\\rtf') ? 'rtf' : null;
 }
 
-/** What bytes that are not text begin: an extension or a MIME type; null where that is not known. */
+/** The type of a file that is not text: an extension or a MIME type; null if it is not known. */
 export async function kindOfFile(head: Uint8Array): Promise<string | null> {
   const { fileTypeFromBuffer } = await import('file-type/core');
-  const found = await fileTypeFromBuffer(head).catch(() => undefined); // a file may end in the middle of its signature
+  const found = await fileTypeFromBuffer(head).catch(() => undefined); // the file may end within its signature
   if (!found) return null;
   return found.ext in KINDS ? found.ext : found.mime;
 }

@@ -1,4 +1,4 @@
-/** Where lines begin in a file, so that a later reading can start at one of them. */
+/** Finds where lines begin in a file, so that a later pass can start at one of them. */
 import { isPlain } from '../csv/dialect.js';
 import type { OpenedInput } from '../types.js';
 import { readBytes } from './source.js';
@@ -6,7 +6,7 @@ import { readBytes } from './source.js';
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Whether the rows of an input can be read from the line on which one of them begins: plain CSV as it is on disk. */
+/** Whether an input can be read from the line of any row on: plain CSV, neither compressed nor re-encoded. */
 export const startsAnywhere = ({ dialect, encoding, compression, selection }: OpenedInput): boolean =>
   dialect !== undefined &&
   isPlain(dialect) &&
@@ -15,8 +15,8 @@ export const startsAnywhere = ({ dialect, encoding, compression, selection }: Op
   selection === null;
 
 /**
- * The bytes at which lines begin.
- * @param lines numbers from 1, in ascending order
+ * The byte offsets at which lines begin.
+ * @param lines line numbers from 1, in ascending order
  * @throws InputError; the signal's reason when aborted
  */
 export async function lineOffsets(
@@ -36,7 +36,7 @@ export async function lineOffsets(
     if (offsets.length === lines.length) break;
     let at = 0;
     if (afterCr) {
-      // The line after CR LF begins behind both.
+      // The line after CR LF begins after both.
       if (block[0] === LF) at = 1;
       take(before + at);
       afterCr = false;

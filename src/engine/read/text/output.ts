@@ -1,4 +1,4 @@
-/** UTF-8 that is written piece by piece, into memory that is used again. */
+/** Writes UTF-8 piece by piece, into memory that is reused. */
 import { textMemory } from '../spare-memory.js';
 import { copyQuoted, copyWithRoom, type Memory, viewOf } from './fours.js';
 
@@ -30,7 +30,7 @@ export class Output implements Memory {
     this.length += this.bytes.write(text, this.length);
   }
 
-  /** Text of ASCII characters alone. */
+  /** Writes text that has only ASCII characters. */
   writeAscii(text: string): void {
     const { length } = text;
     this.reserve(length);
@@ -40,7 +40,7 @@ export class Output implements Memory {
     this.length = to;
   }
 
-  /** A whole number of at most 2^31. */
+  /** Writes an integer of at most 2^31. */
   writeSmall(number: number): void {
     this.reserve(11);
     const { bytes } = this;
@@ -60,10 +60,10 @@ export class Output implements Memory {
     } while (rest > 0);
   }
 
-  /** A number as JSON has it, where that is found without being asked of the language, which takes long. False for any other. */
+  /** Writes a number with up to two decimals as JSON, much faster than `String`. False for any other number. */
   writeNumber(number: number): boolean {
     const cents = Math.round(number * 100);
-    // Up to 15 digits, no two decimals are the same double.
+    // With up to 15 digits, different decimals are different doubles.
     if (cents / 100 !== number || Math.abs(cents) >= 1e15) return false;
     this.reserve(20);
     const size = Math.abs(cents);
@@ -83,7 +83,7 @@ export class Output implements Memory {
     return true;
   }
 
-  /** With zeros before it. */
+  /** Writes a number with leading zeros. */
   #writeDigits(number: number, digits: number): void {
     let rest = number;
     for (let at = this.length + digits - 1; at >= this.length; at--) {
@@ -94,15 +94,15 @@ export class Output implements Memory {
     this.length += digits;
   }
 
-  /** A stretch of a source that has at least three bytes more. */
+  /** Copies part of a source that has at least three more bytes. */
   copy(source: DataView, start: number, end: number): void {
     this.reserve(end - start + 3); // four bytes are copied at once
     this.length = copyWithRoom(source, start, end, this.view, this.length);
   }
 
   /**
-   * Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written.
-   * @param valid whether it is known to be UTF-8
+   * Copies UTF-8 as a JSON string. False, and nothing is written, if the text must be decoded instead.
+   * @param valid whether the text is known to be UTF-8
    */
   copyText(source: DataView, start: number, end: number, valid: boolean): boolean {
     this.reserve(end - start + 2);
@@ -111,7 +111,7 @@ export class Output implements Memory {
     return true;
   }
 
-  /** What was written, in its own memory for a batch; there is nothing afterwards. */
+  /** Returns what was written, copied to memory for a batch, and clears it. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = textMemory.take(this.length);
     taken.set(this.bytes.subarray(0, this.length));

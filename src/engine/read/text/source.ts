@@ -1,4 +1,4 @@
-/** Bytes of a file: opened with errors that people understand, unpacked, and counted on the way. */
+/** Reads the bytes of a file: with understandable errors, unpacked, and counted. */
 import { createHash } from 'node:crypto';
 import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { InputError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import type { Compression, Marks } from '../types.js';
 
-/** About the size of a record batch. */
+/** About the size of a batch of records. */
 const BLOCK_BYTES = 128 * 1024;
 /** Bytes read at once: each read costs a round trip to the thread pool. */
 const READ_BYTES = 4 * BLOCK_BYTES;
@@ -17,9 +17,9 @@ export interface SourceFile {
   /** As the user wrote it. */
   path: string;
   location: string;
-  /** Of the file when it was first opened: another one is refused. */
+  /** The file's stamp when it was first opened. If it differs now, the file is refused. */
   stamp?: FileStamp;
-  /** The file, where it is open already: it is read from its beginning and closed. */
+  /** The file, if it is already open. It is read from its beginning, and closed. */
   opened?: OpenFile;
 }
 
@@ -28,19 +28,19 @@ export interface OpenFile {
   stamp: FileStamp;
 }
 
-/** Bytes of a digest that a mark keeps, as hex digits. */
+/** How many hex digits of a digest a mark keeps. */
 const MARK_DIGITS = 16;
 
-/** Digest and size of the bytes that went by, as they are on disk. */
+/** Computes digest and size of the bytes of a file, as they are on disk. */
 export class ByteTotals {
   readonly #hash = createHash('sha256');
   readonly #marks: string[] = [];
   size = 0;
 
-  /** @param planned of the pass whose bytes these must be again */
+  /** @param planned marks of the pass that read the planned bytes; these must be the same */
   constructor(private readonly planned?: Marks) {}
 
-  /** @returns false where the bytes so far are not those of the planned pass */
+  /** @returns false if the bytes so far differ from those of the planned pass */
   add(bytes: Uint8Array): boolean {
     this.#hash.update(bytes);
     this.size += bytes.length;
@@ -49,12 +49,12 @@ export class ByteTotals {
     return !this.planned || this.planned[number - 1] === mark;
   }
 
-  /** At the end of the file: whether this is where the planned pass ended, too. */
+  /** At the end of the file: whether the planned pass ended here, too. */
   isWhole(): boolean {
     return !this.planned || this.planned.length === this.#marks.length;
   }
 
-  /** Of the bytes so far. */
+  /** Digest of the bytes so far. */
   digest(): string {
     return this.#hash.copy().digest('hex');
   }
@@ -64,7 +64,7 @@ export class ByteTotals {
   }
 }
 
-/** A plan holds for the file that was planned: what is written to it later has not been checked by anyone. */
+/** A plan applies to the file as it was planned: later changes have not been checked. */
 const changedDuringImport = (path: string): InputError =>
   new InputError('changed while it was being imported', {
     file: path,
@@ -73,7 +73,7 @@ const changedDuringImport = (path: string): InputError =>
   });
 
 /**
- * A plan holds for the file that was planned; one that is written to in the meantime would be sent half old, half new.
+ * Refuses a file that changed since it was opened: the import would send some old rows and some new ones.
  * @throws InputError
  */
 export async function refuseChanged({
@@ -86,12 +86,12 @@ export async function refuseChanged({
   throw changedDuringImport(path);
 }
 
-/** Where there is such a flag: opening a pipe that nobody writes to would wait for a writer, deaf to signals. */
+/** Without O_NONBLOCK, opening a pipe without a writer would block, even for signals. Windows has no such flag. */
 const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Opens a regular file for reading.
- * @throws InputError for a missing or unreadable file, a folder, and a pipe (an input is read twice)
+ * @throws InputError for a missing or unreadable file, a folder, or a pipe (an input is read twice)
  */
 export async function openFile(file: SourceFile): Promise<OpenFile> {
   let handle: FileHandle | undefined;
@@ -160,7 +160,7 @@ export async function digestFile(file: SourceFile, signal?: AbortSignal): Promis
   return { digest: totals.digest(), size: totals.size, marks: totals.marks };
 }
 
-/** How a file is packed, by its first bytes. */
+/** The compression of a file, from its first bytes. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
@@ -168,10 +168,12 @@ export function compressionOf(head: Uint8Array): Compression | null {
 }
 
 /**
- * Bytes of the file, unpacked. A chunk is valid until the next one is pulled: its memory is used again.
- * `byteTotals` sees the packed bytes. `from` is for files that are not packed: the byte to begin with. Closes the file when the consumer stops early.
- * @throws InputError when the packed data is damaged, and for bytes that are not those of the byteTotals's planned pass; the
- * signal's reason when aborted
+ * The bytes of a file, unpacked. A chunk is valid until the next one is pulled: its memory is reused. Closes the file
+ * when the consumer stops early.
+ * @param byteTotals receives the packed bytes
+ * @param from the byte to begin with, for files that are not packed
+ * @throws InputError if the packed data is damaged, and for bytes that differ from the planned pass of `byteTotals`;
+ * the signal's reason when aborted
  */
 export async function* readBytes(
   file: SourceFile & { compression: Compression | null },
@@ -208,7 +210,7 @@ export async function* readBytes(
 
 function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   if (compression === 'gzip') return zlib.createGunzip({ chunkSize: BLOCK_BYTES });
-  // Node has zstd from 22.15 and 23.8 on.
+  // Node supports zstd since 22.15 and 23.8.
   const create = (zlib as { createZstdDecompress?: (options: object) => zlib.Gunzip }).createZstdDecompress;
   if (create) return create({ chunkSize: BLOCK_BYTES });
   throw new InputError('is compressed with zstd, which this version of Node does not support', {
@@ -217,7 +219,7 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   });
 }
 
-/** @param from the byte to begin with; then there are no totals */
+/** @param from the byte to begin with; only without `byteTotals` */
 async function* blocks(
   file: SourceFile,
   signal?: AbortSignal,
@@ -249,7 +251,7 @@ async function* blocks(
   }
 }
 
-/** Reads until the memory is full or the file ends: marks of two passes must be those of the same places. */
+/** Reads until the memory is full or the file ends, so that all passes set their marks at the same offsets. */
 async function fill(memory: Buffer, handle: FileHandle, from: number | null): Promise<number> {
   let length = 0;
   while (length < memory.length) {

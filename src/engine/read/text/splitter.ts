@@ -1,11 +1,11 @@
-/** What every record splitter shares: collecting the bytes of whole records into batches. */
+/** Shared by all record splitters: collects the bytes of whole records into batches. */
 import { textMemory } from '../spare-memory.js';
 import type { RecordBatch, RejectedRecord } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
-/** Numbers that are appended one by one, without an object for each. */
+/** A growing list of numbers, without an object for each. */
 export class Numbers {
   #values = new Uint32Array(4096);
   length = 0;
@@ -18,8 +18,8 @@ export class Numbers {
     this.#values[this.length++] = value;
   }
   /**
-   * A copy of what was collected, `shift` added to each; the list is empty afterwards. All is counted modulo 2^32, so
-   * what was negative when it was pushed comes out right where the shift makes it positive.
+   * Returns a copy with `shift` added to each number, and empties the list. Numbers are stored modulo 2^32, so a
+   * negative one comes out right if the shift makes it positive.
    */
   take(shift = 0): Uint32Array<ArrayBuffer> {
     const taken = this.#values.slice(0, this.length);
@@ -34,14 +34,14 @@ export class PartialRecords {
   #parts: Uint8Array[] = [];
   length = 0;
 
-  /** Keeps a copy: a chunk's memory is used again. */
+  /** Keeps a copy, because a chunk's memory is reused. */
   keep(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#parts.push(Uint8Array.from(bytes));
     this.length += bytes.length;
   }
 
-  /** What was kept and `bytes` after it, in its own memory that can be posted to a thread. */
+  /** Returns the kept bytes followed by `bytes`, in memory that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     const whole = textMemory.take(this.length + bytes.length);
     let at = 0;
@@ -54,7 +54,7 @@ export class PartialRecords {
     return whole;
   }
 
-  /** At most `length` of the kept bytes, from an offset on. */
+  /** At most `length` of the kept bytes, beginning at an offset. */
   slice(from: number, length: number): Uint8Array {
     const found: Uint8Array[] = [];
     let skip = from;
@@ -75,7 +75,7 @@ export class PartialRecords {
   }
 }
 
-/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
+/** `bytes` without those at some ascending offsets, to each of which `shift` is added. */
 export function without(
   bytes: Uint8Array<ArrayBuffer>,
   offsets: Uint32Array,
@@ -93,7 +93,7 @@ export function without(
   return bytes.subarray(0, length);
 }
 
-/** A record may be this large, whatever its cells: far beyond what any request may hold. */
+/** The largest record, far larger than any request may be. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** Splits text into records, a chunk at a time. */
@@ -102,15 +102,15 @@ export interface Splitter {
   readonly line: number;
   /** The whole records that this chunk completes, or null when it completes none. @throws InputError */
   push(chunk: Buffer): RecordBatch | null;
-  /** The last record, where no line end follows it. @throws InputError when it is not complete */
+  /** The last record, if no line end follows it. @throws InputError if it is not complete */
   end(): RecordBatch | null;
 }
 
-/** Number of a record of a batch among all records of the input, from 0. */
+/** The number of a batch's record among all records of the input, from 0. */
 export const rowOf = ({ first, rows }: RecordBatch, number: number): number =>
   rows === undefined ? first + number : rows[number]!;
 
-/** A record of a batch that is rejected, with its cells or text as they are in the file. */
+/** A rejected record of a batch, with its cells or text as they are in the file. */
 export const rejectedRecord = (
   file: string,
   batch: RecordBatch,
@@ -125,7 +125,7 @@ export const rejectedRecord = (
   original,
 });
 
-/** All records of a text. @throws InputError naming the line of bytes that are not text */
+/** All records of a text. @throws InputError for bytes that are not text, naming the line */
 export async function* splitText(
   text: AsyncIterable<Buffer>,
   splitter: Splitter,
