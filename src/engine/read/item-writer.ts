@@ -1,4 +1,4 @@
-/** Collects the items of a batch: their texts one after another, and their hashes. */
+/** Collects the items of a batch: their texts, back to back, and their hashes. */
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
 import { ItemHashes } from './item-hashes.js';
@@ -8,25 +8,25 @@ import { Output } from './text/output.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 
-/** The reason for a row whose item fits no request. */
+/** The reason for a row whose item does not fit into a request. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
 const COMMA = 0x2c;
 
-/** Memory that is kept for the next batch; more, as for a batch of huge items, is freed. */
+/** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
-/** What is hashed of rows beside identifier and item. */
+/** How rows are hashed. */
 export interface HashOptions {
-  /** Secret of this machine or run: hashes of different keys cannot be compared. */
+  /** Secret of this machine or run. Hashes with different keys cannot be compared. */
   hashKey: Uint8Array;
-  /** Their records too, so that a later import knows them before it makes items of them. */
+  /** Also hash records, so that a later import recognizes rows before it makes items of them. */
   records: boolean;
 }
 
-/** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
+/** Writes one batch after another into the same memory: a new buffer for each would take longer than writing. */
 export class ItemWriter {
-  /** Its rows are named by their numbers in it. */
+  /** The batch whose rows the methods name by index. */
   #batch: RecordBatch | null = null;
   #items = new Output(KEPT_BYTES);
   readonly #ends = new Numbers();
@@ -38,7 +38,7 @@ export class ItemWriter {
   readonly #records: Hashes | null;
   readonly #limit: number;
 
-  /** @param records hashes the records, where those represent their items */
+  /** @param records hashes the records; null if they do not represent their items */
   constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new ItemHashes(hashKey);
@@ -46,7 +46,7 @@ export class ItemWriter {
     this.#limit = itemLimitBytes;
   }
 
-  /** Forgets what was written, whether or not it was finished. */
+  /** Begins a batch, and discards the one before, even if it was not finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
     if (this.#items.bytes.length > KEPT_BYTES) this.#items = new Output(KEPT_BYTES);
@@ -56,7 +56,7 @@ export class ItemWriter {
     for (const collected of [this.#ends, this.#lines, this.#ids, this.#records]) collected?.take();
   }
 
-  /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
+  /** Appends the item of a row. False, and nothing is appended, if it is larger than a request may be. */
   add(number: number, item: string, id: string): boolean {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
     this.#items.reserve(item.length * 3 + 1);
@@ -67,7 +67,7 @@ export class ItemWriter {
     return true;
   }
 
-  /** The same, for an item that writes itself. */
+  /** Like `add`, for an item that writes itself. */
   addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
     this.#items.reserve(item.size + 3);

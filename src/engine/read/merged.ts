@@ -1,4 +1,4 @@
-/** What several rows of one identifier come to, as upserts one after another (contract §3 "Plan, then send", 5). */
+/** Merges rows with the same identifier into what consecutive upserts result in (contract §3 "Plan, then send", 5). */
 import { ID_FIELD, type Kind } from '../model.js';
 import { Hashes } from './hashes.js';
 
@@ -8,7 +8,7 @@ export type Item = Record<string, unknown> & { metadata?: Record<string, unknown
 export const parseItem = (bytes: Uint8Array): Item =>
   JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Item;
 
-/** What two upserts in a row come to: keys of the later win, others stay. */
+/** The result of two consecutive upserts: keys of the later win, others stay. */
 export function mergeUpserts(earlier: Item, later: Item): Item {
   const { metadata: under, ...fields } = earlier;
   const { metadata: over, ...laterFields } = later;
@@ -17,7 +17,7 @@ export function mergeUpserts(earlier: Item, later: Item): Item {
   return merged;
 }
 
-/** Keyed hashes of merged items: equal items have equal hashes, in whatever order their keys are. */
+/** Keyed hashes of merged items. Equal items have equal hashes, regardless of the order of their keys. */
 export class MergedHashes {
   readonly #hashes: Hashes;
   readonly #field: string;

@@ -1,4 +1,4 @@
-/** Tells what an input is before it is read: form, columns, kind and identifier. */
+/** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import { NO_RULES } from '../mapping-rules.js';
@@ -17,12 +17,12 @@ import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
 
-/** The item format since which columns are known by tolerant names, and identifiers are checked. */
+/** The first item format in which similar column names are recognized and identifiers are checked. */
 const CHECKED_IDS = 2;
 
 /**
- * Looks at the beginning of an input.
- * @throws InputError for what cannot be read; UsageError for flags that do not fit it
+ * Opens an input, and examines its beginning.
+ * @throws InputError if it cannot be read; UsageError for options that do not fit it
  */
 export async function openInput(asked: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
   const { path } = asked;
@@ -47,7 +47,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     const { again: rows, ...reading } = await asked.rejects!(found);
     again = rows;
     options = { ...asked, ...reading, delimiter: found.delimiter ?? undefined };
-    // JSON has no byte order mark, and rejects files are UTF-8 whatever their input was.
+    // JSON has no byte order mark, and rejects files are UTF-8 regardless of their input.
     if (found.delimiter === null) head = await readHead({ path, location }, 'utf-8', signal);
   }
   await loadRules(options);
@@ -65,7 +65,7 @@ async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
   }
 }
 
-/** What is known of an input before it is looked at, and how its columns are named. */
+/** What is known about an input before it is examined, and how to recognize its columns. */
 function known(options: InputOptions, location: string) {
   const { path, maxCellBytes, rules, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
   const { where = [], limit = null, roundNumbers = false } = options;
@@ -82,7 +82,7 @@ function known(options: InputOptions, location: string) {
   };
 }
 
-/** Finds the patterns of dates that were asked for without one: by the first rows, or as many as it takes. @throws InputError */
+/** Finds the patterns of date columns pinned without one, from as many rows as necessary. @throws InputError */
 async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefined): Promise<OpenedInput> {
   const { path, columns, rules, targets, decidedTypes } = input;
   const isCell = targets.length > 0;
@@ -123,7 +123,7 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
   };
 }
 
-/** The rows that are taken, as far as this input alone tells. */
+/** The selected rows, as far as this input alone decides. */
 function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIterable<RecordBatch> {
   const { selection, columns } = input;
   const where = selection?.where.filter(([column]) => columns.includes(column)) ?? [];
@@ -131,7 +131,7 @@ function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIt
   return selectRecords(alone, readRecords(input, { signal }), { toEnd: false });
 }
 
-/** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
+/** Only the columns, whatever the rows are: a header, or the fields of the first JSON items. @throws InputError */
 export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
   const { path, location } = source;
   const shared = {
@@ -153,8 +153,8 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
 }
 
 /**
- * Looks at the first bytes of a file. One that is not text is closed, and comes with its reader; a text is still open.
- * @throws InputError for what cannot be read
+ * Examines the first bytes of a file. If it is not text, it is closed and returned with its reader; a text stays open.
+ * @throws InputError if it cannot be read
  */
 async function firstLook(source: SourceFile & { format?: Format | undefined }) {
   const opened = await openFile(source);

@@ -1,6 +1,6 @@
-/** Tells a file of row outcomes, which an import wrote, by its beginning: it says what became of rows, and holds none. */
+/** Recognizes a file of outcomes, which an import wrote: it says what became of rows, but does not contain them. */
 
-/** Of each row, in this order. */
+/** The fields of each row, in this order. */
 export const OUTCOME_FIELDS = ['file', 'line', 'id', 'outcome', 'request', 'job_id', 'reason'] as const;
 const HEADER = OUTCOME_FIELDS.join(',');
 
@@ -16,6 +16,6 @@ export function isOutcomes(text: Buffer): boolean {
   try {
     return Object.keys(JSON.parse(line)).join() === HEADER;
   } catch {
-    return false; // what is wrong with it, its reader says
+    return false; // its reader will report what is wrong
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Records of files that take long to read (Parquet files and workbooks), kept on disk from the scan for the passes
- * after it. Reading them back takes a fraction of the time.
+ * Keeps the records of files that take long to read (Parquet files and workbooks) on disk, for the passes after the
+ * scan. Reading them back takes a fraction of the time.
  */
 import { readSync } from 'node:fs';
 import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { textMemory } from './spare-memory.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
-/** A smaller file is read again in less time than it takes to make another. */
+/** A smaller file is faster to read again than to cache. */
 const LEAST_BYTES = 1024 * 1024;
-/** For all inputs together. */
+/** Limit for all inputs together. */
 const MOST_BYTES = 1024 ** 3;
-/** The share of the free space that may be used. */
+/** The share of free disk space that may be used. */
 const MOST_OF_FREE = 1 / 4;
 
-/** A batch on disk, which any thread of the process can read: where it is, and how long each of its lists is. */
+/** A batch on disk: its place, and the length of each list. Any thread of the process can read it. */
 export interface StoredBatch {
   fd: number;
   at: number;
@@ -26,7 +26,7 @@ export interface StoredBatch {
   kinds: number | null;
 }
 
-/** An input that does not fit is not kept; its file is then read again. */
+/** If an input does not fit, it is not kept, and its file is read again. */
 export class RecordCache {
   readonly #folder: () => string;
   readonly #leastBytes: number;
@@ -37,19 +37,19 @@ export class RecordCache {
   /** Batches go to the end of the file, so one input is kept at a time. */
   #isKeeping = false;
 
-  /** @param folder a private folder on disk, made when it is needed */
+  /** @param folder returns a private folder on disk, when one is needed */
   constructor(folder: () => string, { leastBytes = LEAST_BYTES, mostBytes = MOST_BYTES } = {}) {
     this.#folder = folder;
     this.#leastBytes = leastBytes;
     this.#mostBytes = mostBytes;
   }
 
-  /** The records of an input, if all of them are here: in the batches in which they came. */
+  /** The records of an input, in their original batches, if all of them were kept. */
   of(input: OpenedInput): readonly StoredBatch[] | undefined {
     return this.#kept.get(input);
   }
 
-  /** Gives the records as they come, and keeps them if they are read to the end. */
+  /** Yields the records as they come, and keeps them if they are read to the end. */
   async *keep(input: OpenedInput, records: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
     const file = this.#isKeeping || input.stamp.size < this.#leastBytes ? null : await this.#opened();
     if (!file) return yield* records;
@@ -73,7 +73,7 @@ export class RecordCache {
     }
   }
 
-  /** Lets go of everything. Nobody may be reading any more. */
+  /** Deletes everything. There must be no readers left. */
   async close(): Promise<void> {
     this.#kept.clear();
     const file = await this.#file;
@@ -86,7 +86,7 @@ export class RecordCache {
     return this.#file;
   }
 
-  /** Null if no file can be made. It loses its name at once, so that nothing of it outlives the process. */
+  /** Null if the file cannot be created. It is unlinked immediately, so that it does not outlive the process. */
   async #open(): Promise<FileHandle | null> {
     try {
       const folder = this.#folder();
@@ -120,18 +120,18 @@ export class RecordCache {
   }
 }
 
-/** All of them, on the calling thread. @throws as `readBack` does */
+/** Reads all batches back on the calling thread. @throws as `readBack` does */
 export async function* readAllBack(stored: readonly StoredBatch[]): AsyncGenerator<RecordBatch> {
   for (const batch of stored) yield readBack(batch);
 }
 
-/** What is on disk of a batch, in this order: numbers are aligned. */
+/** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */
 const listsOf = ({ values, lines, spans, kinds, bytes }: RecordBatch): Uint8Array[] =>
   [values, lines, spans, kinds, bytes].flatMap((list) =>
     list ? new Uint8Array(list.buffer, list.byteOffset, list.byteLength) : [],
   );
 
-/** Reads a batch back. Its lists share memory, which may be used again (`textMemory`). @throws the error of the file system */
+/** Reads a batch back. Its lists share memory, which can be reused (`textMemory`). @throws the file system's error */
 export function readBack({ fd, at, size, first, records, values, kinds }: StoredBatch): RecordBatch {
   const all = textMemory.take(size);
   for (let done = 0; done < size; ) {

@@ -1,4 +1,4 @@
-/** The rows of an input: as records, as items, and as they are in the file. */
+/** Reads the rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
 import type { Notes } from './csv/notes.js';
@@ -17,17 +17,17 @@ interface ReadRecords {
   signal?: AbortSignal | undefined;
   byteTotals?: ByteTotals | undefined;
   notes?: Notes | undefined;
-  /** For inputs that can be read from there (`startsAnywhere`). Then there are no totals. */
+  /** Where to begin, for inputs that allow it (`startsAnywhere`). There are no totals then. */
   from?: Start | undefined;
-  /** Where an earlier pass may have kept them. */
+  /** Where an earlier pass may have kept the records. */
   cache?: RecordCache | null | undefined;
-  /** Where they may be kept for the passes that follow. */
+  /** Where to keep the records for later passes. */
   keepIn?: RecordCache | null | undefined;
 }
 
 /**
- * All records of the input in order. Closes the file when its consumer stops early.
- * @throws InputError for text that cannot be read, and a file that was written to since it was opened; the signal's
+ * All records of the input, in order. Closes the file when the consumer stops early.
+ * @throws InputError for text that cannot be read, and for a file that changed since it was opened; the signal's
  * reason when aborted
  */
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<RecordBatch> {
@@ -41,8 +41,8 @@ export function readRecords(input: OpenedInput, options: ReadRecords = {}): Asyn
 }
 
 /**
- * Records of a reader that goes back and forth in the file come once all of its bytes were compared with the planned ones.
- * It begins before that, so that its first batches are ready then.
+ * For a reader that does not read the file in order: yields its records after all bytes of the file were compared with
+ * the planned ones. It starts before that, so that its first batches are ready by then.
  */
 async function* afterBytes(
   bytes: AsyncIterable<Buffer>,
@@ -50,7 +50,7 @@ async function* afterBytes(
 ): AsyncGenerator<RecordBatch> {
   const reader = records[Symbol.asyncIterator]();
   const first = reader.next();
-  first.catch(() => {}); // told in its turn
+  first.catch(() => {}); // handled in its turn
   try {
     for await (const _ of bytes) {
     }
@@ -66,12 +66,12 @@ const keeping = (
   { keepIn }: ReadRecords,
 ): AsyncIterable<RecordBatch> => keepIn?.keep(input, records) ?? records;
 
-/** What a pass goes over: records, or word that a thread reads them. */
+/** What a pass works on: records, stored records, or the input itself if a thread can read it. */
 export function passOver(input: OpenedInput, options: ReadRecords, selected: Selected): Work {
   const { signal, byteTotals, cache } = options;
   const stored = cache?.of(input);
   if (stored && input.selection === null) return { stored };
-  // Which rows are taken is known of all together.
+  // Which rows are selected depends on the rows before them, so one thread decides.
   if (!('slow' in readerOf(input)) || input.selection !== null) {
     return selectRecords(input, readRecords(input, options), selected);
   }
@@ -81,18 +81,18 @@ export function passOver(input: OpenedInput, options: ReadRecords, selected: Sel
 
 export interface BuildOptions extends HashOptions {
   pool: Pool;
-  /** Of the scan: bytes that are not the scanned ones are refused before an item is made of them. */
+  /** Marks of the scan. Bytes that differ from the scanned ones are refused before they become items. */
   planned?: Marks | undefined;
-  /** Begin with this row, where the input can be read from there. */
+  /** The row to begin with, if the input can be read from there. */
   from?: Start | undefined;
-  /** By its number among all records: the others are not looked at. */
+  /** Whether a row, by its number among all records, is wanted. The others are skipped. */
   isWanted?: ((row: number) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The second pass: items in input order, typed as the plan decided. Rows that the scan rejected are rejected here too,
- * with the same reasons. Stopping early closes the file.
+ * The second pass: builds items in input order, with the types that the plan decided. Rows that the scan rejected are
+ * rejected again, with the same reasons. Stopping early closes the file.
  * @throws InputError; the signal's reason when aborted
  */
 export async function* buildItems(
@@ -110,7 +110,7 @@ export async function* buildItems(
   yield* pool.run(spec, work, signal);
 }
 
-/** Items of some rows, by their numbers in ascending order, and their rejections. */
+/** Items and rejections of some rows, by row number in ascending order. */
 export async function* buildRows(
   input: OpenedInput,
   schema: Schema,
@@ -133,8 +133,8 @@ export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
 }
 
 /**
- * Rows as they are in the file, by their numbers in ascending order: for reporting rows that the service refused after
- * they were sent.
+ * Rows as they are in the file, by row number in ascending order: to report rows that the service refused after they
+ * were sent.
  * @throws InputError; the signal's reason when aborted
  */
 export async function* readRows(
@@ -151,13 +151,13 @@ export async function* readRows(
   }
 }
 
-/** Records as they are in the file, of which some are asked for again and again: read once. */
+/** Records as they are in the file, kept in memory for repeated lookups. */
 export class KeptRecords {
   readonly #batches: RecordBatch[] = [];
 
   private constructor(private readonly input: OpenedInput) {}
 
-  /** @param rows their numbers, ascending @throws InputError; the signal's reason when aborted */
+  /** @param rows row numbers, ascending @throws InputError; the signal's reason when aborted */
   static async read(...[input, rows, options]: Parameters<typeof readRows>): Promise<KeptRecords> {
     const kept = new KeptRecords(input);
     for await (const { batch, wanted } of batchesWith(input, rows, options ?? {})) {
@@ -167,7 +167,7 @@ export class KeptRecords {
     return kept;
   }
 
-  /** @param rows some of those that were read */
+  /** @param rows row numbers among those that were read */
   *rows(rows: readonly number[]): Generator<OriginalRow> {
     const wanted = new Set(rows);
     for (const batch of this.#batches) {
@@ -182,7 +182,7 @@ export class KeptRecords {
   }
 }
 
-/** Batches that hold one of the rows, as far as needed. The rest of the input is split but not parsed. */
+/** The batches with wanted rows, up to the last one. The rest of the input is split but not parsed. */
 async function* batchesWith(
   input: OpenedInput,
   rows: readonly number[],
@@ -199,13 +199,13 @@ async function* batchesWith(
   }
 }
 
-/** Rows that are not taken, in batches, in the order of the file; those of an input that takes all rows are not looked for. */
+/** The rows that a selection leaves out, in batches, in the order of the file. None if there is no selection. */
 export async function* filteredRows(
   input: OpenedInput,
   { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
 ): AsyncGenerator<OriginalRow[]> {
   if (input.selection === null) return;
-  /** Batches that were read, each with the numbers of its rows that are taken. */
+  /** Batches that were read, each with the numbers of its selected rows. */
   const read: { batch: RecordBatch; taken: Set<number> }[] = [];
   async function* noted(): AsyncGenerator<RecordBatch> {
     for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {

@@ -1,4 +1,4 @@
-/** Tells a rejects file by its columns, and from which run it comes. */
+/** Recognizes a rejects file by its columns, and finds the run that it comes from. */
 
 import { findDelimiter, firstRows } from './csv/delimiter.js';
 import { type Dialect, plainDialect, rejectsDelimiter } from './csv/dialect.js';
@@ -29,11 +29,11 @@ function rowsIn({ text, whole }: Pick<Head, 'text' | 'whole'>, dialect: Dialect)
   try {
     return firstRows(whole ? Buffer.concat([text, Buffer.from('\n')]) : text, dialect);
   } catch {
-    return []; // what is wrong with it, its reader says
+    return []; // its reader will report what is wrong
   }
 }
 
-/** Within a string the quotes would be escaped. */
+/** Does not match inside a string, where quotes are escaped. */
 const RUN_MEMBER = /[{,]\s*"_profiles_error"\s*:[\s\S]*?,\s*"_profiles_run"\s*:\s*"([^"\\]*)"/;
 
 function ofItems(text: string): RejectsHead | null {

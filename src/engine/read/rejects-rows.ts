@@ -1,43 +1,43 @@
-/** Rejects files that are imported: what their columns say, and how rows that nobody edited are known again. */
+/** Imports of rejects files: what their columns say, and how to recognize rows that were not edited. */
 import { firstWhere } from '../bisect.js';
 import { Hashes } from './hashes.js';
 
-/** Columns of this program's own in rejects files begin so. */
+/** The prefix of the columns that this program adds to rejects files. */
 export const OWN_PREFIX = '_profiles_';
 const LINE = `${OWN_PREFIX}line`;
 export const ERROR = `${OWN_PREFIX}error`;
 export const RUN = `${OWN_PREFIX}run`;
 export const EXTRA = `${OWN_PREFIX}extra`;
-/** What a rejects file puts after the columns of its input. */
+/** The columns that a rejects file has after those of its input. */
 export const OWN_COLUMNS = [LINE, ERROR, RUN, EXTRA] as const;
 
-/** What the beginning of a rejects file tells. */
+/** What the beginning of a rejects file shows. */
 export interface RejectsHead {
-  /** As its first rows say; null where they say nothing. */
+  /** The run, from the first rows; null if they do not name one. */
   run: string | null;
-  /** CSV: what separates its cells, as its own columns show. Null in JSON. */
+  /** CSV: the delimiter, from the columns that this program added. JSON: null. */
   delimiter: string | null;
   /** CSV: columns of the input. JSON: empty. */
   columns: string[];
 }
 
-/** What the rows of a rejects file are held against. Plain data. */
+/** What the rows of a rejects file are checked against. Plain data. */
 export interface Again {
-  /** Runs that its rows may come from: files of other runs were read in other ways. */
+  /** Runs that its rows may come from. Other runs may have read their files differently. */
   runs: string[];
   /** Key of the hashes. */
   key: string;
-  /** Hashes of rows that were rejected for their shape, which the file does not show; in ascending order. */
+  /** Hashes, ascending, of rows that were rejected only because of their shape, which this file does not show. */
   unedited: BigUint64Array;
-  /** Columns that a rule of this import names. Those of the run's own rules need not be in the file. */
+  /** Columns that rules of this import name. Columns of the run's own rules may be missing from the file. */
   named: string[];
 }
 
-/** Positions of cells that are the input's own: all but those of a rejects file. */
+/** Indexes of the input's own columns, without those of a rejects file. */
 export const keptColumns = (columns: readonly string[]): number[] =>
   columns.flatMap((column, index) => (column.startsWith(OWN_PREFIX) ? [] : [index]));
 
-/** Hashes of rows as a rejects file has them: the input's cells, and the surplus. */
+/** Hashes rows as they are in a rejects file: the input's cells, and surplus ones. */
 export class RowHashes {
   readonly #hashes: Hashes;
 
@@ -54,7 +54,7 @@ export class RowHashes {
   }
 }
 
-/** What is said of a row of too few cells, or of too many. */
+/** The reason for a row with too few or too many cells. */
 const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
 /** Whether a row was rejected for having too few cells. */
 export const isShortRow = (reason: string): boolean => {
@@ -62,7 +62,7 @@ export const isShortRow = (reason: string): boolean => {
   return Number(cells) < Number(header);
 };
 
-/** Why a row of a rejects file is rejected, before anything else is looked at; null where nothing is wrong with it. */
+/** The first check of a row of a rejects file. Returns why it is rejected, or null. */
 export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[], pads: boolean) {
   const kept = keptColumns(columns);
   const [error, run, extra] = [ERROR, RUN, EXTRA].map((name) => columns.indexOf(name)) as [
@@ -75,10 +75,10 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
     if (row.length !== columns.length) return null;
     const other = otherRun(row[run], runs);
     if (other !== null) return other;
-    // Whoever empties the cell says that the row is fine as it is.
+    // By emptying the cell, the user says that the row is fine as it is.
     const reason = row[error] ?? '';
     if (reason === '' || unedited.length === 0) return null;
-    // Whoever asks for short rows to be filled up takes them as they are here.
+    // If short rows are to be padded, the row is accepted as it is here.
     if (pads && isShortRow(reason)) return null;
     hashes.add(
       kept.map((index) => row[index]!),
@@ -88,7 +88,7 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
   };
 }
 
-/** A row that was copied here from another rejects file. */
+/** The reason for a row that was copied from another rejects file; null if it was not. */
 export function otherRun(run: unknown, runs: readonly string[]): string | null {
   if (typeof run !== 'string' || run === '' || runs.includes(run)) return null;
   return `${RUN} is ${run.slice(0, 40)}, which is not the run of the first row; import its rows from a separate file`;

@@ -1,4 +1,4 @@
-/** The identifier of a row, where it is wanted as text again. */
+/** Finds the identifier of a row as text. */
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { cleaner } from './identifier.js';
 import { headOf } from './item-text.js';
@@ -8,7 +8,7 @@ import type { OpenedInput } from './types.js';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Of an item as it is sent, by where it begins: the identifier is its first member. */
+/** The identifier of an item as it is sent, which is its first member. @param start where the item begins */
 export function idOfItem(items: Buffer, start: number, kind: Kind): string {
   const open = start + headOf(kind).length;
   let end = items.indexOf(QUOTE, open + 1);
@@ -21,7 +21,7 @@ export function idOfItem(items: Buffer, start: number, kind: Kind): string {
   }
 }
 
-/** Of a row as it is in the file, which may have none: then it is empty. */
+/** The identifier of a row as it is in the file; empty if it has none. */
 export function idOfOriginal(original: RejectedRow['original'], input: OpenedInput): string {
   const { columns, idColumn, rules } = input;
   const text =
@@ -33,7 +33,7 @@ export function idOfOriginal(original: RejectedRow['original'], input: OpenedInp
   return cleaner(rules)?.(text) ?? text;
 }
 
-/** A string or a number of a JSON object, with the digits as they are written. */
+/** A string or number in a JSON object. Numbers keep their digits as written. */
 function memberOf(json: string, name: string): string | null {
   if (!/^\s*\{/.test(json)) return null;
   try {

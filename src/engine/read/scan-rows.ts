@@ -1,4 +1,4 @@
-/** What the scan of a batch keeps of its rows, whatever their format. */
+/** Collects what the scan of a batch keeps of its rows, for all formats. */
 
 import type { RejectedRow } from '../model.js';
 import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
@@ -10,41 +10,41 @@ import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 import type { Evidence } from './wording.js';
 
-/** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
+/** What a batch contributes to the scan. Plain data: computed on any thread, and added up on one. */
 export interface ScanPart {
   read: number;
   rejected: RejectedRecord[];
-  /** Of the accepted rows: UTF-8 bytes of their items, with every inferred column taken as text. */
+  /** UTF-8 bytes of the accepted rows' items, if every inferred column were text. */
   bytes: number;
   largest: number;
   /** Keyed hashes of the accepted rows' identifiers. */
   ids: BigUint64Array<ArrayBuffer>;
-  /** The first accepted row; null when there is none. */
+  /** The first accepted row; null if there is none. */
   sample: { row: number; original: RejectedRow['original'] } | null;
-  /** Numbers of rows whose size is within the limit only if some columns turn out as numbers. */
+  /** Numbers of rows whose size is within the limit only if some columns turn out to be numbers. */
   unsettled: number[];
-  /** Users, where they are wanted: the companies that the accepted rows name, hashed as a company row's identifier is. */
+  /** Users, if wanted: the companies that the accepted rows name, hashed like the identifiers of company rows. */
   companies: BigUint64Array<ArrayBuffer> | null;
-  /** A company was named twice; where that decides the kind. */
+  /** Whether a company was named twice, if that decides the kind. */
   companyRepeats: boolean;
-  /** First identifier of a row or of its company that a spreadsheet seems to have rounded, and how many there are. */
+  /** Identifiers, of rows and of users' companies, that a spreadsheet seems to have rounded. */
   rounded: Found;
-  /** Identifiers with white space around them or invisible characters in them: the rows' own, and of companies. */
+  /** Identifiers with white space around them or invisible characters in them: of rows, and of users' companies. */
   odd: { id: OddCount; company: OddCount };
-  /** What the columns or fields hold, for the totals of the format. */
+  /** Statistics about columns or fields, for the totals of the format. */
   columns: readonly unknown[];
-  /** Which accepted rows are unchanged; null where that was not asked, or is not known. */
+  /** Which accepted rows are unchanged; null if not requested or not known. */
   changes: ChangedPart | null;
 }
 
-/** The first of some, and how many there are. */
+/** The first case, and how many there are. */
 export interface Found {
   first: Evidence | null;
   count: number;
 }
 
 export interface OddCount {
-  /** Without what is around them, they are good. */
+  /** Fine once trimmed. */
   around: Found;
   inside: Found;
 }
@@ -57,10 +57,10 @@ export function addFound(sum: Found, part: Found): void {
 export const noneFound = (): Found => ({ first: null, count: 0 });
 export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
 
-/** What spreadsheets make of a long number: `1.23E+11`. */
+/** A long number as spreadsheets write it: `1.23E+11`. */
 const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
 
-/** Whether a text has the sign that no rounded number lacks, and so deserves a closer look. */
+/** Whether a text has the plus sign that every rounded number has, and so needs the full check. */
 function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start + 1; at < end; at++) if (bytes[at] === PLUS) return true;
   return false;
@@ -68,24 +68,24 @@ function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
 
 const PLUS = 0x2b;
 
-/** What the scan of rows is given, whatever their format. */
+/** The options for scanning rows, in all formats. */
 export interface RowOptions {
   hashKey: Uint8Array;
   itemLimitBytes: number;
-  /** Users: whether the companies that they name are wanted. */
+  /** Users: whether to collect the companies that they name. */
   companies: boolean;
-  /** What the service is known to have; null when everything will be sent. */
+  /** What the service is known to have; null if everything will be sent. */
   known: KnownItems | null;
 }
 
-/** One batch after the other. */
+/** Collects one batch after another. */
 export class ScanRows {
   readonly #ids: Hashes;
   #companies: Hashes | null;
-  /** Companies are wanted until one is named twice. */
+  /** Whether to collect companies until one is named twice. */
   #untilRepeated: boolean;
   readonly #detector: ChangeDetector | null;
-  /** Numbers of the accepted rows, where changes are detected. */
+  /** Indexes of the accepted rows, if changes are detected. */
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
   readonly #detecting: boolean;
@@ -113,7 +113,7 @@ export class ScanRows {
     this.#anyId = input.anyId === true;
   }
 
-  /** Forgets the batch before, whether or not it was finished. */
+  /** Begins a batch, and discards the one before, even if it was not finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
     this.#rejected = [];
@@ -129,17 +129,17 @@ export class ScanRows {
     this.#rejected.push(row);
   }
 
-  /** A record that is not a row: it counts among the records of the file only. */
+  /** A record that is not a row: it counts only as a record of the file. */
   skip(): void {
     this.#skipped++;
   }
 
-  /** A row whose size is only known at the end. */
+  /** A row whose size is known only at the end. */
   leaveOpen(number: number): void {
     this.#unsettled.push(rowOf(this.#batch!, number));
   }
 
-  /** `company` is empty where a row names none. */
+  /** Accepts a row. `company` is empty if the row names none. */
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
     this.#note(number, company);
@@ -150,7 +150,7 @@ export class ScanRows {
     this.#count(number, size);
   }
 
-  /** The same, for an item that is known by its bytes. */
+  /** Accepts a row whose item is available as bytes. */
   acceptPlain(number: number, item: RawItem): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
     if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
@@ -166,7 +166,7 @@ export class ScanRows {
     this.#count(number, size);
   }
 
-  /** Takes note of an identifier that a spreadsheet seems to have rounded. */
+  /** Notes an identifier that a spreadsheet seems to have rounded. */
   #note(number: number, id: string): void {
     if (!ROUNDED_ID.test(id)) return;
     this.#rounded.first ??= { line: this.#batch!.lines[number]!, text: id };
@@ -188,8 +188,8 @@ export class ScanRows {
   }
 
   /**
-   * @param originalOf a row of the batch as it is in the file
-   * @param append appends the item of an accepted row, under the types of `known`
+   * @param originalOf returns a row of the batch as it is in the file
+   * @param append appends the item of an accepted row, with the types of `known`
    */
   finish(
     columns: ScanPart['columns'],
@@ -219,7 +219,7 @@ export class ScanRows {
       rounded: this.#rounded,
       odd: this.#odd,
       columns,
-      // What is left open until the end is in no part.
+      // Rows left open until the end are in no part.
       changes: this.#unsettled.length > 0 ? null : (found?.part ?? null),
     };
   }

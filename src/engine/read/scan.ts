@@ -1,4 +1,4 @@
-/** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
+/** The first pass reads, maps, types, and checks every row. Of the rows, it keeps only what the plan shows. */
 
 import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
@@ -17,35 +17,35 @@ import { quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 export interface ScanOptions {
-  /** Secret of this machine or run: hashes of different keys cannot be compared. */
+  /** Secret of this machine or run. Hashes with different keys cannot be compared. */
   hashKey: Uint8Array;
-  /** An item of more bytes than this is a rejected row. */
+  /** The largest item, in bytes. A row with a larger one is rejected. */
   itemLimitBytes: number;
   pool: Pool;
   signal?: AbortSignal | undefined;
-  /** Called in input order, except for rows whose size is only known at the end. */
+  /** Called in input order, except for rows whose size is known only at the end. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
-  /** Rows read so far, and bytes of the file. */
+  /** Receives how many rows, and how many bytes of the file, were read so far. */
   onProgress?: ((rows: number, bytes: number) => void) | undefined;
-  /** Identifiers of accepted rows, as keyed hashes. */
+  /** Receives the identifiers of accepted rows, as keyed hashes. */
   collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
-  /** Users only: the companies that accepted rows name, hashed as a company's identifier is. */
+  /** Users only: receives the companies that accepted rows name, hashed like identifiers of companies. */
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
-  /** Where the columns say either kind: what tells which. */
+  /** Receives what decides the kind, if the columns fit both. */
   collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
-/** What need not be sent again, and what is reported of it. */
+/** What does not need to be sent again, and who is told about it. */
 export interface ChangeOptions {
   known: KnownItems;
-  /** Takes the rows of each batch, in input order; null where those of a batch are not known. */
+  /** Receives the changes of each batch, in input order; null if those of a batch are not known. */
   onChanges: (part: ChangedPart | null) => void;
 }
 
 /**
  * Reads the whole input once.
- * @throws InputError for an input that cannot be read as a whole; UsageError for a rule that names an
- * unknown field of a JSON input; the signal's reason when aborted
+ * @throws InputError for an input that cannot be read to its end; UsageError for a rule that names an unknown field of
+ * a JSON input; the signal's reason when aborted
  */
 export async function scanInput(
   input: OpenedInput,
@@ -88,9 +88,9 @@ export async function scanInput(
   return totals.finish(byteTotals, notes?.warnings());
 }
 
-/** A pattern that was found holds for every value. @throws InputError */
+/** Refuses a value that does not fit a date pattern that was found. @throws InputError */
 function refuseStray({ found, columns, path }: OpenedInput, { cause, line, original }: RejectedRow): void {
-  // A time that the clocks skip fits the pattern.
+  // A time that a clock change skips does fit the pattern.
   if (!cause || cause.code === 'zone' || !found?.includes(cause.column)) return;
   const text = textOf(original, cause.column, columns) ?? '';
   throw strayDate(path, { line, text }, cause.column, cause.type);
@@ -108,7 +108,7 @@ class ScanTotals {
   readonly #rounded = noneFound();
   readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
-  /** The first item, where it was only known once the types were decided. */
+  /** The first item, if it was known only once the types were decided. */
   #built: string | null = null;
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
@@ -132,13 +132,13 @@ class ScanTotals {
     this.#columns.add(part.columns);
   }
 
-  /** Rows that are in no part. */
+  /** Counts rows that are in no part. */
   leaveOut(filtered: number): void {
     this.rows.read += filtered;
     this.rows.filtered = filtered;
   }
 
-  /** Once all parts are in. @throws UsageError for a rule that names an unknown field */
+  /** Call this once all parts were added. @throws UsageError for a rule that names an unknown field */
   schema(): Schema {
     const { types, surplus } = this.#columns.decide();
     this.#bytes -= surplus;
@@ -200,7 +200,7 @@ class ScanTotals {
   }
 }
 
-/** One warning, with the first of each sort: what helps the one does not help the other. */
+/** One warning, with the first identifier of each sort, because they need different fixes. */
 function oddWarning({ around, inside }: OddCount, column: string, place: string): Warning[] {
   const sorts = [around, inside].flatMap(({ first, count }) => (first ? [{ first, count }] : []));
   if (sorts.length === 0) return [];

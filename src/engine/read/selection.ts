@@ -1,6 +1,6 @@
 /**
- * Which rows of an input are taken (contract §3 "Inputs"). The others leave the stream here, before anything types,
- * checks or counts them; an import that takes all rows does not come by.
+ * Selects rows of an input (contract §3 "Inputs"). The others are dropped here, before anything types, checks, or
+ * counts them. Imports of all rows skip this step.
  */
 import { InputError } from '../errors.js';
 import type { Condition } from '../mapping-rules.js';
@@ -12,14 +12,18 @@ import { textMemory } from './spare-memory.js';
 import { rowOf } from './text/splitter.js';
 import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
 
-/** How far to read, and how many rows were left out so far. */
+/** How far to read, and how many rows have been left out. */
 export interface Selected {
-  /** Read on when the limit is reached: a plan counts all rows. */
+  /** Whether to read on after the limit is reached: a plan counts all rows. */
   toEnd: boolean;
   filtered?: number;
 }
 
-/** The records that are taken, in batches that hold nothing else. @throws InputError for items that are not JSON */
+/**
+ * The selected records, in batches without others.
+ * @throws InputError for items that are not JSON, or have a field that only later items have; UsageError for a
+ * condition on a column that no item has
+ */
 export function selectRecords(
   input: OpenedInput,
   batches: AsyncIterable<RecordBatch>,
@@ -59,7 +63,7 @@ async function* taken(
   if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
 }
 
-/** The records that are wanted, by their numbers among all of the input, in batches that hold nothing else. */
+/** The wanted records, by their numbers among all of the input, in batches without others. */
 export async function* wantedRecords(
   batches: AsyncIterable<RecordBatch>,
   isWanted: (row: number) => boolean,
@@ -77,7 +81,7 @@ export async function* wantedRecords(
   }
 }
 
-/** Some records of a batch, by their numbers in it, ascending. */
+/** Some records of a batch, by their indexes in it, ascending. */
 export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
   const { bytes, spans, lines, fileLines, first, broken, kinds } = batch;
   const parts: Uint8Array[] = [];
@@ -85,7 +89,7 @@ export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatc
   let length = 0;
   for (const [at, number] of numbers.entries()) {
     const start = spans[2 * number]!;
-    // With the line end after it, which the parser needs.
+    // Includes the line end, which the parser needs.
     const part = bytes.subarray(start, spans[2 * number + 2] ?? bytes.length);
     parts.push(part);
     kept[2 * at] = length;
@@ -109,7 +113,7 @@ export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatc
   };
 }
 
-/** What the cells of the records that are kept were. */
+/** The cell types (`Is`) of the records that are kept. */
 function kindsAmong(kinds: Uint8Array, records: number, numbers: readonly number[]): Uint8Array<ArrayBuffer> {
   const width = kinds.length / records;
   const kept = new Uint8Array(width * numbers.length);
@@ -119,7 +123,7 @@ function kindsAmong(kinds: Uint8Array, records: number, numbers: readonly number
   return kept;
 }
 
-/** Those of the records that are kept, by their places among them. */
+/** The broken records among those that are kept, by their new indexes. */
 function brokenAmong(broken: readonly BrokenRecord[], numbers: readonly number[]): BrokenRecord[] {
   const places = new Map(numbers.map((number, place) => [number, place]));
   return broken.flatMap((record) => {
@@ -128,9 +132,9 @@ function brokenAmong(broken: readonly BrokenRecord[], numbers: readonly number[]
   });
 }
 
-/** The conditions on the rows of one input, as they are in the file. */
+/** Conditions on the rows of one input, compared with the values in the file. */
 class Conditions {
-  /** Columns that no item has had so far. A header has all there are. */
+  /** Columns in conditions that no item has had so far. Empty if there is a header. */
   readonly unseen: Set<string>;
   readonly #conditions: { column: string; index: number; value: string; equal: boolean }[];
 
@@ -146,7 +150,7 @@ class Conditions {
     });
   }
 
-  /** @throws UsageError for an item with a field that this input seemed not to have */
+  /** Whether a row meets the conditions. @throws InputError for an item with a field that the first items lack */
   hold(original: RejectedRow['original'], line: number): boolean {
     if ('cells' in original) {
       return this.#conditions.every(({ index, value, equal }) => {
@@ -170,23 +174,23 @@ class Conditions {
   }
 }
 
-/** The fields of an item and those of its `metadata`, by the name that they have as columns. */
+/** The fields of an item and those of its `metadata`, by column name. */
 function fieldsOf(item: string): Map<string, string> {
   const flat = objectMembers(item);
   const nested = flat.flatMap(([name, json]) => (name === METADATA ? objectMembers(json) : []));
   return new Map([...nested, ...flat].map(([name, json]) => [name, textOf(json)]));
 }
 
-/** A JSON value as it is compared: the text that a string holds, nothing for null, any other as it is written. */
+/** A JSON value for comparison: a string's text, nothing for null, any other value as it is written. */
 function textOf(json: string): string {
   if (json.startsWith('"')) return JSON.parse(json) as string;
   return json === 'null' ? '' : json;
 }
 
 /**
- * The inputs with the conditions on columns that they have. Of JSON, only the first items are known: a condition on a
- * field that they lack is held against all items where no input is known to have it.
- * @throws UsageError for a column that none has
+ * Gives each input the conditions on columns that it has. Of JSON, only the first items are known: a condition on a
+ * field that no input is known to have is checked against all items.
+ * @throws UsageError for a column that no input has
  */
 export function selectIn(
   inputs: readonly OpenedInput[],
@@ -210,5 +214,5 @@ export function selectIn(
   });
 }
 
-/** Items may have fields that the first ones lack. */
+/** Whether items may have fields that the first items lack. */
 const isOpen = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';

@@ -1,17 +1,17 @@
 /**
- * SHA-256 of many short texts at once: four side by side, in the lanes of WebAssembly's vectors. A call of OpenSSL takes
- * several times as long as one of them (figures: bench/README.md).
+ * SHA-256 of many short texts, four in parallel, in the lanes of WebAssembly's vectors. One call of OpenSSL takes
+ * several times as long as one text here (figures: bench/README.md).
  */
 import { hash } from 'node:crypto';
 import { AT, MAX_BLOCKS, sha256Module } from './sha256-module.js';
 import { instantiate, type WasmExports } from './wasm-module.js';
 
-/** Bytes that are hashed at a time. */
+/** Block size of SHA-256, in bytes. */
 const BLOCK = 64;
-/** Before so many texts of a thread, loading the module would take longer than it saves. */
+/** If a thread hashes fewer texts than this, loading the module takes longer than it saves. */
 const WORTH = 32_768;
 
-/** The module and its memory: one for a thread. */
+/** The module and its memory. Each thread has one. */
 class Lanes {
   readonly #run: WasmExports['r'];
   readonly #bytes: Uint8Array;
@@ -27,7 +27,7 @@ class Lanes {
     for (let next = 2; primes.length < 64; next++) {
       if (primes.every((prime) => next % prime > 0)) primes.push(next);
     }
-    /** The first 32 bits after the point. */
+    /** The first 32 bits of the fraction. */
     const fraction = (root: number): number => Math.floor((root % 1) * 2 ** 32);
     this.#words.set(
       primes.map((prime) => fraction(Math.cbrt(prime))),
@@ -46,7 +46,7 @@ class Lanes {
     return state;
   }
 
-  /** @returns two words for each block: its hash, where it is the last block after a state. Valid until the next call */
+  /** Hashes blocks, each the last one after a state. @returns two words of hash per block. Valid until the next call */
   hash(state: Uint32Array, blocks: Uint8Array): Uint32Array {
     this.#bytes.set(blocks, AT.blocks);
     this.#words.set(state, AT.state / 4);
@@ -59,7 +59,7 @@ class Lanes {
 let texts = 0;
 let lanes: Lanes | null | undefined;
 
-/** Null where there is no WebAssembly, none with vectors, or no memory for it; and where it is not as good as OpenSSL. */
+/** Null if there is no WebAssembly with vectors, no memory for it, or its result differs from OpenSSL's. */
 function load(): Lanes | null {
   try {
     const loaded = new Lanes();
@@ -74,24 +74,24 @@ function load(): Lanes | null {
   }
 }
 
-/** Texts of which one block is left to hash after their prefix, until they are hashed. */
+/** Collects texts that fit into the block after their common prefix, until they are hashed. */
 export class ShortTexts {
   readonly #lanes: Lanes;
-  /** After the whole blocks of the prefix. */
+  /** The state after the whole blocks of the prefix. */
   readonly #state: Uint32Array;
   readonly #prefixBytes: number;
-  /** Where in its block a text begins: after the rest of the prefix. */
+  /** Where a text begins in its block: after the rest of the prefix. */
   readonly #start: number;
   /** Blocks without a text. */
   readonly #empty: Buffer;
   readonly #blocks: Buffer;
-  /** Where each hash is to go. */
+  /** Where each hash goes. */
   readonly #places = new Uint32Array(MAX_BLOCKS);
   #length = 0;
-  /** Bytes of the longest text; below zero where there is none. */
+  /** The longest text, in bytes; negative if none fits. */
   readonly limit: number;
 
-  /** Null as long as it is not worth it, and where it cannot be. @param more texts that this thread hashed without it */
+  /** Null until it is worth it, or if it is not supported. @param more how many texts this thread hashed without it */
   static after(more: number, prefix: Uint8Array): ShortTexts | null {
     texts += more;
     if (lanes === undefined && texts >= WORTH) lanes = load();
@@ -103,7 +103,7 @@ export class ShortTexts {
     this.#state = lanes.stateAfter(prefix);
     this.#prefixBytes = prefix.length;
     this.#start = prefix.length % BLOCK;
-    // After a text comes a byte that ends it, and at the end of its block the length, in eight bytes.
+    // A text is followed by an end byte, and by its length in the last eight bytes of the block.
     this.limit = BLOCK - this.#start - 9;
     const block = Buffer.alloc(BLOCK);
     block.set(prefix.subarray(prefix.length - this.#start));
@@ -115,7 +115,7 @@ export class ShortTexts {
     return this.#length === MAX_BLOCKS;
   }
 
-  /** @param text whose UTF-8 is within the limit @param place of its hash */
+  /** @param text its UTF-8 must be within the limit @param place where its hash goes */
   add(text: string, place: number): void {
     const at = BLOCK * this.#length + this.#start;
     for (let index = 0; index < text.length; index++) {
@@ -146,7 +146,7 @@ export class ShortTexts {
     this.#places[this.#length++] = place;
   }
 
-  /** Puts each hash in its place, two words each. There are no texts afterwards. */
+  /** Writes each hash, two words, to its place, and removes all texts. */
   takeInto(hashes: Uint32Array): void {
     if (this.#length === 0) return;
     const blocks = this.#blocks.subarray(0, BLOCK * this.#length);

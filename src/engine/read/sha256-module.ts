@@ -1,13 +1,13 @@
 /**
- * The code of `sha256-lanes.ts`, as a WebAssembly module: SHA-256 (FIPS 180-4) of four blocks at a time, one in each lane
- * of its vectors. It is assembled when it is needed, in some milliseconds: no build step, and the source is what runs.
+ * The code of `sha256-lanes.ts`, as a WebAssembly module: SHA-256 (FIPS 180-4) of four blocks at a time, one in each
+ * vector lane. It is assembled when it is needed, in a few milliseconds: no build step, and the source is what runs.
  */
 import { assembler, I32, unsigned, V128, type Value, wasmModule } from './wasm-module.js';
 
-/** Most blocks of one call. */
+/** The most blocks per call. */
 export const MAX_BLOCKS = 256;
 
-/** Where in its memory things are, in bytes. */
+/** Offsets in the module's memory, in bytes. */
 export const AT = {
   /** 64 words: the constants of the rounds. */
   constants: 0,
@@ -15,12 +15,12 @@ export const AT = {
   state: 256,
   /** 8 vectors: the states after the last four blocks. */
   states: 288,
-  /** Of each block: the first eight bytes of the state after it. */
+  /** For each block: the first eight bytes of the state after it. */
   hashes: 512,
   blocks: 512 + 8 * MAX_BLOCKS,
 } as const;
 
-/** Locals: fours of blocks that are left, places of block and hash, bytes into the constants; then vectors. */
+/** Locals: groups of four blocks left, offsets of block and hash, offset into the constants; then vectors. */
 const [LEFT, BLOCK, HASH, ROUND, W, S, T, U, V, VECTORS] = [0, 1, 2, 3, 4, 20, 28, 29, 30, 27] as const;
 
 export function sha256Module(): Uint8Array<ArrayBuffer> {
@@ -37,19 +37,19 @@ export function sha256Module(): Uint8Array<ArrayBuffer> {
   const shift = (local: number, bits: number): Value => shiftRight(get(local), number(bits));
   const rotate = (local: number, bits: number): Value =>
     or(shift(local, bits), shiftLeft(get(local), number(32 - bits)));
-  /** Bytes of two vectors, those of the second from 16 on. */
+  /** Selects bytes of two vectors; those of the second count from 16. */
   const pick = (first: number, second: number, bytes: number[]): Value => {
     get(first);
     get(second);
     vector(0x0d, ...bytes);
   };
   const load = (_: Value, offset: number): Value => vector(0x00, 0, ...unsigned(offset));
-  /** A word in every lane. */
+  /** Loads a word into every lane. */
   const spread = (_: Value, offset: number): Value => vector(0x09, 0, ...unsigned(offset));
   const store = (_: Value, offset: number, __: Value): Value => vector(0x0b, 0, ...unsigned(offset));
   const w = (index: number) => W + (index & 15);
 
-  /** The sixteen words of each lane's block: four at a time, as a matrix that is transposed. */
+  /** Loads the sixteen words of each lane's block, by transposing four at a time. */
   const loadBlocks = () => {
     for (let index = 0; index < 16; index += 4) {
       for (let lane = 0; lane < 4; lane++) set(S + lane, load(get(BLOCK), 64 * lane + 4 * index));
@@ -64,7 +64,7 @@ export function sha256Module(): Uint8Array<ArrayBuffer> {
     }
   };
 
-  /** The variables of the standard stay where they are, and change their names from round to round. */
+  /** Instead of moving the variables of the standard, each round renames them. */
   const round = (index: number) => {
     const name = (letter: number) => S + ((letter - index) & 7);
     const [a, b, d, e, f, g, h] = [name(0), name(1), name(3), name(4), name(5), name(6), name(7)];
@@ -127,7 +127,7 @@ export function sha256Module(): Uint8Array<ArrayBuffer> {
   });
 }
 
-/** Bytes of words. */
+/** The byte indexes of words. */
 const inOrder = (...words: number[]): number[] =>
   words.flatMap((word) => [4 * word, 4 * word + 1, 4 * word + 2, 4 * word + 3]);
 const swapped = (...words: number[]): number[] =>

@@ -1,13 +1,13 @@
 /**
- * HalfSipHash-2-4: 32 bits, under a key of 64. In JavaScript, since a call of OpenSSL takes longer than a cell.
- * @returns as a signed number
+ * HalfSipHash-2-4: 32 bits, with a 64-bit key. In JavaScript: a call of OpenSSL takes longer than hashing a cell.
+ * @returns the hash as a signed number
  */
 export function shortHash(bytes: Uint8Array, start: number, end: number, low: number, high: number): number {
   let v0 = low;
   let v1 = high;
   let v2 = 0x6c796765 ^ low;
   let v3 = 0x74656462 ^ high;
-  /** Where fewer than four bytes begin; what follows them are the last rounds. */
+  /** Where the last word begins, which has fewer than four bytes. The final rounds follow it. */
   const last = start + ((end - start) & ~3);
   for (let at = start; at <= last + 4; at += 4) {
     let word = 0;

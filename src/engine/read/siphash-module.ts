@@ -1,19 +1,20 @@
 /**
- * The code of `siphash.ts`, as a WebAssembly module: many items in one call. It is assembled when it is needed: no build step, and the source is what runs.
+ * The code of `siphash.ts`, as a WebAssembly module: many items in one call. It is assembled when it is needed: no
+ * build step, and the source is what runs.
  */
 import { assembler, I32, I64, signed, unsigned, type Value, wasmModule } from './wasm-module.js';
 
-/** Bytes at the beginning of its memory: the four words that a key makes. What comes after them is the caller's. */
+/** Bytes at the beginning of the memory: the four words of a key. The rest is the caller's. */
 export const KEY_BYTES = 32;
-/** Items are read eight bytes at a time: the memory has so many more than they take. */
+/** Items are read eight bytes at a time, so the memory must be this much larger than they are. */
 export const BEYOND = 8;
 
-/** Parameters: items that are left; places of the end of the next one, of its hash, and of the first item. */
+/** Parameters: number of items left; where the next item's end is stored, where its hash goes, and the first item. */
 const [LEFT, END, HASH, FIRST] = [0, 1, 2, 3] as const;
-/** Locals: places in the item, and of its last word, which may have no byte of it; then words. */
+/** Locals: the offset in the item, and that of its last word, which may be empty; then words. */
 const [AT, LAST, LENGTH, WORD, V0, V1, V2, V3] = [4, 5, 6, 7, 8, 9, 10, 11] as const;
 
-/** Ends count from the first item, and include the comma after the item. There is at least one item. */
+/** Ends are relative to the first item, and include the comma after the item. There must be at least one item. */
 export function siphashModule(): Uint8Array<ArrayBuffer> {
   const { code, emit, get, set, number, sum, less, ifSo, loop, again, againUnlessZero, end } = assembler();
   const difference = (_: Value, __: Value): Value => emit(0x6b);

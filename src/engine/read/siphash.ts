@@ -1,20 +1,20 @@
-/** SipHash-2-4 (Aumasson and Bernstein, 2012), 64 bits, of many items at once: in WebAssembly where there is any. */
+/** SipHash-2-4 (Aumasson and Bernstein, 2012), 64 bits, of many items at a time, in WebAssembly if available. */
 import { BEYOND, KEY_BYTES, siphashModule } from './siphash-module.js';
 import { instantiate, type WasmExports } from './wasm-module.js';
 
 const PAGE = 65_536;
-/** Memory beyond this, for a batch of huge items, is not kept. */
+/** More memory than this, for a batch of huge items, is not kept. */
 const KEPT_BYTES = 4 * 1024 * 1024;
-/** What a key is mixed with: "somepseudorandomlygeneratedbytes". */
+/** The constants that are combined with a key: "somepseudorandomlygeneratedbytes". */
 const CONSTANTS = [0x736f6d6570736575n, 0x646f72616e646f6dn, 0x6c7967656e657261n, 0x7465646279746573n];
 
-/** The state before the first word. @param key its first 16 bytes count */
+/** The state before the first word. @param key only its first 16 bytes are used */
 export function keyWords(key: Buffer): BigUint64Array {
   const halves = [key.readBigUInt64LE(0), key.readBigUInt64LE(8)];
   return BigUint64Array.from(CONSTANTS, (constant, index) => constant ^ halves[index % 2]!);
 }
 
-/** @param items texts, a comma after each; `ends`: the place after each comma */
+/** @param items texts, with a comma after each; `ends`: the offset after each comma */
 export function sipHashes(
   key: BigUint64Array,
   items: Uint8Array,
@@ -39,10 +39,10 @@ export function sipHashes(
   return found;
 }
 
-/** One for a thread. */
+/** Each thread has one. */
 let loaded: WasmExports | null = null;
 
-/** With so much memory; null where there is no WebAssembly, or not so much memory for it. */
+/** The module with this much memory; null if there is no WebAssembly, or not enough memory. */
 function withMemory(bytes: number): WasmExports | null {
   try {
     loaded ??= instantiate(siphashModule());
@@ -57,7 +57,7 @@ function withMemory(bytes: number): WasmExports | null {
 const word = (value: bigint): bigint => BigInt.asUintN(64, value);
 const turn = (value: bigint, bits: bigint): bigint => word(value << bits) | (value >> (64n - bits));
 
-/** The same without WebAssembly, some hundred times slower. @param key the words that the key makes */
+/** The same without WebAssembly, about a hundred times slower. @param key the result of `keyWords` */
 function sipHash(key: BigUint64Array, bytes: Uint8Array, start: number, end: number): bigint {
   let [v0 = 0n, v1 = 0n, v2 = 0n, v3 = 0n] = key;
   const rounds = (count: number): void => {

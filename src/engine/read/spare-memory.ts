@@ -1,15 +1,15 @@
-/** Memory of batches that is used again. What garbage collection frees, it frees late, and each collection takes its time. */
+/** Reuses the memory of batches: the garbage collector would free it late, and each collection takes time. */
 
 const MAX_SPARE = 8;
 
-/** Memory that is done with, for what comes next. */
+/** Memory that is no longer in use, for reuse. */
 export class SpareMemory {
   readonly #spare: ArrayBuffer[] = [];
 
   /**
-   * @param unit memory is taken in multiples of so many bytes
-   * @param units what takes more of them is not kept
-   * @param least what takes fewer bytes has just as many, and is not kept
+   * @param unit memory is allocated in multiples of this many bytes
+   * @param units memory of more units than this is not kept
+   * @param least smaller requests get exactly their size, and their memory is not kept
    */
   constructor(
     private readonly unit: number,
@@ -17,7 +17,7 @@ export class SpareMemory {
     private readonly least = 0,
   ) {}
 
-  /** Nothing may refer to it any more. */
+  /** Takes memory back. Nothing may refer to it anymore. */
   give(memory: ArrayBuffer): void {
     const units = memory.byteLength / this.unit;
     if (!Number.isInteger(units) || units === 0 || units > this.units) return;
@@ -25,17 +25,17 @@ export class SpareMemory {
     if (this.#spare.push(memory) > MAX_SPARE) this.#spare.shift();
   }
 
-  /** Some of it, to be given to another thread. */
+  /** Removes some memory, to give it to another thread. */
   pop(): ArrayBuffer | undefined {
     return this.#spare.pop();
   }
 
-  /** Lets go of it. */
+  /** Frees all of it. */
   clear(): void {
     this.#spare.length = 0;
   }
 
-  /** What is in it has no meaning. */
+  /** Returns memory of this many bytes, whose contents are undefined. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const units = Math.ceil(bytes / this.unit);
     if (units > this.units || bytes < this.least) return new Uint8Array(bytes);
@@ -45,11 +45,11 @@ export class SpareMemory {
   }
 }
 
-/** For the bodies of requests: garbage of this size makes V8 collect all of its memory again and again. */
+/** For request bodies: garbage of this size would make V8 run full collections again and again. */
 export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
 
-/** For the text of batches: some more than a chunk of the input, or of what Parquet is unpacked to. */
+/** For the text of batches: slightly more than a chunk of the input, or of unpacked Parquet. */
 export const textMemory = new SpareMemory(160 * 1024, 2);
 
-/** For their items: those of a few hundred rows take some of these units. A plan may keep thousands of batches of a few. */
+/** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */
 export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

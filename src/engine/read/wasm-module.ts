@@ -1,9 +1,9 @@
-/** WebAssembly modules that have one function `r` and one memory `m`: written in the order of the source, assembled when needed. */
+/** Assembles WebAssembly modules with one function `r` and one memory `m`, when they are needed. */
 
-/** A value on the stack. Arguments are evaluated first, so the code that makes them stands before that which takes them. */
+/** A value on the stack. Arguments are evaluated first, so their code comes before the code that uses them. */
 export type Value = undefined;
 
-/** What code of both modules is written with. `number`, `sum` and `less` are of 32 bits. */
+/** The instructions that both modules use. `number`, `sum`, and `less` are 32-bit. */
 export function assembler() {
   const code: number[] = [];
   const emit = (...bytes: number[]): Value => void code.push(...bytes);
@@ -17,25 +17,25 @@ export function assembler() {
     less: (_: Value, __: Value): Value => emit(0x48),
     ifSo: (_: Value): Value => emit(0x04, 0x40),
     loop: (): Value => emit(0x03, 0x40),
-    /** To the beginning of the loop that is so many blocks around. */
+    /** Jumps to the beginning of the loop `depth` blocks out. */
     again: (depth: number): Value => emit(0x0c, depth),
     againUnlessZero: (_: Value): Value => emit(0x0d, 0),
     end: (): Value => emit(0x0b),
   };
 }
 
-/** Types of values. */
+/** Value types. */
 export const [I32, I64, V128] = [0x7f, 0x7e, 0x7b] as const;
 
 interface WasmFunction {
-  /** How many it takes, all of them 32-bit numbers. It returns nothing. */
+  /** Number of parameters, all 32-bit. The function returns nothing. */
   parameters: number;
-  /** How many of which type come after these. */
+  /** The locals after the parameters: how many of which type. */
   locals: readonly (readonly [count: number, type: number])[];
   code: readonly number[];
 }
 
-/** As far as it is used; Node's types do not describe it. */
+/** The part that is used here. Node's types do not include it. */
 interface WebAssemblyApi {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object) => { exports: WasmExports };
@@ -46,7 +46,7 @@ export interface WasmExports {
   m: { readonly buffer: ArrayBuffer; grow: (pages: number) => void };
 }
 
-/** @throws TypeError and others where there is no WebAssembly, or it does not know the code */
+/** @throws TypeError and other errors if there is no WebAssembly, or it does not support the code */
 export function instantiate(module: Uint8Array): WasmExports {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
   return new Instance(new Module(module)).exports;
@@ -60,7 +60,7 @@ export function wasmModule({ parameters, locals, code }: WasmFunction): Uint8Arr
     ...section(1, [1, 0x60, parameters, ...new Array(parameters).fill(I32), 0]),
     ...section(3, [1, 0]),
     ...section(5, [1, 0, 1]),
-    ...section(7, [2, 1, 0x6d, 2, 0, 1, 0x72, 0, 0]), // their names
+    ...section(7, [2, 1, 0x6d, 2, 0, 1, 0x72, 0, 0]), // the names of `m` and `r`
     ...section(10, [1, ...unsigned(body.length), ...body]),
   ]);
 }
@@ -71,12 +71,12 @@ const section = (id: number, content: readonly number[]): number[] => [
   ...content,
 ];
 
-/** LEB128: seven bits a byte, the lowest first. */
+/** LEB128: seven bits per byte, lowest first. */
 export function unsigned(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >> 7)];
 }
 
-/** The same for numbers with a sign: the last byte's highest bit. */
+/** Signed LEB128: the highest of the last byte's seven bits is the sign. */
 export function signed(value: number): number[] {
   return value >> 6 === value >> 7 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...signed(value >> 7)];
 }

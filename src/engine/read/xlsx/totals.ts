@@ -61,8 +61,8 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
 }
 
 /**
- * Whether a program seems to have kept only the first digits of a long whole number: Excel keeps 15, and a double beyond
- * 2^53 has at most 17.
+ * Whether a program seems to have kept only the first digits of a long whole number: Excel keeps 15, and a double
+ * beyond 2^53 has at most 17.
  */
 function isRounded(number: string): boolean {
   if (!/^-?\d{16,}$/.test(number)) return false;
