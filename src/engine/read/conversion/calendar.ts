@@ -36,7 +36,7 @@ export const isTime = ({ hour, minute, second, fraction }: DateParts): boolean =
 export const isPoint = (parts: DateParts | null): parts is DateParts =>
   parts !== null && isDay(parts) && isTime(parts);
 
-/** Days since 1970 of a day of the Gregorian calendar: years begin in March here, so that a leap day is the last. */
+/** Days since 1970 of a Gregorian day. Years begin in March here, so that a leap day is the last. */
 export function daysOf(year: number, month: number, day: number): number {
   const y = month > 2 ? year : year - 1;
   const m = month > 2 ? month - 3 : month + 9;
@@ -44,6 +44,6 @@ export function daysOf(year: number, month: number, day: number): number {
   return y * 365 + leaps + Math.floor((153 * m + 2) / 5) + day - 719_469;
 }
 
-/** Milliseconds since 1970 of these parts as if they were UTC; without the fraction. */
+/** Milliseconds since 1970 as if the parts were UTC, without the fraction. */
 export const utc = ({ year, month, day, hour, minute, second }: DateParts): number =>
   daysOf(year, month, day) * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1_000;

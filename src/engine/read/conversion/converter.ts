@@ -1,4 +1,4 @@
-/** Converts the text of a column with a type that was asked for (contract §3 "Types"). */
+/** Converts the text of a column with a pinned type (contract §3 "Types"). */
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
 import { jsonString, jsonStringBytes } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
@@ -11,7 +11,7 @@ import { type Zone, zoneOf } from './zones.js';
 export interface Converter {
   /** JSON text; null for a text that does not fit. */
   json(text: string): string | null;
-  /** Size of `json(text)` in bytes, without making it; -1 for a text that does not fit. */
+  /** Size of `json(text)` in bytes, without creating it; -1 for a text that does not fit. */
   size(text: string): number;
   /** Why a text does not fit. */
   cause(text: string): Pick<Cause, 'code' | 'characters'>;
@@ -218,7 +218,7 @@ function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
   });
 }
 
-/** RFC 3339 with seconds. An offset that is not in whole minutes, as before there were time zones, cannot be written: UTC. */
+/** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
 function rfc3339(parts: DateParts, offset: number): string | null {
   if (!Number.isInteger(offset)) {
     const at = partsAt(Math.round(utc(parts) - offset * 60_000));
@@ -236,7 +236,7 @@ function offsetText(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${pad(Math.trunc(size / 60))}:${pad(size % 60)}`;
 }
 
-/** From here on a number of seconds would be in the year 5138; it is milliseconds, from March 1973 on. */
+/** Numbers from here on are milliseconds, from March 1973 on. As seconds, this one would be in the year 5138. */
 const LEAST_MS = 100_000_000_000;
 
 function epochJson(text: string): string | null {
@@ -244,7 +244,7 @@ function epochJson(text: string): string | null {
   if (whole === undefined) return null;
   const number = Number(whole);
   const inMs = Math.abs(number) >= LEAST_MS;
-  // Before 1970 a fraction counts backward: rare enough to be refused.
+  // Before 1970, a fraction would count backward: rare enough to refuse.
   if (fraction !== '' && (inMs || text.startsWith('-'))) return null;
   const ms = inMs ? number : number * 1_000;
   const parts = partsAt(ms);

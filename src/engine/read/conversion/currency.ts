@@ -49,7 +49,7 @@ function currencyOf(text: string): string | null {
   return sign === undefined ? null : (CODES[sign] ?? sign);
 }
 
-/** @param text that is money */
+/** @param text a value that fits `money` */
 export function addCurrency(seen: Currencies, text: string, line: number): void {
   if (seen.other !== null) return;
   const currency = currencyOf(text);

@@ -87,7 +87,7 @@ export class PatternFinder {
     if (left.length > 1 && this.#differs === null && !isSame(seen.text, kind, left)) this.#differs = seen;
   }
 
-  /** The type with its pattern; null where there are no values. @throws InputError where two patterns fit */
+  /** The type with its pattern; null if there are no values. @throws InputError if two patterns fit */
   type(): Conversion | null {
     if (this.#candidates === null) return null;
     const [one, other] = this.#candidates as [string, string?];

@@ -1,4 +1,4 @@
-/** The patterns that a date may have been written by. Pure. */
+/** Guesses the patterns of a date. Pure. */
 
 import { type DateParts, isDay, isTime } from './calendar.js';
 import { ISO_8601, ISO_DATE } from './iso-8601.js';
@@ -39,20 +39,20 @@ export function patternsOf(text: string, kind: DateKind): string[] {
   return found;
 }
 
-/** Whether a number below ten has two digits: then all numbers are padded. */
+/** Whether numbers are padded, which those below ten show. */
 function padded(text: string): boolean {
   // Minutes, seconds and offsets always have two.
   const rest = text.replace(/:\d{2}.*/, '');
   return /(?<!\d)0\d(?!\d)/.test(rest) && !/(?<!\d)\d(?!\d)/.test(rest);
 }
 
-/** The same pattern for numbers of two digits. Quoted letters are the `T` alone. */
+/** The same pattern for padded numbers. The only quoted letter is the `T`. */
 const doubled = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])(?![MdHh])/g, '$1$1');
 
-/** The same pattern for numbers of one digit or two. */
+/** The same pattern for numbers with one or two digits. */
 export const loosened = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])\1(?!\1)/g, '$1');
 
-/** Patterns of the day that a text begins with, and where it ends. */
+/** Patterns of the day at the beginning of a text, and where the day ends. */
 function dayPatterns(text: string): [pattern: string, end: number][] {
   const numeric = NUMERIC.exec(text);
   if (numeric) {
@@ -103,7 +103,7 @@ function timePattern(text: string): string | null {
 }
 
 const known = new Map<string, DatePattern>();
-/** Patterns come from cells: a hostile file must not fill the memory with them. */
+/** Patterns come from cells: a malicious file must not fill the memory with them. */
 const MOST_KNOWN = 500;
 
 function compiled(kind: DateKind, pattern: string): DatePattern {

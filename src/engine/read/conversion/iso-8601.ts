@@ -1,10 +1,10 @@
-/** Dates as ISO 8601 writes them. */
+/** Reads dates in ISO 8601. */
 import { type DateParts, isPoint } from './calendar.js';
 import { type DatePattern, LONGEST, offsetOf } from './pattern.js';
 
 const ISO_ZONE = /^ ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
 
-/** The number that these digits are; NaN where one is none. Of cells by the million: a pattern takes ten times as long. */
+/** The number in these digits; NaN if one is not a digit. Ten times as fast as a regular expression. */
 function numberAt(text: string, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at++) {
@@ -17,7 +17,7 @@ function numberAt(text: string, start: number, end: number): number {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** ISO 8601 in its extended form, with a space for the `T` too, as databases write it. */
+/** ISO 8601 in its extended form. A space may replace the `T`, as databases write it. */
 export const ISO_8601: DatePattern = {
   plainUtc: () => Number.NaN,
   hasTime: true,

@@ -32,7 +32,7 @@ export interface Likely {
 /** None, integers, or decimals too. */
 export type Plain = 0 | 1 | 2;
 
-/** All are made in one place: code that runs for every cell is fast as long as they have one form. */
+/** Creates all of them, because code that runs for every cell is fast only if they have the same shape. */
 const likelyOf = (
   candidates: readonly Candidate[],
   cells: number,
@@ -56,8 +56,8 @@ const candidateOf = (
 export const noLikely = (): Likely => likelyOf([], 0, 0);
 
 /**
- * With what the next stretch of a column begins on the same thread: types that no cell of this one was found by, or that too many
- * did not fit, are not looked for again.
+ * The start for the next stretch of a column on the same thread. Types that were not found in this stretch, or that too
+ * many cells did not fit, are not searched for again.
  */
 export const nextLikely = ({ candidates, searched }: Likely): Likely =>
   likelyOf(
@@ -93,14 +93,14 @@ const OTHERS = [
   'boolean',
 ] as const;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-/** No value of these types is longer. */
+/** The longest value of these types. */
 const LONGEST = 60;
 const LONGEST_SHOWN = 100;
 
 const converters = new Map<string, Converter>();
 
 function reads(type: string, text: string): boolean {
-  // Postal codes and telephone numbers are written with digits, too.
+  // Postal codes and phone numbers consist of digits, too.
   const code = text.charCodeAt(0);
   if (code === 0x2b || (code === 0x30 && text.charCodeAt(1) >= 0x30 && text.charCodeAt(1) <= 0x39))
     return false;
@@ -112,7 +112,7 @@ function reads(type: string, text: string): boolean {
   return converter.size(text) >= 0;
 }
 
-/** What is known of a stretch that holds plain numbers alone. */
+/** What is known about a stretch of only plain numbers. */
 export function plainLikely(plain: Plain, cells: number): Likely {
   if (plain === 0) return noLikely();
   const types = NUMBERS.filter((type) => readsPlain(type, plain));
@@ -123,7 +123,7 @@ export function plainLikely(plain: Plain, cells: number): Likely {
   );
 }
 
-/** What is known once a stretch has begun with so many plain numbers. @param likely with which it began */
+/** What is known after plain numbers at the beginning of a stretch. @param likely what was known before them */
 export function afterPlain(likely: Likely, plain: Plain, cells: number): Likely {
   if (cells === 0) return likely;
   if (likely.searched === 0) return plainLikely(plain, cells);
@@ -138,7 +138,7 @@ export function afterPlain(likely: Likely, plain: Plain, cells: number): Likely 
 export const isOpen = ({ candidates, searched }: Likely): boolean =>
   candidates.length > 0 || searched < SEARCHED;
 
-/** @param plain numbers among the cells before the first one that is not */
+/** Adds a cell. @param plain which plain numbers came before the first other cell */
 export function addLikely(likely: Likely, text: string, line: number, plain: Plain): void {
   const { candidates, cells, searched } = likely;
   if (searched >= SEARCHED && fitsAll(candidates, text)) {
@@ -160,14 +160,14 @@ export function addLikely(likely: Likely, text: string, line: number, plain: Pla
   likely.cells++;
   likely.searched = Math.min(searched + 1, SEARCHED);
   if (isOpen(likely)) return;
-  // Without a type, what the cells were tells nothing.
+  // Without a type, these counts mean nothing.
   likely.cells = 0;
   likely.first = null;
 }
 
 type Fit = (text: string) => boolean;
 const fits = new Map<string, Fit>();
-/** Patterns come from cells: a hostile file must not fill the memory with them. */
+/** Patterns come from cells: a malicious file must not fill the memory with them. */
 const MOST_FITS = 500;
 
 /** Whether a text fits a type as it is. */
@@ -195,7 +195,7 @@ function fitsAll(candidates: readonly Candidate[], text: string): boolean {
   return true;
 }
 
-/** Whether a type is known already, if for numbers of other lengths. */
+/** Whether a type is among the candidates, even for numbers of other lengths. */
 const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
   candidates.some((one) => one.type === type || (isDate(type) && loosened(one.type) === loosened(type)));
 
@@ -221,13 +221,13 @@ function mark(likely: Likely, text: string): boolean {
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  // Telephone numbers have spaces, too.
+  // Phone numbers have spaces, too.
   const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
   const numbers: string[] = NUMBERS.filter(isFit);
   const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
   if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
   const days = patternsOf(text, 'date');
-  // What is sent as it is written needs no type.
+  // Values that are sent as written need no type.
   if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
   if (RFC_3339.test(text)) return found;
   const times = patternsOf(text, 'datetime').map((pattern) => {
@@ -243,7 +243,7 @@ const readsPlain = (type: string, plain: Plain): boolean =>
 
 const isDate = (type: string): boolean => type.startsWith('date');
 
-/** A date's type with a looser pattern, where the text fits that. */
+/** A date type with a looser pattern, if the text fits it; otherwise null. */
 function looser(type: string, text: string): string | null {
   const { name, form, zone } = partsOf(type);
   const kind = name as DateKind;

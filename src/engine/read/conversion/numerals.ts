@@ -3,7 +3,7 @@
  */
 import { isExactNumber } from '../json/text.js';
 
-/** The signs between groups of thousands and before the decimals; empty where there are none. */
+/** The signs between groups of thousands and before the decimals; empty if there are none. */
 export interface NumberStyle {
   group: string;
   decimal: string;
@@ -46,12 +46,12 @@ const alike = (sign: string): string =>
 
 const MINUS = '[-+\u2212]';
 const SPACE = `[${SPACES}]?`;
-/** A sign such as `€` or `US$`, a code such as `EUR`, or one of the words that are written in their place. */
+/** A sign such as `€` or `US$`, a code such as `EUR`, or a word that replaces them. */
 const CURRENCY = String.raw`(?:\p{L}{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Fr\.?|Rp\.?|RM)`;
 
 /**
- * Every group of the patterns below is one of these: signs, whole digits, decimals, signs. Grouped digits do not begin
- * with a zero: `0,500` is a half with another decimal sign.
+ * A pattern with four groups: signs, whole digits, decimals, signs. Grouped digits do not begin with a zero: `0,500` is
+ * a half with another decimal sign.
  */
 function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
   const whole = group === '' ? String.raw`(\d*)` : String.raw`([1-9]\d{0,2}(?:[${alike(group)}]\d{3})+|\d*)`;
@@ -73,10 +73,10 @@ function insideOf(text: string): string | null {
   return isTwice ? null : inside;
 }
 
-/** Digits that a double always holds. */
+/** A double holds any number with this many digits. */
 const MOST_EXACT = 15;
 
-/** A longer text is not a number that a double holds. */
+/** A longer text is not read as a number. */
 const LONGEST = 100;
 
 export class NumberReader {
@@ -116,13 +116,13 @@ export class NumberReader {
     return this.#start === this.#end ? size : size + 1 + this.#end - this.#start;
   }
 
-  /** The same for every form of number, at several times the cost. */
+  /** Like `read`, for every form of number, but several times slower. */
   readAny(text: string): string | null {
     const found = this.#digits(text);
     return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
   }
 
-  // Of the number that was read last: without its decimals, and where those begin and end, without zeros at the end.
+  // The last number read: its whole part, and where its decimals begin and end, without zeros at the end.
   #value = 0;
   #negative = false;
   #start = 0;

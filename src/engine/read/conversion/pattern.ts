@@ -1,8 +1,8 @@
-/** Dates by a pattern of Unicode date tokens: compiled once, because a library takes longer for a cell than the rest of its row. */
+/** Reads dates by a pattern of Unicode date tokens. Compiled: a library would take longer than the rest of the row. */
 import { type DateParts, isDay, isPoint, utc } from './calendar.js';
 import { FIELDS, plainDates, type Step } from './plain-date.js';
 
-/** No date is written with as many characters. */
+/** A longer text is not a date. */
 export const LONGEST = 100;
 
 export interface DatePattern {
@@ -11,17 +11,17 @@ export interface DatePattern {
   /** Null for a text that does not fit the pattern. Does not check whether the day exists. */
   read(text: string): DateParts | null;
   /**
-   * `utc` of a text that is nothing but numbers and what is between them, without making parts of it; NaN for any other,
-   * for no day or time that there is, and for 24:00.
+   * `utc` of a text that has only numbers and separators, without creating parts; NaN for any other text, for a day or
+   * time that does not exist, and for 24:00.
    */
   plainUtc(text: string): number;
-  /** Whether `read` gives a day and a time that there are; makes nothing, so that many texts can be asked about. */
+  /** Whether `read` would return an existing day and time. Creates no objects, so it is cheap for many texts. */
   fits(text: string): boolean;
-  /** The first character that does not fit; empty where the text ends too early. */
+  /** The first character that does not fit; empty if the text ends too early. */
   obstacle(text: string): string;
 }
 
-/** `message` says what is wrong with a pattern. */
+/** A pattern that is not valid; `message` says why. */
 export class BadPattern extends Error {}
 
 const MONTHS = 'January February March April May June July August September October November December'.split(
@@ -47,7 +47,7 @@ const digits = (least: number, most: number, set: (parts: Parameters<Set>[0], n:
   set: (parts, text) => set(parts, Number(text)),
 });
 
-/** The token of a run of one letter; undefined for one that is not known. */
+/** The token for a run of one letter; undefined if it is unknown. */
 function tokenOf(run: string): Token | undefined {
   const [letter, { length }] = [run[0]!, run];
   const padded = length === 2 ? 2 : length === 1 ? 1 : 0;
@@ -56,7 +56,7 @@ function tokenOf(run: string): Token | undefined {
   const named = (names: readonly string[], set: Set): Token => ({ source: either(names), set });
   switch (letter) {
     case 'y':
-      // As luxon, and near what POSIX says: up to 60 are years of this century.
+      // As in luxon, and close to POSIX: years up to 60 are in this century.
       if (length === 2) return digits(2, 2, (p, n) => (p.year = n + (n > 60 ? 1900 : 2000)));
       return length === 4 || length === 1 ? digits(length, 4, (p, n) => (p.year = n)) : undefined;
     case 'M':
@@ -94,7 +94,7 @@ function tokenOf(run: string): Token | undefined {
   }
 }
 
-/** Minutes of `+05:30`, `+0530`, `+05`, `Z`; NaN where there is no such offset. */
+/** Minutes of `+05:30`, `+0530`, `+05`, `Z`; NaN if there is no such offset. */
 export function offsetOf(text: string): number {
   if (!/^[+-]/.test(text)) return 0;
   const [hours, minutes] = [Number(text.slice(1, 3)), Number(text.slice(3).replace(':', ''))];

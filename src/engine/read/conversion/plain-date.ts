@@ -1,9 +1,9 @@
-/** Dates of nothing but numbers and ASCII between them: read without an expression, and asked about without making anything. */
+/** Reads dates of numbers and ASCII separators without regular expressions, and checks them without new objects. */
 import { type DateParts, daysOf, hasDay, hasTimeOf } from './calendar.js';
 
-/** Numbers of this many digits, at least and at most; 0 to 5 are the year to the second. */
+/** A number and its least and most digits; parts 0 to 5 are year to second. */
 type Field = readonly [part: number, least: number, most: number];
-/** A number, or the character that has to be there. */
+/** A number, or a required character. */
 export type Step = Field | number;
 
 /** By the token of the pattern. */
@@ -22,11 +22,11 @@ export const FIELDS: Record<string, Field> = {
 };
 
 export interface PlainDates {
-  /** Null for a text that does not fit, or only by the whole pattern. */
+  /** Null for a text that does not fit, or that only the whole pattern can read. */
   read(text: string): DateParts | null;
-  /** `utc` of the text; NaN where `read` gives null, for no day or time that there is, and for 24:00. */
+  /** `utc` of the text; NaN if `read` returns null, for a day or time that does not exist, and for 24:00. */
   utc(text: string): number;
-  /** Whether there is such a day and time; null where `read` gives null. */
+  /** Whether the day and time exist; null if `read` returns null. */
   isPoint(text: string): boolean | null;
 }
 
@@ -47,7 +47,7 @@ const isPlain = (steps: readonly (Step | undefined)[]): steps is readonly Step[]
     return step !== undefined && (step[1] === step[2] || typeof steps[at + 1] !== 'object');
   });
 
-/** Of the text at hand. */
+/** Values of the current text. */
 const values = new Int32Array(6);
 const NO_VALUES = Int32Array.of(0, 1, 1, 0, 0, 0);
 

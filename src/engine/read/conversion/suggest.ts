@@ -4,12 +4,12 @@ import type { Evidence } from '../wording.js';
 import { converterOf, partsOf } from './converter.js';
 import type { Likely } from './likely.js';
 
-/** Of so many cells, one may be a stray. */
+/** One in this many cells may be a stray. */
 const CELLS_FOR_A_STRAY = 20;
 
 /** A suggestion for a text column. */
 export interface Suggestion {
-  /** One; two where a cell reads differently under each. */
+  /** One type, or two under which a cell reads differently. */
   types: string[];
   /** Texts that must count as empty for this type. */
   markers: readonly string[];
@@ -28,7 +28,7 @@ export function suggestionOf(
   const best = candidates.filter((one) => one.misses === misses);
   const likely = best.map(({ type }) => type);
   const simple = likely.find((type) => type === 'integer' || type === 'number');
-  // Codes, of which most are digits.
+  // Codes, most of which are digits.
   if (simple !== undefined && misses > 0) return null;
   const alike =
     styled === null ? undefined : likely.find((type) => styleOfType(type) === styleOfType(styled));
@@ -51,12 +51,12 @@ export function suggestionOf(
 
 const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';
 
-/** Whether a type tells how the numbers of its file are written. */
+/** Whether a type shows how the numbers of its file are written. */
 export const isStyled = (type: string): boolean => /^(?:number:|money|percent:)/.test(type);
 
 export const isSameStyle = (a: string, b: string): boolean => styleOfType(a) === styleOfType(b);
 
-/** What a column of a type holds. */
+/** The noun for the values of a type. */
 export function nounOf(type: string): string {
   const { name } = partsOf(type);
   return (

@@ -104,7 +104,7 @@ export function misfit(column: string, text: string, type: CellType, converter: 
   };
 }
 
-/** Characters that are named in a sentence. */
+/** The most characters that a sentence names. */
 const MOST_SHOWN = 5;
 
 function inTheWay(characters: readonly string[]): string {

@@ -10,8 +10,8 @@ export async function loadZones(): Promise<void> {
 
 export interface Zone {
   /**
-   * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of both where clocks
-   * show it twice, null where they skip it.
+   * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of two if clocks show
+   * it twice, null if they skip it.
    */
   offsetAt(local: number): number | null;
   /** Its offset is always 0. */
@@ -20,9 +20,9 @@ export interface Zone {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Offsets are asked for a span at a time: the library takes long. No zone has changed its clocks twice within one. */
+/** Offsets are looked up by span, because the library is slow. No zone has changed its clocks twice within one span. */
 const SPAN_MS = 16 * DAY_MS;
-/** Spans that are kept: more than 800 years. */
+/** The most spans to keep: more than 800 years. */
 const MOST_SPANS = 20_000;
 
 /** Offsets in minutes before and after a moment, in milliseconds since 1970. */
