@@ -1,4 +1,4 @@
-/** Items of a batch of CSV, as JSON text: keys are written once, and cells go in as they are. */
+/** Builds the items of a batch of CSV as JSON text. Keys are encoded once, and cells are copied. */
 import { createHash } from 'node:crypto';
 import type { ItemBatch } from '../batch.js';
 import { Hashes } from '../hashes.js';
@@ -73,14 +73,14 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
 }
 
 /**
- * The version of the rules by which a record becomes an item, its inferred types included. Raised when one becomes
- * another item: what was hashed before must not match, and a run that began by other rules is not continued.
+ * The version of the rules by which a record becomes an item, including inferred types. Raise it when a record becomes
+ * a different item: earlier hashes must not match, and runs begun under other rules are not continued.
  */
 export const ITEM_FORMAT_VERSION = 2;
 
 /**
- * Hashes of records that represent their items: equal ones make equal items, which need not be made to know it. Under
- * another key whenever anything changes that an item depends on beside its record.
+ * Hashes of records that represent their items: equal records give equal items, which then need not be built. The key
+ * depends on everything that an item depends on in addition to its record.
  */
 export function recordHashes(
   input: OpenedInput,
@@ -97,7 +97,7 @@ export function recordHashes(
     companyIdColumn,
     rules,
     types: metadataTypes(targets, (_, index) => types[index]!),
-    // Absent where they are as they always were: what was hashed then still counts.
+    // Left out at their defaults, so that hashes from before these options existed still match.
     dialect: dialect && isPlain(dialect) ? undefined : dialect,
     shortRows: input.shortRows === 'pad' ? 'pad' : undefined,
     excelText: input.excelText || undefined,

@@ -1,19 +1,19 @@
 /**
- * The cells of a record of plain CSV, found in its bytes. The splitter has seen to it that the quotes of a record make
- * sense; a property test holds what is read here to csv-parse.
+ * Finds the cells of a record of plain CSV in its bytes. The splitter has checked the record's quotes. A property test
+ * compares the result with csv-parse.
  */
 import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import type { RecordBatch } from '../types.js';
 
-/** What each byte below 0x80 becomes in a JSON string where that is not itself, as `JSON.stringify` writes it. */
+/** The escape in JSON for each byte below 0x80 that needs one, as `JSON.stringify` writes it. */
 const ESCAPES: (Buffer | undefined)[] = Array.from({ length: 0x80 }, (_, code) => {
   const json = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
   return json.length > 1 ? Buffer.from(json) : undefined;
 });
-/** Bytes that each is longer in JSON. */
+/** How many bytes longer each byte is in JSON. */
 const EXTRA = Uint8Array.from({ length: 256 }, (_, code) => (ESCAPES[code]?.length ?? 1) - 1);
 
-/** In `markup`: the cell was in quotes, and has doubled ones in it. */
+/** In `markup`: the cell was in quotes and contains doubled quotes. */
 const DOUBLED = 1;
 
 /** Reads one record after another into the same memory. */
@@ -22,10 +22,10 @@ export class Cells {
   view = viewOf(this.bytes);
   /** Number of cells in the current record. */
   count = 0;
-  /** Where the text of each cell begins and ends, the quotes around it left out. */
+  /** Where the text of each cell begins and ends, without the quotes around it. */
   starts = new Int32Array(64);
   ends = new Int32Array(64);
-  /** 0 for a cell whose bytes are its text, in JSON too. Else bytes that it is longer in JSON, times two, and `DOUBLED`. */
+  /** 0 for a cell whose bytes are also its JSON text; otherwise twice the bytes that JSON adds, plus `DOUBLED`. */
   markup = new Int32Array(64);
   readonly #delimiter: number;
   #spans = new Uint32Array(0);

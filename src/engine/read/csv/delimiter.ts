@@ -15,13 +15,13 @@ interface Look {
   columns: number;
   /** Share of rows that have as many cells as the header. */
   fit: number;
-  /** Whether the header has a name that was asked for. */
+  /** Whether the header has one of the wanted names. */
   named: boolean;
 }
 
 /**
- * The delimiter of which most rows have the header's number of cells, quotes respected. A header that
- * holds one of `names` under one delimiter settles it. A single column has none: `,` then.
+ * The delimiter with which most rows have as many cells as the header, taking quotes into account. If the header has
+ * one of `names` under one delimiter, that decides. `,` for a single column.
  */
 export function findDelimiter(
   head: Buffer,
@@ -43,7 +43,7 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
   try {
     rows = firstRows(head, dialect);
   } catch {
-    return null; // with this delimiter the quotes make no sense
+    return null; // with this delimiter, the quotes are misplaced
   }
   const columns = rows[0]?.length ?? 0;
   if (columns < 2) return null;
@@ -51,7 +51,7 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
   return { delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) };
 }
 
-/** The first whole rows of a text; its last row counts only when a line end follows it. A broken one has a single cell. @throws InputError */
+/** The first whole rows of a text, each with its line end. A broken row has a single cell. @throws InputError */
 export function firstRows(head: Buffer, dialect: Dialect): string[][] {
   const batch = firstBatch(head, dialect);
   return batch ? csvRows(batch, dialect) : [];

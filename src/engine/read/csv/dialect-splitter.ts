@@ -1,6 +1,6 @@
 /**
- * Splits CSV of any dialect into batches of whole records, without comments and empty lines. Like the plain splitter, it
- * knows where records end and leaves their cells to the parser; a property test holds the two together.
+ * Splits CSV of any dialect into batches of whole records, without comments and empty lines. Like the plain splitter,
+ * it finds where records end and leaves cells to the parser. A property test compares the two.
  */
 import { Numbers, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
@@ -21,13 +21,13 @@ const EQUALS = 0x3d;
 const QUOTE = 0x22;
 
 enum In {
-  /** Before the first byte of a cell: the one place where a quote opens. */
+  /** Before the first byte of a cell, the only place where a quote opens. */
   start,
   plain,
   /** After the quote that closed a cell. */
   closed,
   quoted,
-  /** After text that follows a closing quote: nothing has a meaning up to the end of the line. */
+  /** After text that follows a closing quote: everything up to the end of the line is text. */
   broken,
   comment,
 }
@@ -41,22 +41,22 @@ export class DialectSplitter implements Splitter {
   readonly #comment: Buffer | null;
   /** Bytes with which something other than text may begin. */
   readonly #special = new Uint8Array(256);
-  /** Nothing that has a meaning is longer. */
+  /** Length of the longest special sequence. */
   readonly #longest: number;
   #skipHeader: boolean;
   #first = 0;
-  /** What was not handed over yet. All places are offsets in it, and move with it. */
+  /** Text that is not in a batch yet. All positions are offsets in it, and move with it. */
   #text: Buffer = Buffer.alloc(0);
   #at = 0;
   #recordStart = 0;
   #cellStart = 0;
-  /** Behind the last CR: an LF there belongs to it. */
+  /** Offset after the last CR: an LF there belongs to it. */
   #afterCr = -1;
   #state: In = In.start;
   #recordLine: number;
   #openLine = 1;
   #brokenLine = 0;
-  /** Bytes of the cell that are quotes around it and escapes in it. */
+  /** Bytes of the cell that are quotes around it or escapes in it. */
   #markup = 0;
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
@@ -119,7 +119,7 @@ export class DialectSplitter implements Splitter {
     return { bytes, lines, spans, fileLines: null, first, ...(broken.length > 0 && { broken }) };
   }
 
-  /** Continues up to `limit`: what begins behind it may be cut off. */
+  /** Continues up to `limit`: a sequence that begins after it may be incomplete. */
   #scan(limit: number): void {
     const [text, special] = [this.#text, this.#special];
     while (this.#at < limit) {
@@ -159,7 +159,7 @@ export class DialectSplitter implements Splitter {
     this.#state = In.start;
   }
 
-  /** A special byte inside quotes. Gives how many bytes are done with. */
+  /** Handles a special byte inside quotes. @returns how many bytes were read */
   #quoted(): number {
     const [text, at, quote, own] = [this.#text, this.#at, this.#quote!, this.#escape];
     if (own && begins(text, at, own)) {
@@ -181,7 +181,7 @@ export class DialectSplitter implements Splitter {
     return quote.length;
   }
 
-  /** A special byte outside quotes. Gives how many bytes are done with. */
+  /** Handles a special byte outside quotes. @returns how many bytes were read */
   #unquoted(): number {
     const [text, at, quote] = [this.#text, this.#at, this.#quote];
     if (begins(text, at, this.#delimiter)) {
@@ -225,7 +225,7 @@ export class DialectSplitter implements Splitter {
     }
   }
 
-  /** Takes note of the record that ends at `end`. */
+  /** Notes the record that ends at `end`. */
   #complete(end: number): void {
     const broken = this.#state === In.broken;
     if (!broken) this.#checkCell(end);
@@ -249,7 +249,7 @@ export class DialectSplitter implements Splitter {
       throw tooLong(this.#form, this.#recordLine);
   }
 
-  /** Holds what is still open against the limits, so that memory stays bounded. */
+  /** Checks the open record against the limits, so that memory stays bounded. */
   #checkOpenRecord(): void {
     const end = this.#text.length;
     const { maxCellBytes } = this.#form;

@@ -12,13 +12,13 @@ export interface Dialect {
   escape: string | null;
   /** Lines that begin with it are left out. */
   comment: string | null;
-  /** Lines above the header, an Excel `sep=` line included. */
+  /** Lines above the header, including an Excel `sep=` line. */
   skipLines: number;
   /** Text after a closing quote is text. */
   lenientQuotes: boolean;
 }
 
-/** RFC 4180 under a delimiter of one byte. */
+/** RFC 4180 with a delimiter of one byte. */
 export const plainDialect = (delimiter: string): Dialect => ({
   delimiter,
   quote: '"',
@@ -28,11 +28,11 @@ export const plainDialect = (delimiter: string): Dialect => ({
   lenientQuotes: false,
 });
 
-/** Whether the fast splitter and its parser read it. Lines above the header make no difference. */
+/** Whether the fast splitter and its parser can read it. Lines above the header do not matter. */
 export const isPlain = ({ delimiter, quote, escape: own, comment, lenientQuotes }: Dialect): boolean =>
   /^[\x01-\x7f]$/.test(delimiter) && quote === '"' && own === null && comment === null && !lenientQuotes;
 
-/** The dialect that was asked for, checked; a missing delimiter is found later. */
+/** The requested dialect, checked; a missing delimiter is detected later. */
 export interface AskedDialect extends Omit<Dialect, 'delimiter'> {
   delimiter: string | null;
 }
@@ -48,7 +48,7 @@ export function askedDialect(options: DialectOptions): AskedDialect {
     skipLines,
     lenientQuotes,
   };
-  // A quote that escapes itself is a doubled one.
+  // A quote that escapes itself is a doubled quote.
   if (asked.escape === asked.quote) asked.escape = null;
   const wrong = (option: DialectOption, value: string, reason: string): UsageError =>
     bad(option, value, reason);
@@ -83,7 +83,7 @@ function bad(option: DialectOption, value: string, wrong: string): UsageError {
   });
 }
 
-/** One character or several that cannot be taken for a line end. */
+/** One or more characters that cannot be mistaken for a line end. */
 function delimiterOf(text: string): string {
   const delimiter = text === 'tab' ? '\t' : unescaped(text);
   if (delimiter === '' || /[\r\n\0]/.test(delimiter)) throw bad('delimiter', text, 'cannot separate cells');
@@ -97,20 +97,20 @@ function oneCharacter(option: 'quote' | 'escape', text: string): string {
   return character;
 }
 
-/** `\t`, `\x01` and `\u00a6` as they are typed. */
+/** Decodes `\t`, `\x01`, and `\u00a6` as typed. */
 const unescaped = (text: string): string =>
   text.replace(/\\(?:t|x([\da-f]{2})|u([\da-f]{4}))/gi, (_, byte?: string, unit?: string) => {
     const code = byte ?? unit;
     return code === undefined ? '\t' : String.fromCharCode(Number.parseInt(code, 16));
   });
 
-/** Excel's way to name the delimiter: a first line `sep=;`. Null where there is none. */
+/** The delimiter in Excel's first line `sep=;`; null if there is none. */
 export const separatorLine = (text: Buffer): string | null =>
   /^"?sep=([^"\r\n\0])"?(?:\r|\n|$)/i.exec(text.toString('utf8', 0, 16))?.[1] ?? null;
 
 /**
- * The delimiter of a rejects file of this program, which is always written in the plain dialect: options that were meant for
- * the file that it came from would misread it. Null for any other text.
+ * The delimiter of a rejects file of this program, which is always written in the plain dialect: options for the
+ * original file would misread it. Null for any other text.
  */
 export function rejectsDelimiter(text: Buffer): string | null {
   const [header] = text.toString('utf8', 0, 64 * 1024).split(/[\r\n]/, 1);

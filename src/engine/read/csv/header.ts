@@ -37,7 +37,7 @@ export type HeaderOptions = Pick<
 
 export interface Header {
   dialect: Dialect;
-  /** As they are written. */
+  /** The cells as written. */
   cells: string[];
   line: number;
 }
@@ -54,7 +54,7 @@ export async function headerOf(head: Head, options: HeaderOptions, format: Forma
   );
 }
 
-/** The dialect that was asked for, with what the text itself says. @throws UsageError */
+/** The requested dialect, completed by what the text itself says. @throws UsageError */
 function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
   const rejects = rejectsDelimiter(text);
   if (rejects !== null) return plainDialect(rejects);
@@ -119,7 +119,7 @@ function firstRow(
 
 /**
  * The names in a header, trimmed; empty for a column without one.
- * @throws InputError for two columns with one name, unless the second is to be renamed, and where no column has a name
+ * @throws InputError for two columns with one name, unless the second is to be renamed, and if no column has a name
  */
 export function namesIn({ cells, line }: Header, { path, renameDuplicates }: HeaderOptions): string[] {
   const trimmed = cells.map((cell) => cell.trim());
@@ -153,12 +153,12 @@ export function namesIn({ cells, line }: Header, { path, renameDuplicates }: Hea
   });
 }
 
-/** Lines above the header that are looked through for one. */
+/** How many lines to search for a header. */
 const MOST_TITLE_LINES = 30;
 
 /**
- * How many lines to skip, where the header seems to be further down: behind them `fits` finds its columns, or rows with
- * more columns begin. Null where there is no sign of it.
+ * How many lines to skip if the header seems to be further down: after them, `fits` finds its columns, or rows with
+ * more columns begin. Null if nothing suggests that.
  */
 export function titleLines(
   head: Text,
@@ -174,7 +174,7 @@ export function titleLines(
   for (let skipLines = asked.skipLines + 1; skipLines <= lines; skipLines++) {
     const header = quietly(() => headerIn(head, { ...options, skipLines }, format, { ...asked, skipLines }));
     const names = header && quietly(() => namesIn(header, options));
-    // A header behind an empty line is found again from the next one: the lines up to it are what is skipped.
+    // A header after an empty line is found again from the next line, so that the empty line is skipped, too.
     if (!header || !names || header.line !== skipLines + 1) continue;
     if (fits(names)) return { skipLines, header: names };
     found.push({ skipLines, header, names });

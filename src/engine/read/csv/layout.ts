@@ -16,15 +16,15 @@ import { quoted } from '../wording.js';
 export interface MetadataColumn {
   index: number;
   target: Target;
-  /** `,"key":` */
+  /** The text `,"key":`. */
   key: string;
-  /** Where a type was asked for other than text. */
+  /** Null unless the column is pinned to a type that converts its text. */
   converter: Converter | null;
 }
 
 export interface CsvLayout {
   targets: readonly Target[];
-  /** Positions in a row; -1 where there is no such column. */
+  /** Indexes in a row; -1 if there is no such column. */
   id: number;
   company: number;
   metadata: readonly MetadataColumn[];
@@ -33,7 +33,7 @@ export interface CsvLayout {
   /** The identifier of a row, and its company; empty if there is none. */
   idOf(row: readonly string[]): string;
   companyOf(row: readonly string[]): string;
-  /** Identifiers with which a row may be the header again: where files were concatenated, with a byte order mark in front. */
+  /** Identifiers of rows that may repeat the header, as in concatenated files. One begins with a byte order mark. */
   idsOfHeader: readonly string[];
   /** Members that are set for every item, each with a comma before it. */
   constants: string;
@@ -41,11 +41,11 @@ export interface CsvLayout {
   empty: string | null;
   /** Members of the row's `metadata` cell, without keys that are set for every item, each with a comma before it. */
   spread(row: readonly string[]): string;
-  /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
+  /** Cleans the cells of a row as `trim` and `nulls` say; null if neither was requested. */
   clean: ((row: readonly string[]) => string[]) | null;
   /**
-   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is not a row. Fills up a short row
-   * that may be short.
+   * Why a row cannot be sent, regardless of its columns' types; null if it can, `BLANK` if it is not a row. Pads a
+   * short row if short rows are allowed.
    */
   refusal(row: string[]): Refusal | null;
 }
@@ -87,7 +87,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const check = input.anyId ? null : identifierCheck(rules);
   const clean = cleaner(rules);
   const styled = keyStyle(rules.keys);
-  /** Members of a `metadata` cell under their keys, or why it has none. */
+  /** The members of a `metadata` cell with their keys, or why the cell is not valid. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
     const members = membersOf(cell, input.roundNumbers);
     if (!rules.keys || typeof members === 'string') return members;
@@ -97,7 +97,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   };
 
   const columnOf = new Map(metadata.map((column) => [column.target.key!, column]));
-  /** A key that the row would have twice: one of the two values would be lost. */
+  /** A key that the row would have twice, which would lose one of the two values. */
   const alsoBeside = (row: readonly string[], members: [key: string, json: string][]): string | null => {
     for (const [key] of members) {
       const beside = columnOf.get(key);
@@ -163,7 +163,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
 }
 
-/** Reads an identifier: byte for byte as written, unless lower case was asked for. */
+/** Reads an identifier: byte for byte as written, unless it is pinned to lower case. */
 function identifierAt(index: number, targets: readonly Target[]): (row: readonly string[]) => string {
   if (index < 0) return () => '';
   return targets[index]!.pinned === 'lower' ? (row) => row[index]!.toLowerCase() : (row) => row[index]!;

@@ -1,5 +1,5 @@
 /**
- * What a CSV may not have: cells, records and quotes that do not end, so that memory stays bounded, and text after a
+ * Errors for a CSV with cells, records, or quotes that do not end, which keep memory bounded, and for text after a
  * closing quote.
  */
 import { InputError } from '../../errors.js';
@@ -16,7 +16,7 @@ export interface Limits {
 export const maxRecordBytes = ({ maxCellBytes }: Limits): number =>
   Math.max(MAX_RECORD_BYTES, maxCellBytes * 2);
 
-/** @param line on which the quote opened @param within bytes in which no quote closed it; none: to the end of the file */
+/** @param line the line of the opening quote @param within bytes in which no quote closed it; default: to the end */
 export function unclosed({ path, maxCellBytes }: Limits, line: number, within?: number): InputError {
   const how = within === undefined ? 'never closed' : `not closed within ${formatSize(within)}`;
   return new InputError(`the quote that opens on this line is ${how}`, {
@@ -45,8 +45,8 @@ export function recordTooLarge(limits: Limits, line: number): InputError {
 }
 
 /**
- * Takes the text of broken records out of a batch, which would confuse the parser: in their place is
- * one cell of as many letters.
+ * Removes the text of broken records from a batch, because it would confuse the parser, and puts one cell with as
+ * many letters in its place.
  */
 export function takeOut(
   broken: readonly { number: number; line: number }[],

@@ -1,5 +1,5 @@
 /**
- * Signs that a CSV has another dialect than the one it is read in. They stop nothing, but cause warnings in the plan.
+ * Signs that a CSV has another dialect than the one in which it is read. They only cause warnings in the plan.
  */
 
 import { count } from '../../numbers.js';
@@ -23,15 +23,15 @@ export const CELL_START = 16;
 /** Collected by a splitter over a whole input. */
 export class Notes {
   readonly #found = new Map<Oddity, { line: number; count: number; space: string }>();
-  /** Of the record whose quotes were counted last. */
+  /** The record whose quotes were counted last. */
   #record = -1;
   #quotes = 0;
 
   readonly #delimiter: string;
-  /** The first byte of it. */
+  /** The first byte of the quote. */
   readonly #quote: number;
 
-  /** @param excelText such cells are read as their text, and are not odd */
+  /** @param excelText whether cells like `="0012"` are read as their text, and so are not odd */
   constructor(
     { delimiter, quote }: Pick<Dialect, 'delimiter' | 'quote'>,
     private readonly excelText = false,
@@ -50,15 +50,15 @@ export class Notes {
   /**
    * A quote in a cell that did not begin with one.
    * @param start the cell's first bytes, at most `CELL_START`
-   * @param offset of the quote in the cell
-   * @param line on which its record begins
+   * @param offset offset of the quote in the cell
+   * @param line the line on which the record begins
    */
   quoteInText(start: Uint8Array, offset: number, line: number): void {
     if (start[0] === EQUALS && start[1] === QUOTE) {
       if (offset === 1) this.add('excel_text', line);
       return;
     }
-    if (start[0] === this.#quote) return; // text behind it was asked for
+    if (start[0] === this.#quote) return; // with lenient quotes, text may follow a closing quote
     const text = start.findIndex((byte) => byte !== SPACE && byte !== TAB);
     if (text > 0 && start[text] === this.#quote) {
       if (offset === text)

@@ -1,6 +1,6 @@
 /**
- * The fast path: rows whose cells are copied into their items as they are in the file. Equal, byte for byte, to what
- * `itemText` makes of the cells; whatever is not plain is left to the layout, so only it knows reasons.
+ * The fast path: copies cells into items as they are in the file. The result is the same, byte for byte, as that of
+ * `itemText`. Anything unusual is left to the layout, which alone knows reasons for rejecting.
  */
 import type { Converter } from '../conversion/converter.js';
 import { FixedTexts, RawItem } from '../item-text.js';
@@ -11,8 +11,9 @@ import { isPlain } from './dialect.js';
 import type { CsvLayout } from './layout.js';
 
 /**
- * Null for an input whose cells are changed before they are sent, or looked at in other ways.
- * @param types under which items are made, which the cells fit; null where only their sizes count, with every inferred column as text
+ * Null for an input whose cells must be changed or checked in other ways before they are sent.
+ * @param types the types of the items to build, which the cells fit; null to compute only sizes, with every inferred
+ * column as text
  */
 export function plainRow(
   input: OpenedInput,
@@ -36,23 +37,23 @@ enum As {
   converted,
 }
 
-/** One row after another, in the same memory. */
+/** Reads one row after another into the same memory. */
 export class PlainRow extends RawItem {
   readonly cells: Cells;
   readonly #layout: CsvLayout;
   readonly #width: number;
-  /** Of the members: their keys, `,"key":`, and after those an empty cell, of no bytes where its key is left out. */
+  /** The keys of the members, `,"key":`, and after those an empty cell; without bytes if its key is left out. */
   readonly #keys: FixedTexts;
-  /** Their columns, bytes around a cell that is not empty, and what becomes of it. */
+  /** For each member: its column, the bytes around a cell that is not empty, and how the cell is written. */
   readonly #places: Int32Array;
   readonly #around: Int32Array;
   readonly #as: Uint8Array;
   readonly #converters: readonly (Converter | null)[];
-  /** JSON texts of the cells that were converted, where items are made. */
+  /** JSON texts of the converted cells, if items are built. */
   readonly #converted: string[];
   readonly #makes: boolean;
   readonly #columns: readonly [id: string, company: string];
-  /** With one of these as identifier it may be the header again. */
+  /** With one of these as identifier, a row may repeat the header. */
   readonly #headers: readonly Buffer[];
   #broken: ReadonlySet<number> | null = null;
 
@@ -86,7 +87,7 @@ export class PlainRow extends RawItem {
     this.#broken = batch.broken ? new Set(batch.broken.map(({ number }) => number)) : null;
   }
 
-  /** Reads a row of the batch. False if it is not plain; then nothing is known about it. */
+  /** Reads a row of the batch. False if it is not plain; the results are then undefined. */
   read(number: number): boolean {
     const { cells } = this;
     if (cells.read(number) !== this.#width || this.#broken?.has(number)) return false;
@@ -124,7 +125,7 @@ export class PlainRow extends RawItem {
     return true;
   }
 
-  /** Used only when items are made. */
+  /** Used only if items are built. */
   protected writeMembers(target: Memory, start: number): number {
     const { starts, ends, markup } = this.cells;
     const { bytes, view } = target;
@@ -166,7 +167,7 @@ export class PlainRow extends RawItem {
     return false;
   }
 
-  /** Bytes that the cell of a member has once it is converted; -1 for one that does not fit. */
+  /** Size of a member's cell after conversion, in bytes; -1 if it does not fit. */
   #convert(member: number): number {
     const text = this.cells.text(this.#places[member]!);
     const converter = this.#converters[member]!;

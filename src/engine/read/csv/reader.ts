@@ -1,4 +1,4 @@
-/** CSV and TSV: dialect, header, kind and identifier are known from the beginning. */
+/** Reads CSV and TSV. The beginning of the text shows dialect, header, kind, and identifier. */
 import { InputError, ProfilesError } from '../../errors.js';
 import type { TextReader } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
@@ -32,7 +32,7 @@ export const csvReader: TextReader = {
     const layout = csvLayout(input);
     const cells = cellsOf(original);
     const row = layout.clean ? layout.clean(cells) : [...cells];
-    layout.refusal(row); // fills up a short row
+    layout.refusal(row); // pads a short row
     return JSON.parse(itemText(layout, schema)(row));
   },
   placeOf: () => 'line',
@@ -40,7 +40,7 @@ export const csvReader: TextReader = {
 
 const named = (columns: readonly string[]): string[] => columns.filter((name) => name !== '');
 
-/** @throws InputError for a header that is missing, too long or wrong; UsageError for options that do not fit it */
+/** @throws InputError for a header that is missing, too long, or wrong; UsageError for options that do not fit it */
 async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
   const { shortRows, excelText } = options;
   const { header, columns, identity } = await columnsIn(file, options, head);
@@ -59,7 +59,7 @@ async function open(file: InputFile, options: InputOptions, head: Head): Promise
   return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
 }
 
-/** The header, where it is one. What it means is guessed only where nothing else is wrong with it. */
+/** The header. Kind and identifier are guessed only if nothing else is wrong with it. */
 async function columnsIn(
   file: InputFile,
   options: InputOptions,
@@ -89,7 +89,7 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
   });
 }
 
-/** The error for a header that is not where one is expected; null where it is not further down either. */
+/** The error for a header that is further down than expected; null if it is not. */
 function titleAbove(
   error: unknown,
   head: Head,

@@ -1,4 +1,4 @@
-/** Rejected rows of a CSV as a rejects file has them: the cells that it keeps, and what it does not show. */
+/** Rejected rows of a CSV in a rejects file: the cells that it keeps, and the faults that it does not show. */
 import type { RejectedRow } from '../../model.js';
 import { TOO_LARGE } from '../item-writer.js';
 import { EXTRA, keptColumns, RowHashes } from '../rejects-rows.js';
@@ -10,7 +10,7 @@ export function quotedCell(cell: string, delimiter: string): string {
   return plain ? cell : `"${cell.replaceAll('"', '""')}"`;
 }
 
-/** A row's own cells, as many as there are columns; and its surplus as one cell, or what an earlier file has kept of it. */
+/** A row's cells, one for each column, and its surplus as one cell, or the surplus that an earlier file kept. */
 export function rejectedCells(
   columns: readonly string[],
   delimiter: string,
@@ -25,8 +25,8 @@ export function rejectedCells(
 }
 
 /**
- * Rows that were rejected for their shape: in a rejects file they have as many cells as any other, and nothing there
- * would be wrong with them. Their hashes recognize them as long as nobody edits them.
+ * Rows that were rejected for their shape. In a rejects file, they have as many cells as any other, and would be valid.
+ * Their hashes recognize them as long as they are not edited.
  */
 export class ShapeRejections {
   readonly #hashes: RowHashes;
@@ -40,7 +40,7 @@ export class ShapeRejections {
   }
 
   #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
-    // With its own columns, a rejects file has another header than the one that a row repeats.
+    // The header of a rejects file has additional columns, so no row repeats it.
     const { refusal } = csvLayout({ ...input, again: undefined, header: [] });
     const cellsOf = rejectedCells(input.columns, delimiter);
     return ({ original, reason }) => {

@@ -6,8 +6,8 @@ import { Cells } from './cells.js';
 import { type Dialect, isPlain } from './dialect.js';
 
 /**
- * The cells of each record of a batch, in which records whose quotes make no sense were taken out.
- * @throws Error when parser and splitter disagree, which would shift line numbers
+ * The cells of each record of a batch, from which records with misplaced quotes were removed.
+ * @throws Error if parser and splitter disagree, which would shift line numbers
  */
 export function csvRows(batch: RecordBatch, dialect: Dialect): string[][] {
   if (isPlain(dialect)) {
@@ -34,14 +34,14 @@ const parsed = (text: Buffer | string, { delimiter, quote, escape: own }: Dialec
     relax_column_count: true,
   });
 
-/** The rows of a batch. Those of the plain dialect are only read where one is asked for. */
+/** The rows of a batch. Those of the plain dialect are read on demand. */
 export interface Rows {
   cells(number: number): string[];
-  /** Why some of them cannot be read, by their places; null where all can. */
+  /** Why rows cannot be read, by index; null if all can. */
   broken: ReadonlyMap<number, string> | null;
 }
 
-/** How the batches of an input are read, one after the other. @throws Error like `csvRows` */
+/** Returns the function that reads the batches of an input, one after another. @throws Error like `csvRows` */
 export function rowReader({
   dialect,
   excelText,
@@ -69,23 +69,23 @@ export function rowReader({
   };
 }
 
-/** `="0012"`: a spreadsheet's way to write text that it would take for a number. */
+/** Decodes `="0012"`, which spreadsheets write for text that looks like a number. */
 const textOfExcel = (cell: string): string =>
   cell.length > 2 && cell.startsWith('="') && cell.endsWith('"')
     ? cell.slice(2, -1).replaceAll('""', '"')
     : cell;
 
-/** What can be made of a record that is not read: cells for the rejects file, and nothing else. */
+/** The cells of a record that cannot be read, for the rejects file only. */
 function brokenCells(text: string, dialect: Dialect): string[] {
   for (const quote of [dialect.quote, null]) {
     try {
       const [cells, ...more] = parsed(text, { ...dialect, quote, escape: quote && dialect.escape });
       if (cells && more.length === 0) return cells;
-    } catch {} // a quote that opens and does not close
+    } catch {} // a quote is not closed
   }
   return [text];
 }
 
-/** The cells of a row that this format gave as the original. */
+/** The cells of a row, from what `original` returned. */
 export const cellsOf = (original: RejectedRow['original']): string[] =>
   'cells' in original ? original.cells : [];

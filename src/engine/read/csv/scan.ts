@@ -17,16 +17,16 @@ import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
 import { plainRow } from './plain-row.js';
 import { rowReader } from './rows.js';
 
-/** What a batch says about one column. */
+/** What the scan of a batch found in one column. */
 export interface ColumnPart {
   stats: ColumnStats;
   /** Non-empty cells of rows that are not among the accepted ones. */
   outside: number;
-  /** Of a column of money; null for any other. */
+  /** Null unless the column is pinned to `money`. */
   currencies: Currencies | null;
 }
 
-/** Told of each row whose cells are counted: its place in the batch, and what reads a cell of it. */
+/** Called for each row whose cells are counted, with its index in the batch and a function that reads its cells. */
 export type OnCounted = (number: number, cellOf: (column: number) => string) => void;
 
 export function scanCsv(
@@ -41,7 +41,7 @@ export function scanCsv(
   const accepted = new ScanRows(input, options, detector);
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
   const plain = plainRow(input, layout, null);
-  /** Under the types that are known. */
+  /** Builds items with the known types. */
   const made = known && plainRow(input, layout, known.schema.types);
   const plainCell = (column: number): string => plain!.cells.text(column);
   const read = rowReader(input);
@@ -72,7 +72,7 @@ export function scanCsv(
       }
       if (reason !== null) {
         accepted.reject(rejectedRecord(input.path, batch, number, reason, { cells: rows.cells(number) }));
-        // A row that is not sent still belongs to its columns: it may come back fixed.
+        // A row that is not sent still counts for the types of its columns: it may come back fixed.
         const itsOwn =
           row.length === layout.targets.length && reason !== REPEATED_HEADER && !rows.broken?.has(number);
         if (itsOwn) {
@@ -89,7 +89,7 @@ export function scanCsv(
         continue;
       }
       columns.leaveOut(row);
-      // Numbers have no quotes: with those, some columns' types decide.
+      // Without the quotes of numbers, the item may fit: it depends on the types of some columns.
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
       else
         accepted.reject(rejectedRecord(input.path, batch, number, TOO_LARGE, { cells: rows.cells(number) }));
@@ -98,7 +98,7 @@ export function scanCsv(
     return accepted.finish(
       columns.parts,
       (number) => ({ cells: rows.cells(number) }),
-      // With numbers as numbers it has no more bytes than were measured, which is within the limit.
+      // With numbers as numbers, the item is no larger than measured, so it is within the limit.
       (writer, number) => {
         if (made?.read(number) && writer.addPlain(number, made)) return;
         const row = rowAt(number);
@@ -112,7 +112,7 @@ export function scanCsv(
 /** Counts the columns of a batch cell by cell. */
 class Columns {
   readonly parts: ColumnPart[];
-  /** Of the row measured last: cells that may yet turn out as numbers. */
+  /** In the row measured last: cells that may turn out to be numbers. */
   perhapsNumbers = 0;
   readonly #layout: CsvLayout;
   /** Columns whose cells are only counted: identifiers, those left out, and `metadata`. */
@@ -125,7 +125,7 @@ class Columns {
     converter: Converter | null;
     currencies: Currencies | null;
   }[];
-  /** By column: whether more must be counted than the number of its cells. */
+  /** For each column: whether to look at its cells instead of only counting them. */
   readonly #open: boolean[];
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
@@ -187,7 +187,7 @@ class Columns {
     this.#open[index] = isUndecided(stats, this.suggests);
   }
 
-  /** Counts the cells of a row, and the bytes of its item when every inferred column is text. */
+  /** Counts the cells of a row, and the bytes of its item if every inferred column is text. */
   measure(row: readonly string[], line: number): number {
     const { head } = this.#layout;
     this.perhapsNumbers = 0;
@@ -210,7 +210,7 @@ class Columns {
         continue;
       }
       const size = converter.size(cell);
-      // A cell that does not fit is of a row that is not sent.
+      // A cell that does not fit is in a row that is not sent.
       members += keyBytes + Math.max(0, size);
       if (currencies !== null && size >= 0) addCurrency(currencies, cell, line);
     }

@@ -1,4 +1,4 @@
-/** The splitter of a dialect: the fast one for the plain dialect, and lines above the header left out. */
+/** Creates the splitter for a dialect: the fast one for the plain dialect. Skips lines above the header. */
 import type { Splitter } from '../text/splitter.js';
 import type { RecordBatch, Start } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
@@ -10,7 +10,7 @@ import { CsvSplitter } from './splitter.js';
 export interface SplitForm extends Limits {
   dialect: Dialect;
   notes?: Notes | undefined;
-  /** Of the plain dialect: where the text begins. */
+  /** Plain dialect only: where the text begins. */
   from?: Start | undefined;
 }
 
@@ -33,7 +33,7 @@ export function splitterOf(form: SplitForm, options: { header: boolean }): Split
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Leaves out the first lines of a text, whatever is in them. */
+/** Skips the first lines of a text, regardless of their contents. */
 class SkippingSplitter implements Splitter {
   #left: number;
   #passed = 1;

@@ -1,7 +1,7 @@
 /**
- * Splits plain CSV into batches of whole records, without the empty lines between them. It knows where records end
- * and on which lines they begin, and nothing of what is in them: the parser reads the cells, on any thread.
- * One pass over the bytes; a property test holds that it and the parser see the same records.
+ * Splits plain CSV into batches of whole records, without the empty lines between them, in one pass over the bytes. It
+ * finds where records end and on which lines they begin, and leaves cells to the parser, which runs on any thread. A
+ * property test checks that both see the same records.
  */
 import type { InputError } from '../../errors.js';
 import { skipLetters, viewOf } from '../text/fours.js';
@@ -35,14 +35,14 @@ enum Meaning {
 }
 
 enum In {
-  /** Before the first byte of a cell: the one place where a quote opens. */
+  /** Before the first byte of a cell, the only place where a quote opens. */
   start,
   plain,
   /** After a quote inside a quoted cell: it closed the cell, or it is the first of two. */
   closed,
-  // From here on delimiters are text.
+  // In the following states, delimiters are text.
   quoted,
-  /** After text that follows a closing quote: nothing has a meaning up to the end of the line. */
+  /** After text that follows a closing quote: everything up to the end of the line is text. */
   broken,
 }
 
@@ -50,12 +50,12 @@ export class CsvSplitter implements Splitter {
   line: number;
   readonly #form: CsvForm;
   readonly #meaning = new Uint8Array(256);
-  /** The same where delimiters pass as text: the start of a cell is looked for where it is wanted. */
+  /** The same with delimiters as text: the start of a cell is searched only when it is needed. */
   readonly #lineMeaning: Uint8Array;
   readonly #delimiter: number;
   readonly #partial = new PartialRecords();
   readonly #lines = new Numbers();
-  /** Start and end of each record, without its line end, as offsets in the chunk less the bytes to be left out before them. */
+  /** Start and end of each record, without its line end: offsets in the chunk, minus the bytes left out before them. */
   readonly #spans = new Numbers();
   /** Offsets in the chunk of line ends that end no record: the parser would take them for rows. */
   readonly #empty = new Numbers();
@@ -66,16 +66,16 @@ export class CsvSplitter implements Splitter {
   #first = 0;
   #state: In = In.start;
   #recordLine: number;
-  /** Records of this chunk in which text follows a closing quote: their places in the batch, and the line of that text. */
+  /** Records of this chunk with text after a closing quote: their indexes in the batch, and the line of that text. */
   #broken: { number: number; line: number }[] = [];
   #brokenLine = 0;
-  /** Offsets from the start of the chunk; negative when they are in an earlier one. */
+  /** Offsets from the start of the chunk; negative in an earlier chunk. */
   #recordStart = 0;
   #cellStart = 0;
   #lastCr = -2;
   /** The last CR ended a record of this chunk: an LF after it belongs to that. */
   #crKept = false;
-  /** Of the quoted cell: the line of its opening quote, and how many doubled quotes it holds so far. */
+  /** The line of the quoted cell's opening quote, and how many doubled quotes it has so far. */
   #openLine = 1;
   #doubled = 0;
 
@@ -135,13 +135,13 @@ export class CsvSplitter implements Splitter {
     return { bytes, lines, spans, fileLines: null, first, ...(broken && { broken }) };
   }
 
-  /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
+  /** Scans a chunk. @returns the offset after its last whole record; 0 if it completes none */
   #scan(chunk: Buffer): number {
     const length = chunk.length;
-    /** Null where a cell may turn out too long: then each delimiter is looked at. */
+    /** Null if a cell may be too long: each delimiter must be examined then. */
     const view = length - this.#recordStart > this.#form.maxCellBytes ? null : viewOf(chunk);
     const meaning = view ? this.#lineMeaning : this.#meaning;
-    /** Delimiters before it are known. */
+    /** Delimiters before this offset are known. */
     let seen = 0;
     let state = this.#state;
     let line = this.line;
@@ -156,7 +156,7 @@ export class CsvSplitter implements Splitter {
           state = chunk[at] === this.#delimiter ? In.plain : In.broken;
           this.#brokenLine = line;
         }
-        // Text is followed by text, in and out of quotes: most bytes are passed here.
+        // Text is mostly followed by text, in and out of quotes: most bytes are read here.
         do at = view ? skipLetters(view, at + 1, length) : at + 1;
         while (at < length && meaning[chunk[at]!] === Meaning.text);
         at--;
@@ -241,21 +241,21 @@ export class CsvSplitter implements Splitter {
     return cut;
   }
 
-  /** Finds the start of the plain cell that is open at `end`, unless that is known: where it is before `from`. */
+  /** Finds the start of the plain cell that is open at `end`, unless it is before `from` and so already known. */
   #seekCell(chunk: Buffer, from: number, end: number): void {
     let at = end - 1;
     while (at >= from && chunk[at] !== this.#delimiter) at--;
     if (at >= from) this.#cellStart = at + 1;
   }
 
-  /** Takes note of the record that ends at `end`. */
+  /** Notes the record that ends at `end`. */
   #complete(end: number): void {
     this.#lines.push(this.#recordLine);
     this.#spans.push(this.#recordStart - this.#empty.length);
     this.#spans.push(end - this.#empty.length);
   }
 
-  /** Holds a cell that ends at `end` against the limit. */
+  /** Checks a cell that ends at `end` against the limit. */
   #checkCell(end: number): void {
     const { maxCellBytes } = this.#form;
     if (end - this.#cellStart <= maxCellBytes) return;
@@ -263,7 +263,7 @@ export class CsvSplitter implements Splitter {
     if (end - this.#cellStart - quotes > maxCellBytes) throw tooLong(this.#form, this.#recordLine);
   }
 
-  /** Holds what is still open at the end of a chunk against the limits, so that memory stays bounded. */
+  /** Checks the open record at the end of a chunk against the limits, so that memory stays bounded. */
   #checkOpenRecord(end: number): void {
     if (this.#state === In.quoted) {
       if (end - this.#cellStart - 1 - this.#doubled > this.#form.maxCellBytes) {
@@ -279,7 +279,7 @@ export class CsvSplitter implements Splitter {
     return unclosed(this.#form, this.#openLine, within);
   }
 
-  /** The first bytes of the cell that is being read, wherever the chunk began. */
+  /** The first bytes of the current cell, even if it began in an earlier chunk. */
   #cellBytes(chunk: Buffer): Uint8Array {
     const start = this.#cellStart;
     if (start >= 0) return chunk.subarray(start, start + CELL_START);

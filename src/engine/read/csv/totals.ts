@@ -60,7 +60,7 @@ export class CsvTotals implements ColumnTotals {
     return { types: this.#decisions.map(({ type }) => type), surplus };
   }
 
-  /** Whether all cells of a column are booleans: in a CSV those are text, whatever they look like. */
+  /** Whether all cells of a column are booleans. In a CSV, cells are text, even if they look like booleans. */
   protected isBoolean(_index: number, _cells: number): boolean {
     return false;
   }
@@ -79,7 +79,7 @@ export class CsvTotals implements ColumnTotals {
     });
   }
 
-  /** By column; null where there is none. */
+  /** By column; null if there is none. */
   #suggest(): (Suggestion | null)[] {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
@@ -93,7 +93,7 @@ export class CsvTotals implements ColumnTotals {
     const styles = suggest(null).flatMap((found) =>
       found?.types.length === 1 && isStyled(found.types[0]!) ? [found.types[0]!] : [],
     );
-    // How one column's numbers are written tells how another's are, unless there are two ways.
+    // The style of one column's numbers decides for the others, unless there are two styles.
     const [styled] = styles;
     return styled !== undefined && styles.every((style) => isSameStyle(style, styled))
       ? suggest(styled)
