@@ -28,7 +28,7 @@ interface Reader {
   /** The records of a batch as they are in the file, for the rejects file. */
   original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
 
-  /** The same as conditions compare them, where the rejects file has them otherwise. */
+  /** The same as conditions compare them, if the rejects file shows them differently. */
   stored?(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
 
   /** The item of one accepted row as it would be sent, from what `original` or the scan returned. */
@@ -38,20 +38,20 @@ interface Reader {
   placeOf(input: OpenedInput): string;
 }
 
-/** A format that is text: read from its beginning to its end, unpacked and decoded on the way. */
+/** A text format, which is read from beginning to end, unpacked, and decoded. */
 export interface TextReader extends Reader {
   /**
-   * Tells whether a text is of this format.
+   * Recognizes a text of this format.
    * @param start the beginning of the text, without leading white space
-   * @param named the format that the file's name tells
+   * @param named the format that the file's name promises
    * @returns null for a text of another format
-   * @throws InputError for a file whose name promises this format and whose text is not
+   * @throws InputError for a file whose name promises this format and whose text has another
    */
   recognize(start: string, named: Format | undefined, path: string): Format | null;
 
   /**
-   * Tells kind, columns and identifier.
-   * @param text reads the whole text, for what its beginning does not tell
+   * Finds kind, columns, and identifier.
+   * @param text reads the whole text, for what its beginning does not show
    * @throws InputError for text that is not of this format; UsageError for options that do not fit it
    */
   open(
@@ -61,26 +61,26 @@ export interface TextReader extends Reader {
     text: () => AsyncIterable<Buffer>,
   ): OpenedInput | Promise<OpenedInput>;
 
-  /** The columns alone: a header, or the fields of the first items. @throws InputError */
+  /** Only the columns: a header, or the fields of the first items. @throws InputError */
   columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
 
   /**
    * A new splitter of text into whole records, in constant memory.
-   * @param notes collects what looks as if the text were of another dialect
+   * @param notes collects signs of another dialect
    * @param from where the text begins, for inputs that can be read from there
    */
   split(input: OpenedInput, notes?: Notes, from?: Start): Splitter;
 }
 
-/** A format that is not text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */
+/** A binary format, which finds its rows in the file itself. Its libraries are loaded with the first file. */
 export interface BinaryReader extends Reader {
   /** Whether a file is of this format. @param start its first bytes @throws InputError for one that cannot be read */
   recognize(start: Buffer, file: SourceFile): boolean | Promise<boolean>;
 
-  /** Tells kind, columns and identifier. @throws InputError UsageError */
+  /** Finds kind, columns, and identifier. @throws InputError UsageError */
   open(file: InputFile, options: InputOptions): Promise<OpenedInput>;
 
-  /** The columns alone. @throws InputError */
+  /** Only the columns. @throws InputError */
   columns(file: InputFile): Promise<string[]>;
 
   /**

@@ -8,12 +8,12 @@ import type { SourceFile } from './text/source.js';
 import type { InputOptions } from './types.js';
 import { xlsxReader } from './xlsx/reader.js';
 
-/** In the order in which they are asked. CSV comes last, because any text may be CSV. */
+/** In the order in which they are tried. CSV comes last, because any text may be CSV. */
 const TEXT_READERS: readonly TextReader[] = [jsonReader, csvReader];
 const BINARY_READERS: readonly BinaryReader[] = [parquetReader, xlsxReader];
 const READERS: readonly FormatReader[] = [...TEXT_READERS, ...BINARY_READERS];
 
-/** Extensions of files, and the formats that they promise. */
+/** File extensions, and the formats that they promise. */
 export const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
 const READER_OF = new Map(
   READERS.flatMap((reader) => Object.values(reader.extensions).map((format) => [format, reader] as const)),
@@ -29,8 +29,8 @@ export function textReaderOf(input: { format: Format }): TextReader {
 }
 
 /**
- * The reader of a file that is not text: that of the format that was asked for, otherwise by the file's first bytes.
- * @throws InputError for a file that is called what it is not
+ * The reader of a file that is not text: for the requested format, otherwise by the file's first bytes.
+ * @throws InputError for a file whose name promises another format
  */
 export async function binaryReaderOf(
   file: SourceFile & { format?: Format | undefined },
@@ -45,9 +45,9 @@ export async function binaryReaderOf(
 }
 
 /**
- * The format of a text: the one that was asked for; otherwise by the content, then by the name.
+ * The format of a text: the requested one; otherwise by content, then by name.
  * @param text beginning of the input, UTF-8
- * @throws InputError for a file that is called JSON and is not
+ * @throws InputError for a file that is named as JSON but is not JSON
  */
 export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>, text: Buffer): Format {
   if (format) return format;

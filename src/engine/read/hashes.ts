@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import { ShortTexts } from './sha256-lanes.js';
 
-/** Bytes of a hash that are kept. */
+/** How many bytes of a hash are kept. */
 const KEPT = 8;
-/** Texts of up to so many bytes find a ready view of their memory: making one takes as long as a short hash. */
+/** Views for texts up to this many bytes are cached: creating one takes as long as a short hash. */
 const READY = 1024;
 
 /** Collects hashes. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
@@ -15,7 +15,7 @@ export class Hashes {
   readonly #key: number;
   #hashes = new Uint8Array(1024 * KEPT);
   #length = 0;
-  /** Once there have been many: those that are hashed together. Each of the others is a call. */
+  /** Short texts, which are hashed together once there have been many; each of the others takes a call. */
   #short: ShortTexts | null;
 
   /** `domain` keeps hashes of different things apart. */
@@ -37,7 +37,7 @@ export class Hashes {
     this.#hash(this.#memory.write(text, this.#key));
   }
 
-  /** A text as it is in memory, UTF-8. */
+  /** Adds a text that is in memory as UTF-8. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     if (this.#short && length <= this.#short.limit) {
@@ -51,7 +51,7 @@ export class Hashes {
     this.#hash(length);
   }
 
-  /** The hashes in the order of their texts; the collection is empty afterwards. */
+  /** Returns the hashes in the order of their texts, and empties the collection. */
   take(): BigUint64Array<ArrayBuffer> {
     this.#takeShort();
     const taken = this.#hashes.slice(0, this.#length * KEPT);
@@ -64,7 +64,7 @@ export class Hashes {
     this.#short?.takeInto(new Uint32Array(this.#hashes.buffer));
   }
 
-  /** The place of a hash that is to come. */
+  /** The index of the next hash. */
   #next(): number {
     if (this.#short?.isFull) this.#takeShort();
     if (this.#length * KEPT === this.#hashes.length) {
@@ -76,7 +76,7 @@ export class Hashes {
   }
 
   #hash(length: number): void {
-    // One character a byte: the cheapest form in which the digest is given.
+    // One character per byte is the fastest form of the digest.
     const digest = hash('sha256', this.#view(this.#key + length), 'binary');
     const start = this.#next() * KEPT;
     for (let at = 0; at < KEPT; at++) this.#hashes[start + at] = digest.charCodeAt(at);
@@ -97,7 +97,7 @@ export class Hashes {
   }
 }
 
-/** Hashes of identifiers outside any file, as items of a file have them. */
+/** Hashes identifiers that are not from a file in the same way as those of items. */
 export function idHashes(key: Uint8Array, ids: readonly string[]): BigUint64Array<ArrayBuffer> {
   const hashes = new Hashes(key, 'id');
   for (const id of ids) hashes.add(id);

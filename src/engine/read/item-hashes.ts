@@ -8,7 +8,7 @@ import { keyWords, sipHashes } from './siphash.js';
 /** Hashes whole batches: a call for each item would take several times as long (figures: bench/README.md). */
 export class ItemHashes {
   readonly #key: BigUint64Array;
-  /** As version 0.1.0 hashed items: what it remembered counts until it is replaced. */
+  /** The hashes of version 0.1.0, which count until they are replaced. */
   readonly #former: Hashes;
 
   constructor(hashKey: Uint8Array) {
@@ -21,7 +21,7 @@ export class ItemHashes {
     return sipHashes(this.#key, items, ends);
   }
 
-  /** Whether a content that is remembered is that of this item. */
+  /** Whether a remembered content hash is that of this item. */
   isOf(content: bigint, item: string): boolean {
     const bytes = Buffer.from(`${item},`);
     if (content === this.of(bytes, Uint32Array.of(bytes.length))[0]) return true;

@@ -1,4 +1,4 @@
-/** The JSON text of an item around its values (spec: Company, User), whatever the format. */
+/** The JSON text of an item around its values (spec: Company, User), for all input formats. */
 import { ID_FIELD, type Kind } from '../model.js';
 import { type IdentifierCheck, identifierCheck, isSuspect } from './identifier.js';
 import { copy, copyWithRoom, type Memory, QUOTE, viewOf } from './text/fours.js';
@@ -14,7 +14,7 @@ export const METADATA_CLOSE = '}';
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Texts that are the same in each item, back to back in one memory. */
+/** Texts that are the same in each item, stored back to back. */
 export class FixedTexts {
   readonly #view: DataView;
   readonly #starts: Int32Array;
@@ -22,7 +22,7 @@ export class FixedTexts {
   constructor(texts: readonly string[]) {
     let length = 0;
     this.#starts = Int32Array.from([0, ...texts.map((text) => (length += Buffer.byteLength(text)))]);
-    // With room behind the last one, all are copied four bytes at once.
+    // With room after the last one, all can be copied four bytes at a time.
     this.#view = viewOf(Buffer.from(`${texts.join('')}   `));
   }
 
@@ -30,13 +30,13 @@ export class FixedTexts {
     return this.#starts[index + 1]! - this.#starts[index]!;
   }
 
-  /** Up to three bytes after it are changed. @returns where it ends */
+  /** Writes a text, and overwrites up to three bytes after it. @returns the offset after it */
   write(index: number, target: DataView, at: number): number {
     return copyWithRoom(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
   }
 }
 
-/** Their places. */
+/** Indexes of the fixed texts. */
 enum Fixed {
   head,
   company,
@@ -44,16 +44,16 @@ enum Fixed {
   constants,
 }
 
-/** An item that is known by its bytes and writes itself: one after another, in the same memory. */
+/** An item as bytes, which writes itself. One instance holds one item after another. */
 export abstract class RawItem {
   /** Bytes of the item as it would be sent. */
   size = 0;
-  /** The text that it was read from: where in it the identifier is, without quotes, and the company. */
+  /** The source text, and where in it the identifier and the company are, without quotes. */
   bytes: Buffer = Buffer.alloc(0);
   view = viewOf(this.bytes);
   id = 0;
   idEnd = 0;
-  /** Equal where there is none. */
+  /** Equal if there is no company. */
   company = 0;
   companyEnd = 0;
   readonly #fixed: FixedTexts;
@@ -66,7 +66,7 @@ export abstract class RawItem {
     this.#check = input.anyId ? null : identifierCheck(input.rules);
   }
 
-  /** Writes the members of the metadata but the constants, each with a comma before it. @returns where they end */
+  /** Writes the metadata except constants, each member with a comma before it. @returns the offset after them */
   protected abstract writeMembers(target: Memory, at: number): number;
 
   /** A whole number is an identifier, too. */
@@ -74,7 +74,7 @@ export abstract class RawItem {
     return this.#check !== null;
   }
 
-  /** Works out the size, once it is known where identifier and company are. @param members bytes that `writeMembers` writes */
+  /** Computes the size from identifier and company. @param members number of bytes that `writeMembers` writes */
   protected measure(members: number): void {
     const fixed = this.#fixed;
     const named = this.companyEnd - this.company;
@@ -93,7 +93,7 @@ export abstract class RawItem {
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
-  /** Writes `size` bytes; up to three after them are changed. */
+  /** Writes `size` bytes, and overwrites up to three after them. */
   write(target: Memory, start: number): void {
     const { bytes, view } = target;
     const fixed = this.#fixed;
@@ -102,7 +102,7 @@ export abstract class RawItem {
       at = this.#writeQuoted(this.company, this.companyEnd, target, fixed.write(Fixed.company, view, at));
     }
     if (this.#hasMembers) {
-      // The comma of the first member comes where the brace is, which is put back.
+      // The comma of the first member overwrites the brace, which is then restored.
       const brace = fixed.write(Fixed.open, view, at) - 1;
       at = fixed.write(Fixed.constants, view, this.writeMembers(target, brace));
       bytes[brace] = OPEN_BRACE;
