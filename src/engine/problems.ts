@@ -231,6 +231,8 @@ export type Problem =
   | { code: 'retry_after_too_long'; waitMs: number }
   /** The outcomes file cannot be written, or is one of the import's own. */
   | { code: 'outcomes_file' }
+  /** The report cannot have the name of a file that the import itself writes. */
+  | { code: 'report_file' }
   /** The canary did not complete. `failed`: its job failed; otherwise it is not known which rows arrived. */
   | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request because of its rows. */

@@ -284,6 +284,7 @@ const CASES: {
     'resume after that time, or allow it with --max-retry-after 11m',
   ],
   outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  report_file: [{}, 'choose another file with --report <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },
     'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
