@@ -222,7 +222,9 @@ export class Session {
   }
 
   /** The end of every course. */
-  #conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+    // Where a file that is open keeps its folder (Windows, NFS), the folder could not be removed.
+    await this.#pool.cache?.close();
     const ended = conclude(scanned, end, {
       run: this.#run,
       rejecting: this.#rejecting!,
@@ -233,7 +235,7 @@ export class Session {
       plan,
       started: this.#started,
     });
-    return this.#heard(ended);
+    return yield* this.#heard(ended);
   }
 
   /** Passes events on, and keeps their warnings for the summary. */
