@@ -105,7 +105,8 @@ export type Problem =
   /** A value of `set` is not of the type that its key has. */
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /** No cell of a column is of its type, but all are of another one. */
-  | { code: 'cells_of_other_type'; column: string; type: string }
+  /** `isPercent`: they are numbers, and lack the sign of percentages. */
+  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true }
   /** A row has fewer cells than the header. */
   | { code: 'short_rows' }
   /** Identifiers that stand for a missing value; an optional one may be left out. */

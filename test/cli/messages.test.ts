@@ -315,6 +315,13 @@ test.each([
   expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
 });
 
+test('percentages without their sign are explained', () => {
+  const words = wordsOf({ code: 'cells_of_other_type', column: 'rate', type: 'number', isPercent: true });
+  expect(words.hint).toBe(
+    'they have no "%": --type rate=number sends the numbers as they are (a workbook has 12.5 % as 0.125)',
+  );
+});
+
 test('where nothing can be told, the encoding and the format are to be named', () => {
   expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
