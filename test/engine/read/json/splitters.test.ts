@@ -115,7 +115,10 @@ describe('an array', () => {
     ['{"companies":[1],"more" 2}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"a":1 "companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"a":[}],"b":,"companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
-    ['{"companies":[1]}\n{"companies":[2]}', 'f.json:2: text follows the end of the object that holds the array'],
+    [
+      '{"companies":[1]}\n{"companies":[2]}',
+      'f.json:2: text follows the end of the object that holds the array',
+    ],
     ['{"companies":[1],"companies":[2]}', 'f.json:1: "companies" appears twice'],
     ['{"companies":[1],\n"users":[2]}', 'f.json:2: holds "users" beside "companies"'],
     ['{"users":[2],"companies":[1]}', 'f.json:1: holds "users" beside "companies"'],
