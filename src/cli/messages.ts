@@ -144,6 +144,7 @@ const WORDS: Dictionary = {
     hint: `resume after that time, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
+  report_file: () => ({ hint: 'choose another file with --report <file>' }),
   canary_not_completed: ({ run }, { command }) => ({
     hint: [
       'rows or mapping at fault: fix them and import again',

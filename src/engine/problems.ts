@@ -105,7 +105,8 @@ export type Problem =
   /** A value of `set` is not of the type that its key has. */
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /** No cell of a column is of its type, but all are of another one. */
-  | { code: 'cells_of_other_type'; column: string; type: string }
+  /** `isPercent`: they are numbers, and lack the sign of percentages. */
+  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true }
   /** A row has fewer cells than the header. */
   | { code: 'short_rows' }
   /** Identifiers that stand for a missing value; an optional one may be left out. */
@@ -231,6 +232,8 @@ export type Problem =
   | { code: 'retry_after_too_long'; waitMs: number }
   /** The outcomes file cannot be written, or is one of the import's own. */
   | { code: 'outcomes_file' }
+  /** The report cannot have the name of a file that the import itself writes. */
+  | { code: 'report_file' }
   /** The canary did not complete. `failed`: its job failed; otherwise it is not known which rows arrived. */
   | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request because of its rows. */

@@ -29,7 +29,7 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomes } from './run/outcomes.js';
+import { checkOwnFiles } from './run/own-files.js';
 import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
@@ -90,8 +90,7 @@ export class Session {
     );
     this.#opened = opened;
     this.#prepare();
-    const { outcomes } = options;
-    if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
+    checkOwnFiles(options, this.#opened, earlier, deps);
     yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (shard) await this.#run.join();
     else if (earlier) {
@@ -223,7 +222,9 @@ export class Session {
   }
 
   /** The end of every course. */
-  #conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+    // Where a file that is open keeps its folder (Windows, NFS), the folder could not be removed.
+    await this.#pool.cache?.close();
     const ended = conclude(scanned, end, {
       run: this.#run,
       rejecting: this.#rejecting!,
@@ -234,7 +235,7 @@ export class Session {
       plan,
       started: this.#started,
     });
-    return this.#heard(ended);
+    return yield* this.#heard(ended);
   }
 
   /** Passes events on, and keeps their warnings for the summary. */

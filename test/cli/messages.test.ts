@@ -284,6 +284,7 @@ const CASES: {
     'resume after that time, or allow it with --max-retry-after 11m',
   ],
   outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  report_file: [{}, 'choose another file with --report <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },
     'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
@@ -312,6 +313,13 @@ test.each([
   const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
   const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
   expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
+});
+
+test('percentages without their sign are explained', () => {
+  const words = wordsOf({ code: 'cells_of_other_type', column: 'rate', type: 'number', isPercent: true });
+  expect(words.hint).toBe(
+    'they have no "%": --type rate=number sends the numbers as they are (a workbook has 12.5 % as 0.125)',
+  );
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {

@@ -161,7 +161,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   const apply = { plan, inputs, again: found !== undefined && earlier === null, ...(shard && { shard }) };
   const isolate = options.isolate && options.wait;
-  return runAndReport({ ...options, isolate }, earlier, report, context, { apply });
+  return runAndReport({ ...options, isolate }, earlier, report, context, { apply, reads: [asked.file] });
 }
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });

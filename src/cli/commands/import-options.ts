@@ -174,8 +174,7 @@ export async function readingOptions(
   cwd: string,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const { mapping: names = [] } = given({ mapping: COLUMNS.mapping }, flags);
-  const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
+  const files = (await Promise.all(mappingFiles(flags).map((name) => readMapping(name, cwd)))).flat();
   const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],
@@ -184,6 +183,10 @@ export async function readingOptions(
     stated: statedBy(files, asked.rules, flags.types !== undefined),
   };
 }
+
+/** Their names, as they were typed. */
+export const mappingFiles = (flags: Flags): readonly string[] =>
+  given({ mapping: COLUMNS.mapping }, flags).mapping ?? [];
 
 function rulesOf(flags: Flags): SomeRules {
   const { type, types, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);

@@ -1,5 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
-import { CanaryError, Exit, type ExitCode } from '../../engine/errors.js';
+import { resolve } from 'node:path';
+import { CanaryError, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -34,6 +35,7 @@ export async function runAndReport(
     inputs,
     apply = null,
     savePlan,
+    reads = [],
   }: {
     /** For a resumed run: its own scope, even with another token. */
     scope?: Scope | null;
@@ -42,6 +44,8 @@ export async function runAndReport(
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
+    /** Files that were read for it: its mapping files, or its plan. */
+    reads?: readonly string[];
   } = {},
 ): Promise<ExitCode | Ending> {
   const { rejects, outcomes } = options;
@@ -49,7 +53,11 @@ export async function runAndReport(
   checkFilesDiffer(files, context.cwd);
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
-  const base = await importDeps(options, context, scope);
+  const base = {
+    ...(await importDeps(options, context, scope)),
+    reads: [...reads, (await context.settings()).configPath],
+    reportFile: page && resolve(context.cwd, page),
+  };
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
   const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
@@ -149,6 +157,7 @@ async function writingReport<T>(
   try {
     result = await follow();
   } catch (error) {
+    if (error instanceof ProfilesError && error.problem?.code === 'report_file') throw error;
     await recorder.write(error).then(
       (name) => sayReport(name, context),
       (lost) => context.warn((lost as Error).message),

@@ -10,6 +10,7 @@ interface Options {
   import: ImportOptions;
   report: Report;
   savePlan: string | undefined;
+  mapping: readonly string[];
 }
 
 export function define(command: Command, wire: Wire): void {
@@ -24,12 +25,16 @@ export function define(command: Command, wire: Wire): void {
 
 /** Loaded only by an import: help does not need it. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { importOptions, reportOf, savePlanOf } = await import('./import-options.js');
+  const { importOptions, mappingFiles, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);
-  return { import: options, report: reportOf(flags), savePlan: savePlanOf(options, flags) };
+  const savePlan = savePlanOf(options, flags);
+  return { import: options, report: reportOf(flags), savePlan, mapping: mappingFiles(flags) };
 }
 
-async function run({ report, savePlan, ...options }: Options, context: Context): Promise<ExitCode | Ending> {
+async function run(
+  { report, savePlan, mapping, ...options }: Options,
+  context: Context,
+): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, report, context, { savePlan });
+  return runAndReport(options.import, null, report, context, { savePlan, reads: mapping });
 }

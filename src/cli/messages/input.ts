@@ -179,8 +179,10 @@ export const INPUT_WORDS = {
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
-  cells_of_other_type: ({ column, type }) => ({
-    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+  cells_of_other_type: ({ column, type, isPercent }) => ({
+    hint: isPercent
+      ? `they have no "%": ${typeFlag(column, type)} sends the numbers as they are (a workbook has 12.5 % as 0.125)`
+      : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
   }),
 
   short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),

@@ -95,6 +95,10 @@ export interface ImportRequest
   abort?: AbortSignal;
 }
 
+/** Names of the mapping files. */
+export const mappingsOf = ({ mapping = [] }: Pick<ReadRequest, 'mapping'>): readonly string[] =>
+  typeof mapping === 'string' ? [mapping] : mapping;
+
 /**
  * Options as the flow takes them. Field by field: the state keeps them, so nothing else of the request may slip in.
  * @param cwd absolute
@@ -107,9 +111,7 @@ export async function optionsOf(
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
   const { id, userId, companyId, format, encoding } = request;
-  const { mapping = [] } = request;
-  const names = typeof mapping === 'string' ? [mapping] : mapping;
-  const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
+  const files = (await Promise.all(mappingsOf(request).map((name) => readMapping(name, cwd)))).flat();
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {

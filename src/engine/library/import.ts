@@ -13,7 +13,7 @@ import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
-import { type ImportRequest, optionsOf, type PlanRequest } from './import-request.js';
+import { type ImportRequest, mappingsOf, optionsOf, type PlanRequest } from './import-request.js';
 import { baseUrlOf, createClient } from './service.js';
 
 /**
@@ -129,6 +129,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       cwd,
       records,
       platform: platform(),
+      reads: mappingsOf(request),
       stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
       download: {
         timeoutMs: numberOption('timeoutMs', service?.timeoutMs),

@@ -3,8 +3,9 @@
  * scan. Reading them back takes a fraction of the time.
  */
 import { readSync } from 'node:fs';
-import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, open, rm, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { textMemory } from './spare-memory.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
@@ -86,17 +87,23 @@ export class RecordCache {
     return this.#file;
   }
 
-  /** Null if the file cannot be created. It is unlinked immediately, so that it does not outlive the process. */
+  /**
+   * Null if the file cannot be created. It is unlinked immediately, and its folder is removed unless it has other files,
+   * so that neither outlives the process.
+   */
   async #open(): Promise<FileHandle | null> {
+    let file: FileHandle | undefined;
     try {
       const folder = this.#folder();
       const { bavail, bsize } = await statfs(folder);
       this.#mostBytes = Math.min(this.#mostBytes, bavail * bsize * MOST_OF_FREE);
       const path = join(folder, 'rows');
-      const file = await open(path, 'wx+', 0o600);
+      file = await open(path, 'wx+', 0o600);
       await rm(path, { force: true });
+      await rmdir(folder).catch(() => {});
       return file;
     } catch {
+      await file?.close();
       return null;
     }
   }
@@ -120,9 +127,19 @@ export class RecordCache {
   }
 }
 
-/** Reads all batches back on the calling thread. @throws as `readBack` does */
-export async function* readAllBack(stored: readonly StoredBatch[]): AsyncGenerator<RecordBatch> {
-  for (const batch of stored) yield readBack(batch);
+/**
+ * Reads all batches back on the calling thread, which can do other work before each of them.
+ * @throws as `readBack` does; the signal's reason when aborted
+ */
+export async function* readAllBack(
+  stored: readonly StoredBatch[],
+  signal?: AbortSignal,
+): AsyncGenerator<RecordBatch> {
+  for (const batch of stored) {
+    await setImmediate();
+    signal?.throwIfAborted();
+    yield readBack(batch);
+  }
 }
 
 /** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */

@@ -33,7 +33,7 @@ interface ReadRecords {
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<RecordBatch> {
   const { signal, byteTotals, notes, from } = options;
   const stored = options.cache?.of(input);
-  if (stored) return readAllBack(stored);
+  if (stored) return readAllBack(stored, signal);
   const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
   if ('records' in reader) return afterBytes(bytes, keeping(input, reader.records(input, signal), options));

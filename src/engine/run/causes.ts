@@ -15,6 +15,8 @@ interface Group {
   cause: RejectionCause;
   /** Characters that keep the cells from being numbers. */
   characters: Set<string> | null;
+  /** What its cells were to be. */
+  type: CellType | undefined;
   /** Types that all cells of the group would fit. */
   types: OtherType[];
   advice: Problem | undefined;
@@ -84,6 +86,7 @@ export class CauseTotals {
       group = {
         cause,
         characters: characters ? new Set() : null,
+        type,
         types: type === undefined || cell === undefined ? [] : otherTypes(type),
         advice: told.advice,
         trims: type !== undefined && cell !== undefined,
@@ -168,13 +171,19 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }
 
-function causeOf({ cause, characters, types, advice, trims }: Group): RejectionCause {
+function causeOf({ cause, characters, types, advice, trims, type: of }: Group): RejectionCause {
   if (trims) return { ...cause, problem: { code: 'white_space' } };
   const type = types[0]?.type;
+  const isPercent = type === 'number' && of?.startsWith('percent');
   const problem: Problem | undefined =
     type === undefined || cause.column === null
       ? advice
-      : { code: 'cells_of_other_type', column: cause.column, type };
+      : {
+          code: 'cells_of_other_type',
+          column: cause.column,
+          type,
+          ...(isPercent && { isPercent: true as const }),
+        };
   return {
     ...cause,
     ...(characters && { reason: `contains ${alternatives([...characters])}` }),
@@ -202,7 +211,7 @@ const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   integer: ['number', ...NUMBERS, 'string'],
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
-  percent: ['percent:1.234,56', 'string'],
+  percent: ['percent:1.234,56', 'number', 'string'],
   string: [],
   // Cells that do not fit must be fixed, so no type is suggested.
   date: [],

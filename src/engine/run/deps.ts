@@ -30,6 +30,10 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
+  /** Files beside the inputs that were read for this import, such as mapping files: they are not replaced. */
+  reads?: readonly string[] | undefined;
+  /** The file in which the caller reports the import when it has ended. Absolute. */
+  reportFile?: string | null | undefined;
   /** Read instead of files, as one input with this name. */
   records?: Records | undefined;
   /** For a run that continues: inputs that are elsewhere now. */

@@ -44,9 +44,10 @@ function cell(value: string | number | null): string {
  * Checks that a file can be written, before anything is sent.
  * @param path absolute
  * @param taken files that must not be replaced
+ * @param clash why the import itself may write a file of this name; null if it does not
  * @throws InputError
  */
-export function checkOutcomesFile(path: string, taken: readonly string[]): void {
+export function checkOutcomesFile(path: string, taken: readonly string[], clash: string | null): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const refuse = (why: string, cause?: unknown): InputError =>
     new InputError(`the outcomes of rows cannot be written here: ${why}`, {
@@ -59,6 +60,7 @@ export function checkOutcomesFile(path: string, taken: readonly string[]): void 
   if (found && taken.some((other) => isSame(found, statSync(other, { throwIfNoEntry: false })))) {
     throw refuse('it is a file of this import');
   }
+  if (clash !== null) throw refuse(clash);
   try {
     if (found) accessSync(path, constants.W_OK);
     if (!found || found.isFile()) accessSync(dirname(realpath(path)), constants.W_OK);

@@ -2,10 +2,8 @@
  * Finds the outcome of each row (contract §3 "Result") in one pass over the inputs. It keeps only what a request
  * needs.
  */
-import { resolve } from 'node:path';
 import { OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { ImportOptions } from '../options.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
 import {
   buildItems,
@@ -13,39 +11,16 @@ import {
   type ItemBatch,
   idOfItem,
   idOfOriginal,
-  type OpenedInput,
   type OriginalRow,
   Pool,
   startOf,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import type { StoredRun } from '../state/runs.js';
-import { databaseFile } from '../state/sqlite/open.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
-import { checkOutcomesFile, OutcomesFile } from './outcome-file.js';
+import { OutcomesFile } from './outcome-file.js';
 import { RowOutcomes } from './row-outcomes.js';
 import type { Ending } from './summary.js';
-
-/**
- * Checks that the file can be written, before anything is sent.
- * @param path absolute
- * @throws InputError
- */
-export function checkOutcomes(
-  path: string,
-  { rejects }: Pick<ImportOptions, 'rejects'>,
-  opened: readonly OpenedInput[],
-  earlier: StoredRun | null,
-  { cwd, state }: Pick<ImportDeps, 'cwd' | 'state'>,
-): void {
-  const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
-  const own = [...opened.map(({ location }) => location), rejects, ...written];
-  checkOutcomesFile(path, [
-    ...own.flatMap((file) => (file == null ? [] : resolve(cwd, file))),
-    databaseFile(state.folder),
-  ]);
-}
 
 /**
  * Writes the file at the end of a session, unless it was aborted.

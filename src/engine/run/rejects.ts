@@ -2,7 +2,8 @@
  * Rejects files (contract §3 "Rejects"): the rejected rows with their original cells and the reason, in a form that
  * can be fixed and imported. Not escaped against spreadsheet formulas, because the file is meant to be imported again.
  */
-import { basename } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, extname } from 'node:path';
 import type { StateError } from '../errors.js';
 import type { Format, RejectedRow } from '../model.js';
 import { OWN_COLUMNS, OWN_PREFIX, quotedCell, rejectedCells } from '../read/index.js';
@@ -55,7 +56,7 @@ export interface RejectsPlace {
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const { path, cwd, run, continues, mayReplace = () => null } = where;
-  const csv = input.format === 'csv' || input.format === 'tsv' || input.format === 'xlsx';
+  const csv = extensionOf(input) === 'csv';
   // An import recognizes rejects files with any ASCII delimiter.
   const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',', run) : ndjsonForm(run);
@@ -95,7 +96,7 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
       if (failure) throw failure;
       file ??= continues ? RejectsFile.continue(continues.path, cwd, form.head, continues.mark) : undefined;
       if (!file) {
-        file = RejectsFile.create(path ?? nameOf(input.path, csv ? 'csv' : 'ndjson'), cwd, run);
+        file = RejectsFile.create(path ?? nameOf(input.path, extensionOf(input)), cwd, run);
         put(form.head);
       }
       put(form.line(row));
@@ -160,6 +161,9 @@ const ndjsonForm = (run: string): Form => ({
   },
 });
 
+const extensionOf = ({ format }: Pick<RejectsInput, 'format'>): 'csv' | 'ndjson' =>
+  format === 'csv' || format === 'tsv' || format === 'xlsx' ? 'csv' : 'ndjson';
+
 /** The part of a path before the member of an archive. */
 const MEMBER_OF = /^.*\.zip[:#](?=.)/i;
 
@@ -173,4 +177,22 @@ function nameOf(path: string, extension: string): string {
           '',
         );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
+}
+
+/**
+ * Whether a file has a name that `createRejects` gives by default: where a file of that name exists, a number is added.
+ * @param path absolute
+ */
+export function isRejectsName(path: string, input: RejectsInput, cwd: string): boolean {
+  const extension = extname(path);
+  const stem = basename(path, extension).replace(/-\d+$/, '');
+  return `${stem}${extension}` === nameOf(input.path, extensionOf(input)) && isSameFolder(dirname(path), cwd);
+}
+
+function isSameFolder(a: string, b: string): boolean {
+  try {
+    return a === b || realpathSync(a) === realpathSync(b);
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,5 @@
 /** What an import writes goes into files of its own: one would replace the other after everything was sent. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { cli, scratch } from '../../support/cli.js';
@@ -46,4 +46,49 @@ test('files of a plan, and of a run that is resumed, are compared too', async ({
     expect.stringContaining('--outcomes and --report both name o.csv'),
   ]);
   expect((await type('resume --report o.html')).code).toBe(5);
+});
+
+/** The outcomes of rows are written last, over whatever has their name. */
+test.for([
+  ['--outcomes in.rejects.csv', 'the outcomes of rows cannot be written here: rejected rows of in.csv'],
+  ['--outcomes in.rejects-2.csv', 'rejected rows of in.csv go to this file'],
+  ['--outcomes here/in.rejects.csv', 'rejected rows of in.csv go to this file'],
+  ['--report in.rejects.csv', 'the report cannot be written here: rejected rows of in.csv go to this file'],
+  ['--mapping map.json --outcomes map.json', 'it is a file of this import'],
+  ['--mapping map.json --report map.json', 'it exists, and is not a report'],
+  ['--outcomes config.json', 'it is a file of this import'],
+])('import %s is refused before anything is sent', async ([flags, message], { sandbox }) => {
+  const cwd = place();
+  symlinkSync('.', join(cwd, 'here'));
+  writeFileSync(join(cwd, 'map.json'), '{"kind": "companies"}');
+  writeFileSync(join(cwd, 'config.json'), '{}');
+  const env = { ...environmentOf(sandbox), PROFILES_CONFIG: join(cwd, 'config.json') };
+  const { code, stderr } = await cli(`${SEND} ${flags}`.split(' '), { cwd, env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message!)]);
+  expect(sandbox.ledger()).toEqual([]);
+  expect(existsSync(join(cwd, 'in.rejects.csv'))).toBe(false);
+  expect(readFileSync(join(cwd, 'config.json'), 'utf8')).toBe('{}');
+});
+
+test('names that the rejects file does not get are free', async ({ sandbox }) => {
+  const cwd = place();
+  const free = '--outcomes in.rejects.ndjson --report out/in.rejects.csv --json';
+  const { code, stderr } = await cli(`${SEND} ${free}`.split(' '), { cwd, env: environmentOf(sandbox) });
+  expect([code, stderr]).toEqual([5, expect.anything()]);
+  const named = '--rejects r.csv --outcomes in.rejects.csv';
+  expect((await cli(`${SEND} ${named}`.split(' '), { cwd, env: environmentOf(sandbox) })).code).toBe(5);
+});
+
+test.for([
+  ['--outcomes p.json', 'it is a file of this import'],
+  ['--report p.json', 'it exists, and is not a report'],
+])('apply p.json %s leaves the plan', async ([flags, message], { sandbox }) => {
+  const cwd = place();
+  const type = (line: string) => cli(line.split(' '), { cwd, env: environmentOf(sandbox) });
+  await type(`${SEND} --dry-run --save-plan p.json`);
+  const plan = readFileSync(join(cwd, 'p.json'), 'utf8');
+  const { code, stderr } = await type(`apply p.json ${flags}`);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message!)]);
+  expect(sandbox.ledger()).toEqual([]);
+  expect(readFileSync(join(cwd, 'p.json'), 'utf8')).toBe(plan);
 });

@@ -1,5 +1,5 @@
 /** Records that the scan keeps for the passes after it: the same items as from the file, and nothing left on disk. */
-import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -20,9 +20,9 @@ function copyOf(name: string): string {
   return path;
 }
 
-function caching(threads: number, folder = scratch()): Pool {
+function caching(threads: number, cacheFolder = () => scratch()): Pool {
   const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
-  const pool = new Pool({ threads, leastBytes: 0, workerUrl, cacheFolder: () => folder });
+  const pool = new Pool({ threads, leastBytes: 0, workerUrl, cacheFolder });
   onTestFinished(() => pool.close());
   return pool;
 }
@@ -65,6 +65,23 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
     for (let pass = 0; pass < 2; pass++) expect(await built(input, scan, pool)).toEqual(expected);
   });
 
+  it('a signal ends a pass over what is kept, whose batches leave time for other work', async () => {
+    const input = await open(copyOf('snappy.parquet'));
+    const pool = caching(threads);
+    const { schema } = await scanned(input, pool);
+    const stop = new AbortController();
+    const pass = async (): Promise<void> => {
+      for (let n = 0; n < 1000; n++) {
+        const how = { hashKey: KEY, records: false, pool, signal: stop.signal };
+        for await (const _ of buildItems(input, schema, how)) {
+        }
+      }
+    };
+    const passes = pass();
+    setTimeout(() => stop.abort(new Error('stopped')), 5);
+    await expect(passes).rejects.toThrow('stopped');
+  });
+
   it.each(FILES)('some rows of %s are those of the file', async (name) => {
     const path = copyOf(name);
     const whole = await open(path);
@@ -93,10 +110,26 @@ it('a batch is read back as it was', async () => {
   }
 });
 
-it('the file has no name, and is private to the process', async () => {
+it('neither the file nor the folder that was made for it has a name: a process that is killed leaves nothing', async () => {
+  const folder = join(scratch(), 'run');
+  const pool = caching(0, () => {
+    mkdirSync(folder);
+    return folder;
+  });
+  const input = await open(copyOf('people.xlsx'));
+  await scanned(input, pool);
+  expect(pool.cache!.of(input)).toBeDefined();
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('what else is in the folder stays', async () => {
   const folder = scratch();
-  await scanned(await open(copyOf('people.xlsx')), caching(0, folder));
-  expect(readdirSync(folder)).toEqual([]);
+  writeFileSync(join(folder, 'input-1'), 'spooled');
+  await scanned(
+    await open(copyOf('people.xlsx')),
+    caching(0, () => folder),
+  );
+  expect(readdirSync(folder)).toEqual(['input-1']);
 });
 
 describe('an input is not kept', () => {

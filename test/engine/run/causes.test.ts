@@ -58,6 +58,17 @@ describe('rows of one column and one cause are one', () => {
     expect(causesOf(columns)[0]!.problem).toMatchObject({ type });
   });
 
+  it('percentages without their sign are numbers, and it is said that the sign is missing', () => {
+    const rows = ['0.125', '7'].map((text, at) => misfit(at + 2, text));
+    const percents = rows.map((row) => ({ ...row, cause: { ...row.cause!, type: 'percent' as const } }));
+    expect(causesOf(percents)[0]!.problem).toEqual({
+      code: 'cells_of_other_type',
+      column: 'size',
+      type: 'number',
+      isPercent: true,
+    });
+  });
+
   it('of which five are named', () => {
     const all = [...'$€,;:!'].map((character, index) => misfit(index + 2, character, character));
     expect(causesOf(all)[0]!.reason).toBe('contains "$", "€", ",", ";", ":" or other characters');

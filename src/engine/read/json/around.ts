@@ -126,8 +126,8 @@ export class Around {
         return false;
       default:
         return {
-          sentence: 'text follows the end of the array',
-          hint: 'put all items into one array, or write them as JSON Lines (one item per line)',
+          sentence: `text follows the end of the ${this.#path.length === 0 ? 'array' : 'object that holds the array'}`,
+          hint: 'if it is more items, put all items into one array, or write them as JSON Lines (one item per line); otherwise, remove it',
         };
     }
   }

@@ -136,7 +136,8 @@ export function jsonLayout(input: OpenedInput): Layout {
       const written = spread![field];
       const member = cleaned(written);
       const emptied = member === '' && written !== '';
-      if (!emptied) see?.(target, member);
+      const isBeside = see && Object.hasOwn(value, field) && flat(field).column === target.column;
+      if (!emptied && !isBeside) see?.(target, member);
       if (target.role !== 'metadata' || constantKeys.has(target.key!)) continue;
       if (target.key === field && members.has(field) && Object.hasOwn(value, field)) {
         reason ??= `${quoted(field)} appears both beside metadata and inside it`;

@@ -31,7 +31,7 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
       const isPlain = plain.read(spans[number * 2]!, spans[number * 2 + 1]!, number);
       if (isPlain && plain.size <= options.itemLimitBytes) {
         seen.addMembers(plain.flat, plain.bytes, line);
-        seen.addMembers(plain.nested, plain.bytes, line);
+        seen.addMembers(plain.nested, plain.bytes, line, plain.flat);
         rows.acceptPlain(number, plain);
         continue;
       }
@@ -72,12 +72,13 @@ class FieldParts {
     }
   }
 
-  addMembers(members: Members, bytes: Buffer, line: number): void {
+  /** @param beside members of the same item: what is there already counts once */
+  addMembers(members: Members, bytes: Buffer, line: number, beside?: Members): void {
     for (let index = 0; index < members.count; index++) {
       const field = members.fields[index]!;
       if (field.target.role === 'spread') continue;
       field.part ??= this.#of(field.target);
-      if (field.part === null) continue;
+      if (field.part === null || (beside && hasPart(beside, field.part))) continue;
       const { stats } = field.part;
       const type = typeNumberOf(members, index);
       if (!countType(stats, type)) continue;
@@ -101,4 +102,9 @@ class FieldParts {
     }
     return part;
   }
+}
+
+function hasPart({ fields, count }: Members, part: FieldPart): boolean {
+  for (let index = 0; index < count; index++) if (fields[index]!.part === part) return true;
+  return false;
 }

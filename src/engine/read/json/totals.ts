@@ -132,8 +132,7 @@ export class JsonTotals implements ColumnTotals {
 
   plans(rows: number): ColumnPlan[] {
     return [...this.#fields.values()].map(({ column, key, role, because, pinned, stats }) => {
-      // A row with a field both beside metadata and inside it is rejected, but the field was counted twice.
-      const empty = Math.max(0, rows - stats.counts.reduce((sum, count) => sum + count, 0));
+      const empty = rows - stats.counts.reduce((sum, count) => sum + count, 0);
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
       return { column, key, ...this.#describe({ pinned, stats }), empty };

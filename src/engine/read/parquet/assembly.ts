@@ -1,9 +1,8 @@
 /** Assembles lists, maps, and structures from their columns as hyparquet does, but without losing a member. */
 import type { SchemaTree } from 'hyparquet';
-import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { isListLike, isMapLike } from 'hyparquet/src/schema.js';
-import { decodeVariantColumn } from 'hyparquet/src/variant.js';
 import { BadValueError } from './values.js';
+import { addMember, variantOf } from './variant.js';
 
 type Values = unknown[];
 
@@ -38,8 +37,11 @@ export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Valu
     const names = children.map((child) => child.element.name);
     const below = element.repetition_type === 'REQUIRED' ? depth : depth + 1;
     const parts = children.map((child) => assemble(child, columns, below));
-    values = zip(parts, below, (parts) => structureOf(names, parts));
-    if (element.logical_type?.type === 'VARIANT') values = decodeVariantColumn(values, DEFAULT_PARSERS);
+    const isVariant = element.logical_type?.type === 'VARIANT';
+    values = zip(parts, below, (parts) => {
+      const made = structureOf(names, parts);
+      return isVariant ? variantOf(made) : made;
+    });
   }
   if (inner > depth) unwrap(values, depth);
   return values;
@@ -69,7 +71,7 @@ function unwrap(values: Values, depth: number): void {
 
 function structureOf(names: readonly string[], parts: Values): object {
   const made: Record<string, unknown> = {};
-  for (let at = 0; at < names.length; at++) add(made, names[at]!, parts[at]);
+  for (let at = 0; at < names.length; at++) addMember(made, names[at]!, parts[at]);
   return made;
 }
 
@@ -78,14 +80,9 @@ function mapOf(keys: Values, entries: Values): object {
   for (let at = 0; at < keys.length; at++) {
     const key = String(keys[at]);
     if (Object.hasOwn(made, key)) return new KeyTwice(key);
-    add(made, key, entries[at]);
+    addMember(made, key, entries[at]);
   }
   return made;
-}
-
-function add(made: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== '__proto__') made[key] = value;
-  else Object.defineProperty(made, key, { value, enumerable: true });
 }
 
 /** A map that JSON cannot hold. Writing its row throws the error. */

@@ -11,7 +11,7 @@ type Raw = any;
 type Convert = (raw: Raw) => JsonValue;
 
 /** Any number with this many digits is exact in a double. */
-const EXACT_DIGITS = 15;
+export const EXACT_DIGITS = 15;
 
 /** Whether values are plain text: the common case, which is copied without being decoded. */
 export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
@@ -43,7 +43,7 @@ export function converterOf(element: SchemaElement, wide: boolean): Convert {
     case 'INT96':
       return (raw: bigint) => int96Text(raw);
     case 'FLOAT':
-      return (raw: number) => shortest(raw, 6, 9, Math.fround);
+      return float32;
     case 'DOUBLE':
       return finite;
     case 'FIXED_LEN_BYTE_ARRAY':
@@ -142,7 +142,7 @@ function bigEndian(bytes: Uint8Array): bigint {
   return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
 }
 
-function decimalText(unscaled: bigint, decimals: number): string {
+export function decimalText(unscaled: bigint, decimals: number): string {
   const sign = unscaled < 0n ? '-' : '';
   const digits = String(unscaled < 0n ? -unscaled : unscaled);
   if (decimals <= 0) return `${sign}${digits}${digits === '0' ? '' : '0'.repeat(-decimals)}`;
@@ -159,7 +159,7 @@ function isoOf(millis: number): string {
   throw new BadValueError(`a date ${Math.trunc(millis / DAY_MILLIS)} days from 1970 is out of range`);
 }
 
-const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
+export const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
 
 /** Nothing if the fraction is zero; otherwise 3, 6, or 9 digits, as few as possible. */
 function fraction(nanos: number): string {
@@ -172,14 +172,14 @@ function fraction(nanos: number): string {
 const SECOND = 1_000_000_000n;
 
 /** Text of nanoseconds since 1970. */
-function timestampText(nanos: bigint, zone: string): string {
+export function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const seconds = Number((nanos - rest) / SECOND);
   return isoOf(seconds * 1000).slice(0, -5) + fraction(Number(rest)) + zone;
 }
 
 /** Text of nanoseconds since midnight. */
-function timeText(nanos: bigint): string {
+export function timeText(nanos: bigint): string {
   return timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 }
 
@@ -190,7 +190,7 @@ function int96Text(raw: bigint): string {
 }
 
 /** JSON has only finite numbers: NaN becomes a missing value, as in pandas, and an infinity becomes text. */
-function finite(value: number): JsonValue {
+export function finite(value: number): JsonValue {
   if (Number.isFinite(value)) return value;
   return Number.isNaN(value) ? null : String(value);
 }
@@ -204,6 +204,8 @@ function shortest(value: number, least: number, most: number, round: (value: num
   }
   return Number(value.toPrecision(most));
 }
+
+export const float32 = (value: number): JsonValue => shortest(value, 6, 9, Math.fround);
 
 /** Rounds to the 11 binary digits of a half float. */
 function fround16(value: number): number {
@@ -225,7 +227,7 @@ export function textOf(raw: Uint8Array, promised: boolean): string {
 
 const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 
-function uuidText(raw: Uint8Array): string {
+export function uuidText(raw: Uint8Array): string {
   const hex = Buffer.from(raw).toString('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -30,12 +30,19 @@ const KINDS: Record<string, readonly [name: string, hint: string]> = {
   elf: ['a Linux program', EXPORT],
   avro: ['an Avro file', EXPORT],
   arrow: ['an Arrow file', EXPORT],
+  'utf-32': ['text in UTF-32', 'save it as UTF-8: iconv -f UTF-32 -t UTF-8 <file> > utf-8.csv'],
   xml: ['an XML file', EXPORT],
   html: [
     'an HTML page',
     'if a browser shows a sign-in page at its address, sign in there, download the file, and import that',
   ],
 };
+
+/** Byte order marks of UTF-32, which file-type takes for audio. */
+const UTF_32 = [
+  [0xff, 0xfe, 0, 0],
+  [0, 0, 0xfe, 0xff],
+];
 
 /** The type of a text that begins like HTML, XML, PDF, or RTF; null for any other. */
 export function kindOfText(start: string): string | null {
@@ -47,6 +54,7 @@ export function kindOfText(start: string): string | null {
 
 /** The type of a file that is not text: an extension or a MIME type; null if it is not known. */
 export async function kindOfFile(head: Uint8Array): Promise<string | null> {
+  if (UTF_32.some((start) => start.every((byte, at) => head[at] === byte))) return 'utf-32';
   const { fileTypeFromBuffer } = await import('file-type/core');
   const found = await fileTypeFromBuffer(head).catch(() => undefined); // the file may end within its signature
   if (!found) return null;

@@ -180,7 +180,7 @@ export class Pool {
 /** The records, read from the file or read back from disk on the calling thread. */
 function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<RecordBatch> {
   if ('read' in work) return work.read(recordsOf(input, signal));
-  return 'stored' in work ? readAllBack(work.stored) : work;
+  return 'stored' in work ? readAllBack(work.stored, signal) : work;
 }
 
 async function* batchesOf(work: Exclude<Work, { read: unknown }>): AsyncGenerator<RecordBatch | StoredBatch> {
