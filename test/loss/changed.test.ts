@@ -33,6 +33,29 @@ test('a user that another command sent while the companies went out is sent agai
   expect(service.ledger.timesAccepted).toEqual(new Map(Object.entries({ u1: 2, u2: 1, c1: 1, c2: 1 })));
 });
 
+test('what identify sent between two rows of an identifier is not forgotten when the state is compacted', async () => {
+  const identified: Strike = (exchange) => exchange.reply(202, JSON.stringify(service.addJob(1)));
+  const betweenTheRows: Strike = async (exchange) => {
+    service.trouble = { submit: () => identified };
+    expect((await machine.run(['identify', 'user', 'u1', '--set', 'name=OTHER'])).code).toBe(0);
+    service.trouble = {};
+    await exchange.acknowledge();
+  };
+  service.trouble = { submit: () => betweenTheRows };
+  const twice = ['import', 'twice.csv', '--chunk-size', '1'];
+  machine.write('twice.csv', 'user_id,name,plan\nu1,A,p\nu1,,q\n');
+  expect((await machine.run(twice)).summary!.rows.completed).toBe(2);
+  const unchanged = async () =>
+    (await machine.run([...twice, '--changed-only', '--dry-run'])).summary!.rows.unchanged;
+  expect(await unchanged()).toBe(0);
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const rows = Array.from({ length: 1_200 }, (_, n) => `m${n},${name}\n`);
+    machine.write('many.csv', `user_id,name\n${rows.join('')}`);
+    await machine.run(['import', 'many.csv']);
+  }
+  expect(await unchanged()).toBe(0);
+});
+
 test('rows that were completed while the rows at fault were looked for count once when the rest is sent again', async () => {
   const sandbox = await startSandbox({ clock: hurriedClock(), limits: { failRows: [['plan', 'bad']] } });
   try {
