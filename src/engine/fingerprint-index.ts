@@ -38,6 +38,40 @@ export interface Remembered {
   old: boolean;
 }
 
+/**
+ * What a run had sent of an id before sends that did not complete but may have been carried out. If it sends the same
+ * again, all of it and in the same order, the id has what it would have without them.
+ */
+interface Lapsed extends Pick<Remembered, 'content' | 'old'> {
+  run: string | null;
+  /** Contents that are to be sent again, in order. */
+  next: bigint[];
+  /** The last send that did not complete, and how many of its contents were compared. */
+  send: number;
+  compared: number;
+}
+
+/** Whether this content of an id is the next one that is to be sent again, or one that did not complete once more. */
+function continues(
+  lapsed: Lapsed,
+  content: bigint,
+  set: boolean,
+  { run, send, old = false }: PrintSource,
+): boolean {
+  const { next } = lapsed;
+  if (lapsed.run !== run || content === 0n) return false;
+  if (set) {
+    if (next[0] !== content) return false;
+    next.shift();
+    lapsed.old ||= old;
+    if (next.length > 0) lapsed.content = foldContents(lapsed.content, content);
+    return true;
+  }
+  if (lapsed.send !== send) Object.assign(lapsed, { send, compared: 0 });
+  if (lapsed.compared === next.length) next.push(content);
+  return next[lapsed.compared++] === content;
+}
+
 const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
@@ -53,8 +87,7 @@ export class FingerprintIndex {
   #rows = 0;
   #size = 0;
   readonly #sources = new RowSources();
-  /** By id: what a run had sent of it before a send that did not complete, and what that was. */
-  readonly #lapsed = new Map<bigint, { content: bigint; old: boolean; next: bigint; run: string | null }>();
+  readonly #lapsed = new Map<bigint, Lapsed>();
   /** The arrays that were asked for last, as words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
@@ -204,8 +237,8 @@ export class FingerprintIndex {
   }
 
   /**
-   * What the same run has sent of an id before. A send of it that did not complete in between may have been carried out: then
-   * only the same content, sent once more, continues from there.
+   * What the same run has sent of an id before. Sends of it that did not complete in between may have been carried out:
+   * then only the same contents, sent once more, continue from there.
    */
   #earlier(
     before: number,
@@ -214,17 +247,20 @@ export class FingerprintIndex {
     set: boolean,
     from: PrintSource,
   ): Pick<Remembered, 'content' | 'old'> | undefined {
-    if (this.#isKnown(before)) {
-      if (!this.#sources.isOf(before, from)) return undefined;
-      const earlier = this.remembered(before);
-      if (!set) this.#lapsed.set(ids[at]!, { ...earlier, next: contents[at]!, run: from.run });
-      return earlier;
-    }
     const lapsed = this.#lapsed.size > 0 ? this.#lapsed.get(ids[at]!) : undefined;
-    if (!lapsed) return undefined;
-    const same = lapsed.run === from.run && lapsed.next === contents[at]!;
-    if (set || !same) this.#lapsed.delete(ids[at]!);
-    return same ? lapsed : undefined;
+    if (lapsed) {
+      const isAgain = continues(lapsed, contents[at]!, set, from);
+      if (isAgain && !set) return undefined;
+      if (!isAgain || lapsed.next.length === 0) this.#lapsed.delete(ids[at]!);
+      if (isAgain && lapsed.next.length === 0) return lapsed;
+    }
+    if (!this.#isKnown(before) || !this.#sources.isOf(before, from)) return undefined;
+    const earlier = this.remembered(before);
+    if (!set) {
+      const { run, send } = from;
+      this.#lapsed.set(ids[at]!, { ...earlier, run, next: [contents[at]!], send, compared: 1 });
+    }
+    return earlier;
   }
 
   /** The row of an id follows another one of the same run. */
