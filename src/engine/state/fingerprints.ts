@@ -73,6 +73,13 @@ export class Fingerprints {
     if (cells) await this.cells.put(tx, send, cells);
   }
 
+  /** Makes the rows of a send count as unknown, also once it completes. */
+  async forget(tx: Transaction, send: number): Promise<void> {
+    const { contents } = await this.of(tx, send);
+    const none = bytesOf(contents.fill(0n));
+    await tx.run('UPDATE fingerprints SET contents = ?, records = NULL WHERE send = ?', none, send);
+  }
+
   /** The rows of one send, in its order; none if compaction has dropped them. */
   async of(on: Reader, send: number): Promise<FingerprintColumns> {
     const row = await on.get<StoredPrints>(

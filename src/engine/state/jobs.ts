@@ -2,6 +2,7 @@
 
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
 import type { Reader, Transaction } from './database.js';
 import type { KnownJob, Scope } from './types.js';
 
@@ -32,6 +33,18 @@ interface JobTimes {
 const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
+  /** Whether another request has this job id, too, so that nobody knows which one the job belongs to. */
+  async isShared(on: Reader, scope: number, job_id: string, request: number, run: string): Promise<boolean> {
+    const known = await on.get<{ run: string | null; status: string }>(
+      'SELECT run, status FROM jobs WHERE scope = ? AND job_id = ? AND request IS DISTINCT FROM ?',
+      scope,
+      job_id,
+      request,
+    );
+    // A service may count its jobs from the start again: then it does not give the id of an unfinished one.
+    return known !== undefined && (known.run === run || !isFinal(known.status));
+  }
+
   /** A job belongs to the request that was last acknowledged with it. */
   async add(
     tx: Transaction,
