@@ -2,7 +2,6 @@
 
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
-import { isFinal } from '../service/names.js';
 import type { Reader, Transaction } from './database.js';
 import type { KnownJob, Scope } from './types.js';
 
@@ -33,16 +32,19 @@ interface JobTimes {
 const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
-  /** Whether another request has this job id, too, so that nobody knows which one the job belongs to. */
+  /**
+   * Whether another request of its run has this job id, too, so that nobody knows which one the job belongs to. Between
+   * two runs, a service may have counted its jobs from the start again.
+   */
   async isShared(on: Reader, scope: number, job_id: string, request: number, run: string): Promise<boolean> {
-    const known = await on.get<{ run: string | null; status: string }>(
-      'SELECT run, status FROM jobs WHERE scope = ? AND job_id = ? AND request IS DISTINCT FROM ?',
+    const known = await on.get(
+      'SELECT 1 FROM jobs WHERE scope = ? AND job_id = ? AND request <> ? AND run = ?',
       scope,
       job_id,
       request,
+      run,
     );
-    // A service may count its jobs from the start again: then it does not give the id of an unfinished one.
-    return known !== undefined && (known.run === run || !isFinal(known.status));
+    return known !== undefined;
   }
 
   /** A job belongs to the request that was last acknowledged with it. */
