@@ -12,7 +12,15 @@ import {
   wordsOf,
 } from './fingerprint-tables.js';
 import type { RowClass } from './plan-changes.js';
-import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
+import {
+  continues,
+  foldContents,
+  type Lapsed,
+  NOWHERE,
+  type PlaceOfRow,
+  type PrintSource,
+  RowSources,
+} from './row-sources.js';
 
 import type { CellColumns } from './stored-cells.js';
 
@@ -36,40 +44,6 @@ export interface Remembered {
   /** Of what these rows come to, where they were more than one. */
   merged: bigint;
   old: boolean;
-}
-
-/**
- * What a run had sent of an id before sends that did not complete but may have been carried out. If it sends the same
- * again, all of it and in the same order, the id has what it would have without them.
- */
-interface Lapsed extends Pick<Remembered, 'content' | 'old'> {
-  run: string | null;
-  /** Contents that are to be sent again, in order. */
-  next: bigint[];
-  /** The last send that did not complete, and how many of its contents were compared. */
-  send: number;
-  compared: number;
-}
-
-/** Whether this content of an id is the next one that is to be sent again, or one that did not complete once more. */
-function continues(
-  lapsed: Lapsed,
-  content: bigint,
-  set: boolean,
-  { run, send, old = false }: PrintSource,
-): boolean {
-  const { next } = lapsed;
-  if (lapsed.run !== run || content === 0n) return false;
-  if (set) {
-    if (next[0] !== content) return false;
-    next.shift();
-    lapsed.old ||= old;
-    if (next.length > 0) lapsed.content = foldContents(lapsed.content, content);
-    return true;
-  }
-  if (lapsed.send !== send) Object.assign(lapsed, { send, compared: 0 });
-  if (lapsed.compared === next.length) next.push(content);
-  return next[lapsed.compared++] === content;
 }
 
 const ONE_ID = new BigUint64Array(1);
