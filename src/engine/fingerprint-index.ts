@@ -12,7 +12,15 @@ import {
   wordsOf,
 } from './fingerprint-tables.js';
 import type { RowClass } from './plan-changes.js';
-import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
+import {
+  continues,
+  foldContents,
+  type Lapsed,
+  NOWHERE,
+  type PlaceOfRow,
+  type PrintSource,
+  RowSources,
+} from './row-sources.js';
 
 import type { CellColumns } from './stored-cells.js';
 
@@ -53,8 +61,7 @@ export class FingerprintIndex {
   #rows = 0;
   #size = 0;
   readonly #sources = new RowSources();
-  /** By id: what a run had sent of it before a send that did not complete, and what that was. */
-  readonly #lapsed = new Map<bigint, { content: bigint; old: boolean; next: bigint; run: string | null }>();
+  readonly #lapsed = new Map<bigint, Lapsed>();
   /** The arrays that were asked for last, as words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
@@ -204,8 +211,8 @@ export class FingerprintIndex {
   }
 
   /**
-   * What the same run has sent of an id before. A send of it that did not complete in between may have been carried out: then
-   * only the same content, sent once more, continues from there.
+   * What the same run has sent of an id before. Sends of it that did not complete in between may have been carried out:
+   * then only the same contents, sent once more, continue from there.
    */
   #earlier(
     before: number,
@@ -214,17 +221,20 @@ export class FingerprintIndex {
     set: boolean,
     from: PrintSource,
   ): Pick<Remembered, 'content' | 'old'> | undefined {
-    if (this.#isKnown(before)) {
-      if (!this.#sources.isOf(before, from)) return undefined;
-      const earlier = this.remembered(before);
-      if (!set) this.#lapsed.set(ids[at]!, { ...earlier, next: contents[at]!, run: from.run });
-      return earlier;
-    }
     const lapsed = this.#lapsed.size > 0 ? this.#lapsed.get(ids[at]!) : undefined;
-    if (!lapsed) return undefined;
-    const same = lapsed.run === from.run && lapsed.next === contents[at]!;
-    if (set || !same) this.#lapsed.delete(ids[at]!);
-    return same ? lapsed : undefined;
+    if (lapsed) {
+      const isAgain = continues(lapsed, contents[at]!, set, from);
+      if (isAgain && !set) return undefined;
+      if (!isAgain || lapsed.next.length === 0) this.#lapsed.delete(ids[at]!);
+      if (isAgain && lapsed.next.length === 0) return lapsed;
+    }
+    if (!this.#isKnown(before) || !this.#sources.isOf(before, from)) return undefined;
+    const earlier = this.remembered(before);
+    if (!set) {
+      const { run, send } = from;
+      this.#lapsed.set(ids[at]!, { ...earlier, run, next: [contents[at]!], send, compared: 1 });
+    }
+    return earlier;
   }
 
   /** The row of an id follows another one of the same run. */

@@ -33,6 +33,46 @@ export function foldContents(before: bigint, next: bigint): bigint {
   return hash('sha256', PAIR_BYTES, 'buffer').readBigUInt64LE(0);
 }
 
+/**
+ * What a run had sent of an id before sends that did not complete but may have been carried out. If it sends the same
+ * again, all of it and in the same order, the id has what it would have without them.
+ */
+export interface Lapsed {
+  /** Of all rows that count, folded. */
+  content: bigint;
+  old: boolean;
+  run: string | null;
+  /** Contents that are to be sent again, in order. */
+  next: bigint[];
+  /** The last send that did not complete, and how many of its contents were compared. */
+  send: number;
+  compared: number;
+}
+
+/**
+ * Takes the next content of an id.
+ * @returns whether it is the next one that is to be sent again, or one that did not complete once more
+ */
+export function continues(
+  lapsed: Lapsed,
+  content: bigint,
+  set: boolean,
+  { run, send, old = false }: PrintSource,
+): boolean {
+  const { next } = lapsed;
+  if (lapsed.run !== run || content === 0n) return false;
+  if (set) {
+    if (next[0] !== content) return false;
+    next.shift();
+    lapsed.old ||= old;
+    if (next.length > 0) lapsed.content = foldContents(lapsed.content, content);
+    return true;
+  }
+  if (lapsed.send !== send) Object.assign(lapsed, { send, compared: 0 });
+  if (lapsed.compared === next.length) next.push(content);
+  return next[lapsed.compared++] === content;
+}
+
 /** The sends that rows are of, in their order. Rows count from 1. */
 export class RowSources {
   readonly #sends: { from: PrintSource; to: number }[] = [];

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FingerprintColumns, FingerprintIndex } from '../../src/engine/fingerprint-index.js';
+import { foldContents } from '../../src/engine/row-sources.js';
 import { contentsOf, heldBy, printsOf } from './state/support/state.js';
 
 describe('FingerprintIndex', () => {
@@ -114,6 +115,193 @@ describe('FingerprintIndex', () => {
         expect(index.size).toBe(model.size);
       }),
     );
+  });
+
+  describe('of an id that runs send several times', () => {
+    /** Items of two keys; a key that is absent stays as it is. */
+    const ITEMS = [{ a: 1 }, { a: 2 }, { b: 1 }, { a: 1, b: 2 }, { b: 3, c: 1 }] as const;
+    type Content = number;
+    const folded = (rows: readonly Content[]): bigint =>
+      rows.reduce((before, row) => foldContents(before, BigInt(row + 1)), 0n);
+    const aSend = fc.record({
+      run: fc.constantFrom('one', 'one', 'one', 'two'),
+      rows: fc.array(fc.integer({ min: 0, max: ITEMS.length - 1 }), { minLength: 1, maxLength: 3 }),
+      completed: fc.boolean(),
+      // Which of its rows the service carried out, where it did not complete.
+      carriedOut: fc.integer({ min: 0, max: 7 }),
+      again: fc.constantFrom('no', 'no', 'whole', 'one by one', 'first'),
+    });
+    type Send = typeof aSend extends fc.Arbitrary<infer T> ? T : never;
+
+    /** Sends the rows of one that did not complete again, in one or several. */
+    const withRepeats = (sends: readonly Send[]): Send[] =>
+      sends.flatMap((send) => {
+        const rows = {
+          whole: [send.rows],
+          'one by one': send.rows.map((row) => [row]),
+          first: [[send.rows[0]!]],
+        };
+        if (send.again === 'no') return [send];
+        const later = rows[send.again].map((rows) => ({ ...send, rows, completed: true }));
+        return [{ ...send, completed: false }, ...later];
+      });
+
+    const ofLength = (length: number): Content[][] =>
+      length === 0 ? [[]] : ofLength(length - 1).flatMap((rows) => ITEMS.map((_, row) => [...rows, row]));
+    const upToThree = [1, 2, 3].flatMap(ofLength);
+
+    test('no rows count as unchanged that would change something', () => {
+      let unchanged = 0;
+      let continued = 0;
+      fc.assert(
+        fc.property(fc.array(aSend, { minLength: 1, maxLength: 5 }), (some) => {
+          const sends = withRepeats(some);
+          const index = new FingerprintIndex(100);
+          const service: Record<string, number> = {};
+          for (const [send, { run, rows, completed, carriedOut }] of sends.entries()) {
+            const prints = printsOf(...rows.map((row) => [7, row + 1] as const));
+            index.apply(prints, completed, { send, run });
+            for (const [at, row] of rows.entries()) {
+              if (completed || (carriedOut >> at) & 1) Object.assign(service, ITEMS[row]);
+            }
+          }
+          const row = index.rowOf(7n);
+          fc.pre(row > 0 && index.remembered(row).content !== 0n);
+          for (const rows of upToThree) {
+            if (folded(rows) !== index.remembered(row).content) continue;
+            unchanged++;
+            if (rows.length > 1 && sends.some((send) => !send.completed)) continued++;
+            expect(Object.assign({}, service, ...rows.map((row) => ITEMS[row]))).toEqual(service);
+          }
+        }),
+        { numRuns: 3_000 },
+      );
+      expect(unchanged).toBeGreaterThan(500);
+      expect(continued).toBeGreaterThan(100);
+    });
+
+    const cases: [string, [rows: string, how: 'done' | 'not done', run?: string][], counts: string][] = [
+      [
+        'one after the other',
+        [
+          ['A', 'done'],
+          ['BC', 'done'],
+        ],
+        'ABC',
+      ],
+      [
+        'in halves, after it was too large',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+          ['C', 'done'],
+        ],
+        'ABC',
+      ],
+      [
+        'together, after it was too large with others',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['BC', 'done'],
+        ],
+        'ABC',
+      ],
+      [
+        'after it was refused twice',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['BC', 'not done'],
+          ['BC', 'done'],
+        ],
+        'ABC',
+      ],
+      [
+        'in ever smaller parts',
+        [
+          ['A', 'done'],
+          ['BCD', 'not done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+          ['C', 'done'],
+          ['D', 'not done'],
+          ['D', 'done'],
+        ],
+        'ABCD',
+      ],
+      [
+        'without the second',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+        ],
+        'B',
+      ],
+      [
+        'without the first',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['C', 'done'],
+        ],
+        'C',
+      ],
+      [
+        'in another order',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['C', 'done'],
+          ['B', 'done'],
+        ],
+        'CB',
+      ],
+      [
+        'with something else between',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+          ['D', 'not done'],
+          ['C', 'done'],
+        ],
+        'C',
+      ],
+      [
+        'with another run between',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+          ['Z', 'not done', 'two'],
+          ['C', 'done'],
+        ],
+        'C',
+      ],
+      [
+        'and then something else',
+        [
+          ['A', 'done'],
+          ['BC', 'not done'],
+          ['B', 'done'],
+          ['D', 'done'],
+        ],
+        'BD',
+      ],
+    ];
+
+    test.each(cases)('%s', (_, sends, counts) => {
+      const index = new FingerprintIndex(100);
+      const letters = (rows: string) => [...rows].map((row) => row.charCodeAt(0));
+      for (const [send, [rows, how, run = 'one']] of sends.entries()) {
+        const prints = printsOf(...letters(rows).map((row) => [7, row + 1] as const));
+        index.apply(prints, how === 'done', { send, run });
+      }
+      expect(index.remembered(index.rowOf(7n)).content).toBe(folded(letters(counts)));
+    });
   });
 
   test('holds as many as there is room for, and no more', () => {

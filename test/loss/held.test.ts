@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SavedPlan } from '../../src/engine/plan/plan-schema.js';
 import type { PlanChanges } from '../../src/engine/plan-changes.js';
 import { cli } from '../support/cli.js';
-import { FaultServer } from '../support/fault-server.js';
-import { status } from './faults.js';
+import { type Fate, FaultServer, type Strike } from '../support/fault-server.js';
+import { fates, status } from './faults.js';
 import { Machine, type Outcome } from './support.js';
 
 let service: FaultServer;
@@ -115,6 +115,73 @@ describe('identifiers that appear more than once', () => {
     const sent = arrived();
     expect((await machine.run(['import', 'c.csv', '--changed-only'])).summary!.rows.unchanged).toBe(5);
     expect(arrived()).toBe(sent);
+  });
+
+  /** Two rows of `a` in the second request, one in the first. */
+  const thrice =
+    'company_id,name,tier,seats\na,A,gold,1\nb,B,,\nc,C,,\nd,D,,\na,,silver,\na,,,5\ne,E,,\nf,F,,\n';
+  const unchanged = async (): Promise<number> =>
+    (await machine.run(['import', 'c.csv', '--changed-only', '--dry-run'])).summary!.rows.unchanged;
+
+  describe.each([
+    ['halved after a 413', 413, 1, [], 1],
+    ['searched after a 422', 422, 2, ['--isolate'], 0],
+  ] as const)('in a request that was %s', (_, code, times, flags, parts) => {
+    const refused = (n: number) => (n >= 2 && n < 2 + times ? status(code) : undefined);
+
+    test('an unchanged file sends nothing', async () => {
+      machine.write('c.csv', thrice);
+      service.trouble = { submit: refused };
+      const { summary } = await machine.run(['import', 'c.csv', '--chunk-size', '4', ...flags]);
+      expect(summary!.rows).toMatchObject({ submitted: 7, merged: 1, completed: 7 });
+      expect(await unchanged()).toBe(8);
+      machine.write('c.csv', thrice.replace('a,A,gold,1', 'a,A,gold,2').replace('b,B', 'b,NEW'));
+      // What a row of `a` has there is overwritten by a later one, but not by the last request.
+      expect(await unchanged()).toBe(4);
+      machine.write('c.csv', thrice.replace('a,,,5', 'a,,,6'));
+      expect(await unchanged()).toBe(5);
+    });
+
+    test('of which a part was never sent: all rows of the identifier are sent again', async () => {
+      machine.write('c.csv', thrice.replace('a,,,5\ne,E,,', 'e,E,,\na,,,5'));
+      // After a 422, both rows are in one item of the first part.
+      service.trouble = { submit: (n) => refused(n) ?? (n > 1 + times + parts ? status(503) : undefined) };
+      const stopped = await machine.run(['import', 'c.csv', '--chunk-size', '4', '--retries', '0', ...flags]);
+      expect([stopped.code, service.ledger.timesAccepted.get('a')]).toEqual([6, 1 + parts]);
+      expect(await unchanged()).toBe(3 + parts);
+    });
+  });
+
+  /** Stops after two requests of one row, and continues: `a` is in the first of them and in the last of four. */
+  async function stopAndContinue(flags: string[], jobEnds: (job: number) => boolean): Promise<void> {
+    const stop = new AbortController();
+    const stopping: Strike = (exchange) => {
+      stop.abort('SIGINT');
+      return exchange.acknowledge();
+    };
+    machine.write('c.csv', 'company_id,name,tier\na,A,gold\nb,B,\nc,C,\na,,silver\n');
+    service.trouble = { submit: (n) => (n === 2 ? stopping : undefined), fate: () => fates.stuck };
+    const options = ['--chunk-size', '1', '--interval', '5ms'];
+    const stopped = await machine.run(['import', 'c.csv', ...options, ...flags], { stop: stop.signal });
+    expect([stopped.code, stopped.summary!.rows.submitted]).toEqual([130, 2]);
+    const completed: Fate = (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows });
+    service.trouble = { fate: (n) => (job, polls) => (jobEnds(n) ? completed : fates.stuck)(job, polls) };
+    const { code, summary } = await machine.run(['resume']);
+    expect([code, summary!.rows.submitted]).toEqual([0, 4]);
+    service.trouble = {};
+    await machine.run(['jobs', '--refresh']);
+  }
+
+  test('a run that was continued while a job of it was unfinished: an unchanged file sends nothing', async () => {
+    await stopAndContinue(['--concurrency', '2'], (job) => job > 1 || service.seen.submit > 2);
+    expect(await unchanged()).toBe(4);
+    machine.write('c.csv', 'company_id,name,tier\na,NEW,gold\nb,B,\nc,C,\na,,silver\n');
+    expect(await unchanged()).toBe(2);
+  });
+
+  test('a run that was continued, and whose two jobs of an identifier overlapped: it is sent again', async () => {
+    await stopAndContinue(['--no-wait', '--concurrency', '1'], () => false);
+    expect(await unchanged()).toBe(2);
   });
 });
 

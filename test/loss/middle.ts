@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type Sandbox, type SandboxClock, startSandbox } from '../../src/sandbox/index.js';
 
 /** What becomes of a request: carried out or not, and what the client hears of it. */
-export type Fault = 'lost before' | 'lost after' | 'untraceable' | '404' | '503';
+export type Fault = 'lost before' | 'lost after' | 'untraceable' | '404' | '413' | '422' | '503';
 
 export class Middle {
   /** Asked for each request. */
@@ -51,7 +51,7 @@ export class Middle {
     this.moment();
     const fault = this.trouble(request.method === 'POST' ? 'submit' : 'poll');
     if (this.dead || fault === 'lost before') return void request.socket.destroy();
-    if (fault === '404' || fault === '503') return reply(response, Number(fault), '{"errors":[]}');
+    if (fault !== null && /^\d/.test(fault)) return reply(response, Number(fault), '{"errors":[]}');
     const { host: _host, connection: _connection, 'content-length': _length, ...headers } = request.headers;
     const answer = await fetch(`${this.sandbox.url}${request.url}`, {
       method: request.method!,

@@ -5,7 +5,7 @@
  *
  * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. The last row of each id is kept even if
  * it is not set, because it says when and by which run the id was last sent. Earlier rows of the same run are kept
- * with it.
+ * with it, back to the last one of others.
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
@@ -42,6 +42,9 @@ interface SentBefore {
   contents: BigUint64Array;
 }
 
+/** The number of those that sent an id between two sends of one run. */
+const OTHERS = 0xffff_ffff;
+
 /** Who sent the id of a row later. */
 type Later = 'nobody' | 'same run' | 'others';
 
@@ -68,6 +71,13 @@ export class Fingerprints {
       someBytes(records),
     );
     if (cells) await this.cells.put(tx, send, cells);
+  }
+
+  /** Makes the rows of a send count as unknown, also once it completes. */
+  async forget(tx: Transaction, send: number): Promise<void> {
+    const { contents } = await this.of(tx, send);
+    const none = bytesOf(contents.fill(0n));
+    await tx.run('UPDATE fingerprints SET contents = ?, records = NULL WHERE send = ?', none, send);
   }
 
   /** The rows of one send, in its order; none if compaction has dropped them. */
@@ -181,7 +191,8 @@ export class Fingerprints {
       dropped++;
     });
     if (3 * dropped <= stored) return false;
-    for (const some of slicesOf([...stays.keys()])) {
+    // Oldest first: a crash in between must not leave a row of a run without what others sent after it.
+    for (const some of slicesOf([...stays.keys()].sort((a, b) => a - b))) {
       await write(async (tx) => {
         for (const send of some) await this.#keep(tx, send, stays.get(send)!);
       });
@@ -234,12 +245,15 @@ export class Fingerprints {
       for await (const row of sends) {
         const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
         runs.set(row.run ?? row.send, own);
-        const words = wordsOf(hashesOf(row.ids));
+        const ids = hashesOf(row.ids);
+        const words = wordsOf(ids);
         const send = { ...row, contents: hashesOf(row.contents) };
         for (let at = send.contents.length - 1; at >= 0; at--) {
           const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
           if (high % parts !== part) continue;
           const by = newest.putFirst(low, high, own);
+          // What a run sent before others did does not count together with what it sent after them.
+          if (by !== 0 && by !== own && by !== OTHERS) newest.set(ids[at]!, OTHERS);
           look(by === 0 ? 'nobody' : by === own ? 'same run' : 'others', send, at);
         }
       }

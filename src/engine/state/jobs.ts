@@ -32,6 +32,21 @@ interface JobTimes {
 const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
+  /**
+   * Whether another request of its run has this job id, too, so that nobody knows which one the job belongs to. Between
+   * two runs, a service may have counted its jobs from the start again.
+   */
+  async isShared(on: Reader, scope: number, job_id: string, request: number, run: string): Promise<boolean> {
+    const known = await on.get(
+      'SELECT 1 FROM jobs WHERE scope = ? AND job_id = ? AND request <> ? AND run = ?',
+      scope,
+      job_id,
+      request,
+      run,
+    );
+    return known !== undefined;
+  }
+
   /** A job belongs to the request that was last acknowledged with it. */
   async add(
     tx: Transaction,

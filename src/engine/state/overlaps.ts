@@ -21,6 +21,10 @@ interface Others {
   contents: BigUint64Array;
 }
 
+const isSame = (some: readonly OpenSend[], others: readonly OpenSend[]): boolean =>
+  some.length === others.length &&
+  some.every(({ send, job }, at) => send === others[at]!.send && job === others[at]!.job);
+
 /** For one session of one run: its own sends share only ids that appear more than once in its input. */
 export class Overlaps {
   /** The number of the first send of this session. Later sends of the same run are its own, too. */
@@ -30,6 +34,8 @@ export class Overlaps {
   /** Shared ids of the current request that an earlier one still has. */
   #held: ReadonlySet<bigint> = new Set();
   #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
+  /** The sends that these are of. */
+  #open: readonly OpenSend[] = [];
   /** Up to which send other sends were read, and after how many ends; null before the first time. */
   #seen: { newest: number; ends: number } | null = null;
 
@@ -49,7 +55,7 @@ export class Overlaps {
    * Must be called in the transaction of an intent.
    * @param send number of the send
    * @param shared ids that appear more than once in the input
-   * @param ends how many jobs of other runs have ended here
+   * @param ends how many jobs have ended in this process
    * @returns the fingerprints, without the contents that must not be remembered
    */
   async remembered(
@@ -100,17 +106,20 @@ export class Overlaps {
   async #look(tx: Transaction, send: number, ends: number): Promise<void> {
     const seen = this.#seen;
     this.#seen = { newest: send, ends };
-    // A closed send never opens again, so only new sends matter. If another process closes a send, that is noticed at
-    // the next read.
-    if (seen?.ends === ends) {
+    // A closed send never opens again, so if nothing was open, only new sends of others matter. If another process
+    // closes a send, that is noticed at the next read.
+    if (seen && (seen.ends === ends || this.#open.length === 0)) {
       if (send === seen.newest + 1) return;
       if (!(await this.sends.isOthersSince(tx, seen.newest, this))) return;
     }
-    const others = [
+    const open = [
       ...(await this.sends.withJob(tx, this.scope, this.kind)),
       ...(await this.sends.inDoubt(tx, this.scope, this.kind)),
     ].filter(({ send, run }) => run !== this.run || send < this.#first);
-    this.#others = await this.#read(tx, others);
+    // Most ends are those of this session, and reading rows takes long.
+    if (isSame(open, this.#open)) return;
+    this.#others = await this.#read(tx, open);
+    this.#open = open;
   }
 
   async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {

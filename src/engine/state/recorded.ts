@@ -16,7 +16,7 @@ export interface Recorded {
     prints: FingerprintColumns;
     shared: ReadonlySet<bigint>;
     rows: RequestRows | null;
-    /** How many jobs of other runs have ended in this process (`Sends.endsOfOthers`). */
+    /** How many jobs have ended in this process (`Sends.ends`). */
     ends: number;
   } | null;
 }

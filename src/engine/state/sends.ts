@@ -50,8 +50,8 @@ const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> 
   (await on.get<{ found: T }>(sql, ...values))!.found;
 
 export class Sends {
-  /** How many jobs of each run have ended in this process. */
-  readonly #ends = new Map<string | null, number>();
+  /** How many jobs have ended in this process. */
+  ends = 0;
 
   constructor(private readonly now: () => number) {}
 
@@ -145,12 +145,12 @@ export class Sends {
     end: { how: 'completed'; at: string | null } | { how: 'dead' | 'gone' },
   ): Promise<void> {
     const completed = end.how === 'completed';
-    const ended = await tx.all<{ run: string | null }>(
+    const ended = await tx.run(
       `UPDATE sends SET job_id = NULL,
            state = CASE WHEN request IS NULL OR request = ?3 THEN ?4 ELSE ${SEND.dead} END,
            completed_at = CASE WHEN request IS NULL OR request = ?3 THEN ?7 END,
            doubt = CASE WHEN (request IS NULL OR request = ?3) AND ?5 = 1 THEN doubt ELSE ?6 END
-         WHERE scope = ?1 AND job_id = ?2 RETURNING run`,
+         WHERE scope = ?1 AND job_id = ?2`,
       scope,
       job,
       request,
@@ -159,14 +159,7 @@ export class Sends {
       this.now(),
       completed ? end.at : null,
     );
-    for (const { run } of ended) this.#ends.set(run, (this.#ends.get(run) ?? 0) + 1);
-  }
-
-  /** How many jobs of other runs have ended in this process. */
-  endsOfOthers(than: string): number {
-    let ends = 0;
-    for (const [run, of] of this.#ends) if (run !== than) ends += of;
-    return ends;
+    this.ends += ended;
   }
 
   /** Separates sends from requests that are sent again or forgotten. Their jobs may still complete. */

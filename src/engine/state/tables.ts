@@ -71,12 +71,17 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       if (rows && !isNew) await this.history.forgetRequest(tx, id);
       if (rows) await this.history.putRequest(tx, { ...of, at: this.now() }, prints.ids, rows);
     }
+    const acknowledged = request.state === 'acknowledged' ? request.job : null;
+    const shared =
+      acknowledged !== null && (await this.jobs.isShared(tx, of.scope, acknowledged.job_id, id, run));
     if (request.job) {
       const from = { kind, rows: request.rows, request: id, run };
       await this.jobs.add(tx, of.scope, request.job, from, this.time());
     }
     // The send of an intent was just added with this state.
     if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
+    // Of earlier requests with this job, nobody sees the end.
+    if (shared) await this.fingerprints.forget(tx, await this.sends.lastOf(tx, id));
   }
 
   #record(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {

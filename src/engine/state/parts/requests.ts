@@ -28,7 +28,7 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
       if (current.state === 'intent' || current.state === 'unknown') backend.check();
       // A copy, because the caller changes the record later.
       const request = { ...current };
-      const sent = prints && { prints, shared, rows, ends: sends.endsOfOthers(run) };
+      const sent = prints && { prints, shared, rows, ends: sends.ends };
       // An acknowledgement is written with the next intent, which saves a wait for the disk.
       const soon = request.state !== 'acknowledged';
       return commits.commit([{ run, scope, kind, request, sent }], soon);
