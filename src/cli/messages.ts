@@ -15,7 +15,8 @@ const STATE_FOLDER =
 const checkSettings = ({ command }: Commands): string =>
   `${command('config', 'list')} shows each setting and where it comes from`;
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
-const checksTheRest = ({ command }: Commands): string => `${command('doctor')} checks the rest`;
+const checksTheRest = ({ command, isOf }: Commands): string =>
+  isOf('doctor') ? '' : `; ${command('doctor')} checks the rest`;
 
 /** The command with placeholders for the private values of its run. */
 function withValues(
@@ -35,6 +36,14 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
   if (!isImport && !isOf('apply')) return [];
   const plus = [...(isImport ? ['--resume'] : []), '--continue-on-error'];
   return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
+}
+
+/** What to do when the service asks for patience: `resume` and `identify` do not take the flag. */
+function orAllow(wait: string, flag: string, value: string, { again, isOf, paths }: Commands): string {
+  const isImport = isOf('import') && !paths.includes('-');
+  if (!isImport && !isOf('apply')) return `${isOf('identify') ? 'try again' : 'resume'} ${wait}`;
+  const plus = [...(isImport ? ['--resume'] : []), flag, value];
+  return `resume ${wait}, or allow it: ${again({ without: ['--full'], plus })}`;
 }
 
 /** For callers without a command line. */
@@ -131,17 +140,17 @@ const WORDS: Dictionary = {
     hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
   }),
   no_answer: (_, commands) => ({
-    hint: `check the network, the base URL and the proxy settings; ${checksTheRest(commands)}`,
+    hint: `check the network, the base URL and the proxy settings${checksTheRest(commands)}`,
   }),
   no_answer_in_time: ({ timeoutMs }) => ({
     hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
   }),
   not_the_service: (_, commands) => ({
-    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${checksTheRest(commands)}`,
+    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL${checksTheRest(commands)}`,
   }),
-  busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
-  retry_after_too_long: ({ waitMs }) => ({
-    hint: `resume after that time, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+  busy_too_long: (_, commands) => ({ hint: orAllow('later', '--busy-timeout', '2h', commands) }),
+  retry_after_too_long: ({ waitMs }, commands) => ({
+    hint: orAllow('after that time', '--max-retry-after', `${Math.ceil(waitMs / 60_000)}m`, commands),
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
   canary_not_completed: ({ run }, { command }) => ({

@@ -1,6 +1,6 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/again.js';
+import { type Commands, commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
@@ -278,11 +278,8 @@ const CASES: {
     {},
     'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
   ],
-  busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
-  retry_after_too_long: [
-    { waitMs: 601_000 },
-    'resume after that time, or allow it with --max-retry-after 11m',
-  ],
+  busy_too_long: [{ timeoutMs: 60_000 }, 'resume later'],
+  retry_after_too_long: [{ waitMs: 601_000 }, 'resume after that time'],
   outcomes_file: [{}, 'choose another file with --outcomes <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },
@@ -312,6 +309,40 @@ test.each([
   const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
   const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
   expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
+});
+
+const typedAs = (line: string): Commands =>
+  commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
+
+test.each([
+  [
+    'import a.csv --full',
+    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+  ],
+  [
+    'import a.csv --max-retry-after 1m',
+    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+  ],
+  ['apply plan.json', 'resume after that time, or allow it: profiles apply plan.json --max-retry-after 11m'],
+  // These do not take the flag, and stdin cannot be read again.
+  ['resume r-1', 'resume after that time'],
+  ['import -', 'resume after that time'],
+  ['identify user u-1', 'try again after that time'],
+])('a service that asks `%s` to wait: the command that waits is one that takes the flag', (line, hint) => {
+  expect(wordsOf({ code: 'retry_after_too_long', waitMs: 601_000 }, typedAs(line)).hint).toBe(hint);
+});
+
+test.each([
+  ['import a.csv', 'resume later, or allow it: profiles import a.csv --resume --busy-timeout 2h'],
+  ['identify user u-1', 'try again later'],
+])('a service that is busy for too long: what `%s` can do', (line, hint) => {
+  expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
+});
+
+test('doctor does not advise to run doctor', () => {
+  expect(wordsOf({ code: 'no_answer' }, typedAs('doctor')).hint).toBe(
+    'check the network, the base URL and the proxy settings',
+  );
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {
