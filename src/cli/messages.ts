@@ -38,6 +38,9 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
   return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
 }
 
+/** The commands that can wait for a lock. */
+const LOCKING = ['import', 'apply', 'resume'];
+
 /** What to do when the service asks for patience: `resume` and `identify` do not take the flag. */
 function orAllow(wait: string, flag: string, value: string, { again, isOf, paths }: Commands): string {
   const isImport = isOf('import') && !paths.includes('-');
@@ -68,9 +71,12 @@ const WORDS: Dictionary = {
   lock_lost: (_, { command }) => ({
     hint: `another import may have started in the meantime: see ${command('runs')}, then resume this one`,
   }),
-  import_running: ({ run }, { command }) => ({
-    hint: `wait for it to end (--wait-for-lock 10m does); ${run === null ? command('runs') : command('runs', run)} shows its progress`,
-  }),
+  import_running: ({ run }, { command, isOf }) => {
+    const does = LOCKING.some(isOf) ? ' (--wait-for-lock 10m does)' : '';
+    return {
+      hint: `wait for it to end${does}; ${run === null ? command('runs') : command('runs', run)} shows its progress`,
+    };
+  },
   rejects_of_unknown_run: ({ path }, { command }) => ({
     hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
   }),

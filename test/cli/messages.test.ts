@@ -204,10 +204,7 @@ const CASES: {
   ],
   state_incomplete: [{}, 'finish the copy: run the same profiles state migrate command again'],
   lock_lost: [{}, 'another import may have started in the meantime: see profiles runs, then resume this one'],
-  import_running: [
-    { run: 'run-1' },
-    'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows its progress',
-  ],
+  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows its progress'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
     "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
@@ -337,6 +334,13 @@ test.each([
   ['identify user u-1', 'try again later'],
 ])('a service that is busy for too long: what `%s` can do', (line, hint) => {
   expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
+});
+
+test.each([
+  ['resume', 'wait for it to end (--wait-for-lock 10m does); profiles runs shows its progress'],
+  ['state migrate --to x', 'wait for it to end; profiles runs shows its progress'],
+])('a lock that `%s` finds taken: the flag is named where the command takes it', (line, hint) => {
+  expect(wordsOf({ code: 'import_running', run: null }, typedAs(line)).hint).toBe(hint);
 });
 
 test('doctor does not advise to run doctor', () => {
