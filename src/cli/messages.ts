@@ -16,7 +16,7 @@ const checkSettings = ({ command }: Commands): string =>
   `${command('config', 'list')} shows each setting and where it comes from`;
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
 const checksTheRest = ({ command, isOf }: Commands): string =>
-  isOf('doctor') ? '' : `; ${command('doctor')} checks the rest`;
+  isOf('doctor') || isOf('config') ? '' : `; ${command('doctor')} checks the rest`;
 
 /** The command with placeholders for the private values of its run. */
 function withValues(

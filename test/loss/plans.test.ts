@@ -218,6 +218,8 @@ describe('refused, and nothing is sent', () => {
   test('a file that is none of its inputs', async () => {
     other.write('more.csv', plain(3));
     await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
+    rmSync(join(other.folder, 'companies.csv'));
+    await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
   });
 
   test('another host, another region, another account, another token of an account without a name', async () => {

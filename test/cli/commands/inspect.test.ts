@@ -121,7 +121,10 @@ describe('inspect', () => {
     const spool = join(env.PROFILES_STATE_DIR!, 'spool');
     expect(existsSync(spool) ? readdirSync(spool) : []).toEqual([]);
     const failed = await inspect('-', { env, stdin: '' });
-    expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('-: stdin is empty\n  check the command before the pipe') });
+    expect(failed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('-: stdin is empty\n  check the command before the pipe'),
+    });
     expect(existsSync(spool) ? readdirSync(spool) : []).toEqual([]);
   });
 
