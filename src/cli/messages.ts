@@ -77,8 +77,8 @@ const WORDS: Dictionary = {
       hint: `wait for it to end${does}; ${run === null ? command('runs') : command('runs', run)} shows its progress`,
     };
   },
-  rejects_of_unknown_run: ({ path }, { command }) => ({
-    hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
+  rejects_of_unknown_run: ({ path }, { again }) => ({
+    hint: `use the state directory that its run used, or say what the columns are: ${again({ command: 'import', paths: [path], only: [], plus: ['--mapping', 'mapping.json'] })}, or --types strings (all columns are text), or --types auto`,
   }),
   constants_missing: ({ keys }) => ({
     hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
@@ -87,9 +87,11 @@ const WORDS: Dictionary = {
 
   run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
   resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
-  input_changed: ({ paths, kind, id }, { command, again, isOf }) => {
+  input_changed: ({ paths, kind, id }, { again, isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
-    const line = isOf('import') ? again({ without: ['--resume'] }) : command('import', ...paths, ...named);
+    const line = isOf('import')
+      ? again({ without: ['--resume'] })
+      : again({ command: 'import', paths, only: [], plus: named });
     const elsewhere = isOf('resume')
       ? [`if it is elsewhere now: ${again({})} --input <path of ${shellWord(paths.join(', '))}>`]
       : [];

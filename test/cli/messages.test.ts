@@ -336,6 +336,17 @@ test.each([
   expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
 });
 
+test('the command for a rejects file can be pasted, whatever the file is called and the settings are', () => {
+  const problem: Problem = { code: 'rejects_of_unknown_run', path: '-a.rejects.csv' };
+  expect(wordsOf(problem, typedAs('import --state-dir s -- -a.rejects.csv')).hint).toContain(
+    ': profiles import --mapping mapping.json --state-dir s -- -a.rejects.csv, or --types strings',
+  );
+  const changed: Problem = { code: 'input_changed', paths: ['-a.csv'], kind: 'users', id: 'Mail' };
+  expect(wordsOf(changed, typedAs('resume r-1 --region eu')).hint).toContain(
+    'import the file again: profiles import --kind users --id Mail --region eu -- -a.csv\n',
+  );
+});
+
 test.each([
   ['resume', 'wait for it to end (--wait-for-lock 10m does); profiles runs shows its progress'],
   ['state migrate --to x', 'wait for it to end; profiles runs shows its progress'],
