@@ -200,6 +200,16 @@ describe('--write-mapping', () => {
     ]);
     expect(readFileSync(join(cwd, 'm.json'), 'utf8')).toBe('mine');
   });
+
+  it('says in words why it cannot be written', async () => {
+    const cwd = scratch();
+    copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
+    const { code, stderr } = await inspect('users.csv --write-mapping absent/m.json', { cwd });
+    expect([code, stderr]).toEqual([
+      2,
+      'profiles: --write-mapping: absent/m.json cannot be written: its folder does not exist\n',
+    ]);
+  });
 });
 
 it('its examples work as they stand', async () => {
