@@ -59,6 +59,9 @@ const WORDS: Dictionary = {
   }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
+  state_damaged: () => ({
+    hint: 'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+  }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
   state_moved: ({ to }, { command }) => ({

@@ -192,6 +192,10 @@ const CASES: {
     {},
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
   ],
+  state_damaged: [
+    {},
+    'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+  ],
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   state_moved: [
