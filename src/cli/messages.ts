@@ -15,7 +15,8 @@ const STATE_FOLDER =
 const checkSettings = ({ command }: Commands): string =>
   `${command('config', 'list')} shows each setting and where it comes from`;
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
-const checksTheRest = ({ command }: Commands): string => `${command('doctor')} checks the rest`;
+const checksTheRest = ({ command, isOf }: Commands): string =>
+  isOf('doctor') || isOf('config') ? '' : `; ${command('doctor')} checks the rest`;
 
 /** The command with placeholders for the private values of its run. */
 function withValues(
@@ -37,6 +38,17 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
   return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
 }
 
+/** The commands that can wait for a lock. */
+const LOCKING = ['import', 'apply', 'resume'];
+
+/** What to do when the service asks for patience: `resume` and `identify` do not take the flag. */
+function orAllow(wait: string, flag: string, value: string, { again, isOf, paths }: Commands): string {
+  const isImport = isOf('import') && !paths.includes('-');
+  if (!isImport && !isOf('apply')) return `${isOf('identify') ? 'try again' : 'resume'} ${wait}`;
+  const plus = [...(isImport ? ['--resume'] : []), flag, value];
+  return `resume ${wait}, or allow it: ${again({ without: ['--full'], plus })}`;
+}
+
 /** For callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 const WORDS: Dictionary = {
@@ -47,6 +59,9 @@ const WORDS: Dictionary = {
   }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
+  state_damaged: () => ({
+    hint: 'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+  }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
   state_moved: ({ to }, { command }) => ({
@@ -59,11 +74,14 @@ const WORDS: Dictionary = {
   lock_lost: (_, { command }) => ({
     hint: `another import may have started in the meantime: see ${command('runs')}, then resume this one`,
   }),
-  import_running: ({ run }, { command }) => ({
-    hint: `wait for it to end (--wait-for-lock 10m does); ${run === null ? command('runs') : command('runs', run)} shows its progress`,
-  }),
-  rejects_of_unknown_run: ({ path }, { command }) => ({
-    hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
+  import_running: ({ run }, { command, isOf }) => {
+    const does = LOCKING.some(isOf) ? ' (--wait-for-lock 10m does)' : '';
+    return {
+      hint: `wait for it to end${does}; ${run === null ? command('runs') : command('runs', run)} shows its progress`,
+    };
+  },
+  rejects_of_unknown_run: ({ path }, { again }) => ({
+    hint: `use the state directory that its run used, or say what the columns are: ${again({ command: 'import', paths: [path], only: [], plus: ['--mapping', 'mapping.json'] })}, or --types strings (all columns are text), or --types auto`,
   }),
   constants_missing: ({ keys }) => ({
     hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
@@ -72,9 +90,11 @@ const WORDS: Dictionary = {
 
   run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
   resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
-  input_changed: ({ paths, kind, id }, { command, again, isOf }) => {
+  input_changed: ({ paths, kind, id }, { again, isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
-    const line = isOf('import') ? again({ without: ['--resume'] }) : command('import', ...paths, ...named);
+    const line = isOf('import')
+      ? again({ without: ['--resume'] })
+      : again({ command: 'import', paths, only: [], plus: named });
     const elsewhere = isOf('resume')
       ? [`if it is elsewhere now: ${again({})} --input <path of ${shellWord(paths.join(', '))}>`]
       : [];
@@ -131,17 +151,17 @@ const WORDS: Dictionary = {
     hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
   }),
   no_answer: (_, commands) => ({
-    hint: `check the network, the base URL and the proxy settings; ${checksTheRest(commands)}`,
+    hint: `check the network, the base URL and the proxy settings${checksTheRest(commands)}`,
   }),
   no_answer_in_time: ({ timeoutMs }) => ({
     hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
   }),
   not_the_service: (_, commands) => ({
-    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${checksTheRest(commands)}`,
+    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL${checksTheRest(commands)}`,
   }),
-  busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
-  retry_after_too_long: ({ waitMs }) => ({
-    hint: `resume after that time, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+  busy_too_long: (_, commands) => ({ hint: orAllow('later', '--busy-timeout', '2h', commands) }),
+  retry_after_too_long: ({ waitMs }, commands) => ({
+    hint: orAllow('after that time', '--max-retry-after', `${Math.ceil(waitMs / 60_000)}m`, commands),
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
   report_file: () => ({ hint: 'choose another file with --report <file>' }),

@@ -95,9 +95,9 @@ function stepsOf(summary: Summary, known: Known): Step[] {
     case 'planned':
       return rows.rejected === 0 || known.sendsValid
         ? [...sendPlanned(known, 'send it with'), ...importRejects(summary, known)]
-        : [...sendValid(known), ...importRejects(summary, known)];
+        : [...sendValid(summary, known), ...importRejects(summary, known)];
     case 'rejected':
-      return [...sendValid(known), ...importRejects(summary, known)];
+      return [...sendValid(summary, known), ...importRejects(summary, known)];
     case 'held':
       return sendHeld(summary, known);
     case 'submitted':
@@ -156,15 +156,12 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
 }
 
 /** A saved plan is sent as it is, so another one is needed. */
-const sendValid = (known: Known): Step[] =>
-  known.plan === undefined
+function sendValid({ rows }: Summary, { plan, ...known }: Known): Step[] {
+  if (rows.read - rows.filtered - rows.rejected <= 0) return [];
+  return plan === undefined
     ? sendAll(known, 'send the valid rows now', ['--skip-invalid'])
-    : sendAll(known, 'save a plan of the valid rows', [
-        '--dry-run',
-        '--save-plan',
-        known.plan,
-        '--skip-invalid',
-      ]);
+    : sendAll(known, 'save a plan of the valid rows', ['--dry-run', '--save-plan', plan, '--skip-invalid']);
+}
 
 function importRejects({ files, rows }: Summary, known: Known): Step[] {
   if (rows.rejected === 0) return [];

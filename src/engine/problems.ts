@@ -159,6 +159,8 @@ export type Problem =
   // Files that the engine writes
   /** The state directory cannot be used. */
   | { code: 'state_folder' }
+  /** The database is damaged, or is not one. */
+  | { code: 'state_damaged' }
   /** Other users can replace files of the state directory. */
   | { code: 'state_folder_shared'; folder: string }
   /** A newer version wrote the state. */

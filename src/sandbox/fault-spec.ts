@@ -153,7 +153,8 @@ export function parseFault(spec: string): Fault {
   if (kind === 'status') options.status = Number(what);
 
   const when = parseWhen(moment);
-  if (when === undefined) throw wrong(`"${moment}" is not nth=, every=, first= or p=`);
+  if (when === undefined)
+    throw wrong(`"${moment}" is not nth=, every= or first= with a number from 1, or p= with one up to 1`);
 
   const known: Readonly<Record<string, Option>> = FAULTS[kind as FaultKind];
   for (const word of words) {

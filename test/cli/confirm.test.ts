@@ -62,6 +62,8 @@ describe('an import', () => {
       expect(ended.stderr).toContain('there is no terminal to ask on');
       expect(ended.stderr).toMatch(/ profiles import c\.csv .*--yes/);
     }
+    const one = await run(['identify', 'company', 'c-1']);
+    expect(one.stderr).toMatch(/\n {2}send without being asked: profiles identify company c-1 --yes /);
     expect(sent(sandbox)).toBe(0);
     expect((await run([...IMPORT, '--yes'])).code).toBe(0);
     expect(sent(sandbox)).toBe(1);

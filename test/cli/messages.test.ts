@@ -1,6 +1,6 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/again.js';
+import { type Commands, commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
@@ -192,6 +192,10 @@ const CASES: {
     {},
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
   ],
+  state_damaged: [
+    {},
+    'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+  ],
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   state_moved: [
@@ -204,10 +208,7 @@ const CASES: {
   ],
   state_incomplete: [{}, 'finish the copy: run the same profiles state migrate command again'],
   lock_lost: [{}, 'another import may have started in the meantime: see profiles runs, then resume this one'],
-  import_running: [
-    { run: 'run-1' },
-    'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows its progress',
-  ],
+  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows its progress'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
     "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
@@ -278,11 +279,8 @@ const CASES: {
     {},
     'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
   ],
-  busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
-  retry_after_too_long: [
-    { waitMs: 601_000 },
-    'resume after that time, or allow it with --max-retry-after 11m',
-  ],
+  busy_too_long: [{ timeoutMs: 60_000 }, 'resume later'],
+  retry_after_too_long: [{ waitMs: 601_000 }, 'resume after that time'],
   outcomes_file: [{}, 'choose another file with --outcomes <file>'],
   report_file: [{}, 'choose another file with --report <file>'],
   canary_not_completed: [
@@ -319,6 +317,58 @@ test('percentages without their sign are explained', () => {
   const words = wordsOf({ code: 'cells_of_other_type', column: 'rate', type: 'number', isPercent: true });
   expect(words.hint).toBe(
     'they have no "%": --type rate=number sends the numbers as they are (a workbook has 12.5 % as 0.125)',
+  );
+});
+
+const typedAs = (line: string): Commands =>
+  commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
+
+test.each([
+  [
+    'import a.csv --full',
+    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+  ],
+  [
+    'import a.csv --max-retry-after 1m',
+    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+  ],
+  ['apply plan.json', 'resume after that time, or allow it: profiles apply plan.json --max-retry-after 11m'],
+  // These do not take the flag, and stdin cannot be read again.
+  ['resume r-1', 'resume after that time'],
+  ['import -', 'resume after that time'],
+  ['identify user u-1', 'try again after that time'],
+])('a service that asks `%s` to wait: the command that waits is one that takes the flag', (line, hint) => {
+  expect(wordsOf({ code: 'retry_after_too_long', waitMs: 601_000 }, typedAs(line)).hint).toBe(hint);
+});
+
+test.each([
+  ['import a.csv', 'resume later, or allow it: profiles import a.csv --resume --busy-timeout 2h'],
+  ['identify user u-1', 'try again later'],
+])('a service that is busy for too long: what `%s` can do', (line, hint) => {
+  expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
+});
+
+test('the command for a rejects file can be pasted, whatever the file is called and the settings are', () => {
+  const problem: Problem = { code: 'rejects_of_unknown_run', path: '-a.rejects.csv' };
+  expect(wordsOf(problem, typedAs('import --state-dir s -- -a.rejects.csv')).hint).toContain(
+    ': profiles import --mapping mapping.json --state-dir s -- -a.rejects.csv, or --types strings',
+  );
+  const changed: Problem = { code: 'input_changed', paths: ['-a.csv'], kind: 'users', id: 'Mail' };
+  expect(wordsOf(changed, typedAs('resume r-1 --region eu')).hint).toContain(
+    'import the file again: profiles import --kind users --id Mail --region eu -- -a.csv\n',
+  );
+});
+
+test.each([
+  ['resume', 'wait for it to end (--wait-for-lock 10m does); profiles runs shows its progress'],
+  ['state migrate --to x', 'wait for it to end; profiles runs shows its progress'],
+])('a lock that `%s` finds taken: the flag is named where the command takes it', (line, hint) => {
+  expect(wordsOf({ code: 'import_running', run: null }, typedAs(line)).hint).toBe(hint);
+});
+
+test.each(['doctor', 'config init'])('`%s` tries the settings itself, and does not advise doctor', (line) => {
+  expect(wordsOf({ code: 'no_answer' }, typedAs(line)).hint).toBe(
+    'check the network, the base URL and the proxy settings',
   );
 });
 

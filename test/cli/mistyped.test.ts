@@ -10,6 +10,22 @@ import { cli, scratch } from '../support/cli.js';
 
 const words = (line: string): string[] => line.split(' ').filter(Boolean);
 
+it.each([
+  ['config set region eu west', 'config set takes 2 arguments, but 3 were given'],
+  ['config path x', 'config path takes no arguments, but "x" was given'],
+  ['identify user u-1 c-1', 'identify user takes 1 argument, but 2 were given'],
+  ['sandbox show company a b', 'sandbox show takes 2 arguments, but 3 were given'],
+  ['state info x', 'state info takes no arguments, but "x" was given'],
+  ['history company a b', 'history company takes 1 argument, but 2 were given'],
+])('`%s`: a word too many is refused, not ignored', async (line, message) => {
+  const { code, stdout, stderr } = await cli(words(line), { cwd: scratch() });
+  expect({ code, stdout, first: stderr.split('\n')[0] }).toEqual({
+    code: 2,
+    stdout: '',
+    first: `profiles: ${message}`,
+  });
+});
+
 describe('a word that is nearly right gets a suggestion', () => {
   it.each([
     ['imprt companies.csv', 'unknown command "imprt"', 'did you mean "profiles import"?'],

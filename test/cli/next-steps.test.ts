@@ -91,6 +91,18 @@ describe('a dry run', () => {
   });
 });
 
+test.each([
+  ['import a.csv', { status: 'rejected' }, {}],
+  [
+    'import a.csv --dry-run --save-plan p.json',
+    { status: 'planned', run: null, jobs: [] },
+    { plan: 'p.json' },
+  ],
+] as const)('%s: where no row is valid, none is to be sent', (line, over, known) => {
+  const none = { ...rows(2), read: 3, filtered: 1, submitted: 0, completed: 0 };
+  expect(nextOf(line, { ...REJECTED, ...over, jobs: [], rows: none }, known)).toEqual([FIX]);
+});
+
 describe('unfinished jobs that nothing else continues are followed', () => {
   const open = [aJob({ status: 'queued' }), aJob({ job_id: 'job-2' })];
   const FOLLOW = 'follow with: profiles job job-1 --watch';

@@ -218,6 +218,8 @@ describe('refused, and nothing is sent', () => {
   test('a file that is none of its inputs', async () => {
     other.write('more.csv', plain(3));
     await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
+    rmSync(join(other.folder, 'companies.csv'));
+    await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
   });
 
   test('another host, another region, another account, another token of an account without a name', async () => {
@@ -266,13 +268,14 @@ describe('refused, and nothing is sent', () => {
   });
 
   test('no plan, no file, stdin', async () => {
-    for (const [name, message] of [
-      ['companies.csv', /is not a plan/],
-      ['missing.json', /missing\.json: the plan cannot be read: no such file/],
-      ['-', /a plan is a file, not stdin/],
+    for (const [name, message, hint] of [
+      ['companies.csv', /is not a plan/, /--dry-run --save-plan <file> saves one$/],
+      ['missing.json', /missing\.json: the plan cannot be read: no such file/, /^check the path$/],
+      ['-', /a plan is a file, not stdin/, null],
     ] as const) {
       const result = await other.run(['apply', name]);
       expect([result.code, result.error?.message]).toEqual([2, expect.stringMatching(message)]);
+      expect(result.error?.hint).toEqual(hint && expect.stringMatching(hint));
     }
   });
 });

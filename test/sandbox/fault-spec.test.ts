@@ -28,13 +28,33 @@ describe('a spec that can be read', () => {
 describe('a spec that cannot be read is named, with what is wrong and how one is written', () => {
   it.each([
     ['', 'unknown fault ""', 'reset-after'],
-    ['429', '"" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:', '"" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:frist=3', '"frist=3" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:nth=0', '"nth=0" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:nth=1.5', '"nth=1.5" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:p=1.1', '"p=1.1" is not nth=, every=, first= or p=', '503:first=3'],
-    ['429:p=', '"p=" is not nth=, every=, first= or p=', '503:first=3'],
+    ['429', '"" is not nth=, every= or first= with a number from 1, or p= with one up to 1', '503:first=3'],
+    ['429:', '"" is not nth=, every= or first= with a number from 1, or p= with one up to 1', '503:first=3'],
+    [
+      '429:frist=3',
+      '"frist=3" is not nth=, every= or first= with a number from 1, or p= with one up to 1',
+      '503:first=3',
+    ],
+    [
+      '429:nth=0',
+      '"nth=0" is not nth=, every= or first= with a number from 1, or p= with one up to 1',
+      '503:first=3',
+    ],
+    [
+      '429:nth=1.5',
+      '"nth=1.5" is not nth=, every= or first= with a number from 1, or p= with one up to 1',
+      '503:first=3',
+    ],
+    [
+      '429:p=1.1',
+      '"p=1.1" is not nth=, every= or first= with a number from 1, or p= with one up to 1',
+      '503:first=3',
+    ],
+    [
+      '429:p=',
+      '"p=" is not nth=, every= or first= with a number from 1, or p= with one up to 1',
+      '503:first=3',
+    ],
     ['99:nth=1', 'unknown fault "99"', 'from 200 to 599'],
     ['600:nth=1', 'unknown fault "600"', 'from 200 to 599'],
     ['status:nth=1', 'unknown fault "status"', 'from 200 to 599'],

@@ -46,6 +46,8 @@ export async function declare(
 ): Promise<void> {
   const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
   define(command, wire, commands);
+  // Inherited from a command that takes them to report a mistyped subcommand.
+  for (const child of command.commands) child.allowExcessArguments(false);
   declareOptions(command);
 }
 

@@ -33,8 +33,8 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
       new UsageError(
         `nothing is sent without a yes (confirm, ${origins.confirm}), and there is no terminal to ask on`,
       ),
-      ({ again }) =>
-        `look at the plan with --dry-run, then send without being asked: ${again({ plus: ['--yes'] })}`,
+      ({ again, isOf }) =>
+        `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked: ${again({ plus: ['--yes'] })}`,
     );
   }
   return async (what) => {

@@ -33,6 +33,7 @@ import {
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
+import { fileTrouble } from '../file-trouble.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
@@ -276,9 +277,11 @@ async function save(path: string, inspected: readonly Inspected[], context: Cont
   try {
     await writeFile(resolve(context.cwd, path), mappingDraft(inspected), { flag: 'wx' });
   } catch (error) {
-    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const { code } = error as NodeJS.ErrnoException;
+    const exists = code === 'EEXIST';
+    const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
     throw new UsageError(
-      `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${(error as Error).message}`}`,
+      `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${why}`}`,
       { hint: exists ? 'choose another file, or remove this one' : undefined, cause: error },
     );
   }

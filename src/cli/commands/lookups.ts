@@ -5,6 +5,7 @@ import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
 import { whileWaiting } from '../output/waiting.js';
+import { requireLookupBaseUrl } from '../settings/index.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 
@@ -45,6 +46,8 @@ function options([word = '']: readonly string[], flags: Flags): Options {
 }
 
 async function run({ list, listing }: Options, context: Context): Promise<ExitCode> {
+  const settings = await context.settings();
+  if (settings.region !== 'sandbox') requireLookupBaseUrl(settings);
   const client = await context.client();
   const name = list.replace('_', ' ');
   const { text, records } = await whileWaiting(`reading ${name}`, context, () =>

@@ -68,7 +68,10 @@ export async function loadPlan(
     bytes = await readFile(resolve(cwd, path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${path}: the plan cannot be read: ${fileTrouble(code)}`, { cause: error });
+    throw new UsageError(`${path}: the plan cannot be read: ${fileTrouble(code)}`, {
+      hint: 'check the path',
+      cause: error,
+    });
   }
   const plan = await readPlan(bytes, path);
   const wanted = expect?.toLowerCase();

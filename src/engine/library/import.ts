@@ -97,6 +97,7 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
   const { service, signal, abort, stdin = [], records } = request;
   const cwd = resolve(request.cwd ?? '');
+  if (typeof request.stateDir !== 'string') throw new UsageError('stateDir must be given');
   const options = await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';

@@ -58,7 +58,10 @@ export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPl
   try {
     value = JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch (error) {
-    throw new UsageError(`${path}: is not a plan: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`${path}: is not a plan: it is not JSON`, {
+      problem: { code: 'not_a_plan' },
+      cause: error,
+    });
   }
   const fields = (value ?? {}) as Record<string, unknown>;
   const { version } = fields;

@@ -65,7 +65,7 @@ export class CauseTotals {
 
   #count(file: string, told: Told, rows: number, line: number, at: string): void {
     const { column, reason, cell, type, characters } = told;
-    const key = JSON.stringify([file, column, characters ? [type] : reason]);
+    const key = JSON.stringify([file, column, characters ? [type] : withoutRequest(reason)]);
     let group = this.#groups.get(key);
     if (!group) {
       const cause = {
@@ -232,6 +232,9 @@ function isTrimmable(cell: string, type: CellType): boolean {
 /** Text has no converter: every cell fits. */
 const fits = (text: string, { converter }: OtherType): boolean =>
   converter === null || converter.json(text) !== null;
+
+/** Each refusal has a request id of its own: the cause shows that of its first row. */
+const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
 
 /** Removes quoted values, which differ from row to row. A number of cells is kept, because it says what is wrong. */
 function withoutValues(text: string): string {

@@ -214,6 +214,8 @@ export async function* locateInputs(
   };
   const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
+  const stray = others.find(({ digest }) => plan.inputs.every(({ sha256 }) => sha256 !== digest));
+  if (stray) throw strayInput(stray);
   const inputs: DigestedInput[] = [];
   for (const { path, bytes, sha256 } of plan.inputs) {
     const at = others.findIndex(({ digest }) => digest === sha256);
@@ -235,8 +237,13 @@ export async function* locateInputs(
     }
     inputs.push(own);
   }
-  const [stray] = others;
-  if (stray)
-    throw new InputError('is not an input of the plan, or its content has changed', { file: stray.path });
+  const [twice] = others;
+  if (twice) throw strayInput(twice);
   return inputs;
 }
+
+const strayInput = ({ path }: DigestedInput): InputError =>
+  new InputError('is not an input of the plan, or its content has changed', {
+    file: path,
+    hint: 'name the file that the plan was made of, or make a new plan',
+  });

@@ -248,7 +248,8 @@ const hex = (digest: Hash): string => digest.copy().digest('hex');
 
 function unwritable(path: string, error: unknown): InputError {
   const { code } = error as NodeJS.ErrnoException;
-  return new InputError(`rejected rows cannot be written (${code ?? String(error)})`, {
+  const why = code === 'ENOENT' ? 'there is no such directory' : (code ?? String(error));
+  return new InputError(`rejected rows cannot be written (${why})`, {
     file: path,
     hint: 'name a rejects file that can be written',
     problem: { code: 'rejects_file' },

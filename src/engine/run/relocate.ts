@@ -40,6 +40,8 @@ export async function* relocate(
   };
   const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* digestInputs(path, copy, deps)));
+  const stray = others.find((other) => run.inputs.every(({ digest }) => digest !== other.digest));
+  if (stray) throw strayInput(run, stray);
   const found: Located[] = [];
   for (const [index, input] of run.inputs.entries()) {
     const { path } = input;
@@ -49,14 +51,16 @@ export async function* relocate(
     const here = own ?? (yield* fetchAgain(run.run, input, copy, deps));
     found.push({ path, location: here });
   }
-  const [stray] = others;
-  if (stray) {
-    throw new InputError(`is not an input of run ${run.run}, or its content has changed`, {
-      file: stray.path,
-    });
-  }
+  const [twice] = others;
+  if (twice) throw strayInput(run, twice);
   return found;
 }
+
+const strayInput = ({ run }: StoredRun, { path }: DigestedInput): InputError =>
+  new InputError(`is not an input of run ${run}, or its content has changed`, {
+    file: path,
+    hint: 'name the file that the run read, or import this one',
+  });
 
 /**
  * The location of the input; null if it is not on this machine. If there is only one candidate, it is not read here:

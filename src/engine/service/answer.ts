@@ -240,7 +240,7 @@ function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
 function notTheService(reply: Reply): ContractError {
   const who = isHtml(reply)
     ? ': a captive portal or a proxy answers in its place'
-    : ', which is not JSON: a proxy or a captive portal may answer in its place';
+    : ': a proxy or a captive portal may answer in its place';
   return unlike(reply, who, {
     hint: 'sign in to the network if it asks for that, and check the proxy settings and the base URL',
     problem: { code: 'not_the_service' },

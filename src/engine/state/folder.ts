@@ -2,18 +2,21 @@
 import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { ensureFolder } from '../ensure-folder.js';
-import { ConfigError, ProfilesError, StateError } from '../errors.js';
+import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
 
 /** Turns any failure of the state into an error: nothing may be sent that cannot be recorded. */
 export function stateError(error: unknown, doing: string, where: string): ProfilesError {
   if (error instanceof ProfilesError) return error;
   const detail = error instanceof Error ? error.message : String(error);
-  return new StateError(`cannot ${doing} in ${where}: ${detail}`, {
-    ...(/full|ENOSPC/i.test(detail)
-      ? { hint: 'free some disk space, then resume' }
-      : { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } }),
-    cause: error,
-  });
+  return new StateError(`cannot ${doing} in ${where}: ${detail}`, { ...adviceFor(detail), cause: error });
+}
+
+function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
+  if (/full|ENOSPC/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/not a database|malformed/i.test(detail)) {
+    return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
+  }
+  return { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } };
 }
 
 /** Creates the state directory if needed, with private access. @throws StateError */

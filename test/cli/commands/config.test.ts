@@ -468,6 +468,18 @@ describe('init without a terminal', () => {
     expect(stderr).toContain('region "eu" has no lookup host yet');
     expect(stderr).toContain('check it with: profiles doctor --account prod');
   });
+  it.each([
+    ['state sqlite:there', 'PROFILES_STATE', 'here'],
+    ['region sandbox', 'PROFILES_REGION', 'eu'],
+  ])('config set %s says that %s overrides it', async (words, name, value) => {
+    const cwd = scratch();
+    const { code, stderr } = await run(`config set ${words}`, { cwd, env: { [name]: value } });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`warning: ${name} is set in this environment, and overrides it\n`),
+    ]);
+    expect((await run(`config set ${words}`, { cwd })).stderr).not.toContain('overrides');
+  });
   it('names what is still missing', async () => {
     const { code, stderr } = await run('config init', { cwd: scratch() });
     expect(code).toBe(0);

@@ -121,7 +121,10 @@ describe('inspect', () => {
     const spool = join(env.PROFILES_STATE_DIR!, 'spool');
     expect(existsSync(spool) ? readdirSync(spool) : []).toEqual([]);
     const failed = await inspect('-', { env, stdin: '' });
-    expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('-: the file is empty') });
+    expect(failed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('-: stdin is empty\n  check the command before the pipe'),
+    });
     expect(existsSync(spool) ? readdirSync(spool) : []).toEqual([]);
   });
 
@@ -196,6 +199,16 @@ describe('--write-mapping', () => {
       'profiles: --write-mapping: m.json already exists\n  choose another file, or remove this one\n',
     ]);
     expect(readFileSync(join(cwd, 'm.json'), 'utf8')).toBe('mine');
+  });
+
+  it('says in words why it cannot be written', async () => {
+    const cwd = scratch();
+    copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
+    const { code, stderr } = await inspect('users.csv --write-mapping absent/m.json', { cwd });
+    expect([code, stderr]).toEqual([
+      2,
+      'profiles: --write-mapping: absent/m.json cannot be written: its folder does not exist\n',
+    ]);
   });
 });
 

@@ -19,6 +19,15 @@ const lookups = (words: string, env: Record<string, string>, options: CliOptions
   cli(['lookups', ...words.split(' ')], { ...options, env: { ...env, ...options.env } });
 
 describe('lookups', () => {
+  test('without a lookup host: the line to type', async ({ sandbox }) => {
+    const { PROFILES_LOOKUP_BASE_URL: _, ...env } = environmentOf(sandbox);
+    const { code, stderr } = await lookups('embeds', env);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('profiles config set regions.default.lookup_base_url https://…\n'),
+    ]);
+  });
+
   test('piped: a plain table', async ({ sandbox }) => {
     expect(await lookups('embeds', environmentOf(sandbox))).toEqual({
       code: 0,

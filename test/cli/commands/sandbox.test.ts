@@ -447,5 +447,7 @@ describe('sandbox list', () => {
     const { code, stdout, stderr } = await list(['companies', '--csv'], scratch());
     expect([code, stdout]).toEqual([0, 'company_id\n']);
     expect(stderr).toContain('import some with --region sandbox');
+    const eu = await list(['companies', '--region-of', 'eu'], scratch());
+    expect(eu.stderr).toContain('import some through the EU address of profiles sandbox');
   });
 });

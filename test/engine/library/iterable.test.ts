@@ -274,6 +274,7 @@ describe('a request without an input, or with two', () => {
   test.for<[Partial<ImportRequest> & Record<string, unknown>, string]>([
     [{}, 'files or records must be given'],
     [{ files: [] }, 'files must name at least one file'],
+    [{ records: [], stateDir: undefined as unknown as string }, 'stateDir must be given'],
     [{ files: ['a.csv'], records: [] }, 'files and records cannot be combined'],
     [{ records: 5 as unknown as [] }, 'records must be an iterable or async iterable of objects'],
     [{ records: 'text' as unknown as [] }, 'records must be an iterable or async iterable of objects'],

@@ -105,8 +105,8 @@ test.each(Object.entries(edits))('edited: %s', async (_, edit) => {
 });
 
 test.each<[string, unknown, string]>([
-  ['nothing', '', 'is not a plan: Unexpected end of JSON input'],
-  ['not JSON', 'company_id,name', 'is not a plan: '],
+  ['nothing', '', 'is not a plan: it is not JSON'],
+  ['not JSON', 'company_id,name', 'is not a plan: it is not JSON'],
   ['null', 'null', 'is not a plan: '],
   ['an array', [], 'is not a plan: '],
   ['another document', { companies: [] }, 'is not a plan: version: '],

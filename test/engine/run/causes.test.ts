@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
+import { aRequest } from '../../support/reports.js';
 import { file, open, read } from '../read/reading.js';
 
 const CSV = await open(file('in.csv', 'company_id,size,size: full,name\n1,2,3,x\n'));
@@ -201,6 +202,26 @@ describe('rows of one column and one cause are one', () => {
       [null, 'is an array, not an object', 1, 'item 5'],
     ]);
   });
+});
+
+it('rows that the service refused alike are one, whatever the ids of their requests', () => {
+  const totals = new CauseTotals();
+  const refused = (seq: number, answer: string) =>
+    aRequest({
+      seq,
+      state: 'rejected',
+      rows: 1,
+      first_line: seq + 1,
+      reason: `the service answered ${answer} (x-request-id r-${seq})`,
+    });
+  totals.addRefused(
+    [refused(1, '422: no name'), refused(2, '422: no name'), refused(3, '422: no size')],
+    ['in.csv'],
+  );
+  expect(totals.list().map(({ reason, rows, at }) => [reason, rows, at])).toEqual([
+    ['the service answered 422: no name (x-request-id r-1)', 2, 'line 2'],
+    ['the service answered 422: no size (x-request-id r-3)', 1, 'line 4'],
+  ]);
 });
 
 /** A word without digits, another for each number. */

@@ -118,13 +118,13 @@ describe('classify: what becomes of an answer to a bulk request', () => {
       'broken JSON',
       '{"job_id": "j',
       {},
-      'text that is not JSON (x-request-id r-1), which is not JSON: a proxy or a captive portal may answer in its place',
+      'text that is not JSON (x-request-id r-1): a proxy or a captive portal may answer in its place',
     ],
     [
       'nothing',
       '',
       {},
-      'an empty body (x-request-id r-1), which is not JSON: a proxy or a captive portal may answer in its place',
+      'an empty body (x-request-id r-1): a proxy or a captive portal may answer in its place',
     ],
     [
       'a page',

@@ -225,7 +225,7 @@ describe('opening', () => {
     writeFileSync(file, text);
     const error = await refusal(reopen);
     expect(error.message).toContain(`cannot open the state database in ${file}: file is not a database`);
-    expect(error.problem).toEqual({ code: 'state_folder' });
+    expect(error.problem).toEqual({ code: 'state_damaged' });
     expect(statSync(file).size).toBe(text.length);
   });
 

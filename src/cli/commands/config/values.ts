@@ -119,6 +119,13 @@ function checkAccount(name: string, content: ConfigFile): void {
 
 /** Warnings about what the user may have overlooked. */
 function afterSet(key: Key, value: string, content: ConfigFile, context: Context): string[] {
+  const { env } = key.option;
+  const isOverridden = env !== undefined && key.path.length === 1 && Boolean(context.env[env]);
+  const others = missingIn(key, value, content, context);
+  return isOverridden ? [`${env} is set in this environment, and overrides it`, ...others] : others;
+}
+
+function missingIn(key: Key, value: string, content: ConfigFile, context: Context): string[] {
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
   if ((key.name === 'token' || key.name === 'token_command') && chosen) {
     return [

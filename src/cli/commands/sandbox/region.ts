@@ -22,3 +22,7 @@ export function regionIn(flags: Flags, context: Context): Region {
   }
   return chosen;
 }
+
+/** How profiles come into a region: `--region sandbox` imports into the default one. */
+export const howTo = (region: Region): string =>
+  region === 'eu' ? 'through the EU address of profiles sandbox' : 'with --region sandbox';

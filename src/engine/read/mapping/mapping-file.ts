@@ -146,7 +146,7 @@ async function jsonOf(path: string, cwd: string): Promise<unknown> {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(
       `${path}: the mapping file cannot be read: ${code === 'ENOENT' ? 'no such file' : code}`,
-      { cause: error },
+      { hint: 'check the path', cause: error },
     );
   }
   try {

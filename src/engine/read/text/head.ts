@@ -92,7 +92,9 @@ async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buff
 }
 
 const empty = (file: SourceFile): InputError =>
-  new InputError('the file is empty', { file: file.path, hint: 'export it again' });
+  file.path === '-'
+    ? new InputError('stdin is empty', { file: '-', hint: 'check the command before the pipe' })
+    : new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
 /** Enough bytes to recognize files that are not text. */
 export async function firstBytes(handle: FileHandle): Promise<Buffer> {

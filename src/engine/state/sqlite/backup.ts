@@ -52,8 +52,10 @@ export function place(temporary: string, file: string): void {
 
 export const backupError = (error: unknown, file: string): ProfilesError => {
   if (error instanceof ProfilesError) return error;
-  if ((error as NodeJS.ErrnoException).code === 'EEXIST') return taken(file);
-  return new StateError(`cannot write the backup ${file}: ${(error as Error).message}`, {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') return taken(file);
+  const why = code === 'ENOENT' ? 'there is no such directory' : message;
+  return new StateError(`cannot write the backup ${file}: ${why}`, {
     hint: 'name a file in a directory that you can write to, with room for it',
     cause: error,
   });
