@@ -1,4 +1,5 @@
 /** The files that an import writes: none may replace another one, or a file that the import reads. */
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportOptions } from '../options.js';
@@ -27,6 +28,13 @@ export function checkOwnFiles(
     const taken = own.flatMap((file) => (file == null ? [] : resolve(cwd, file)));
     checkOutcomesFile(outcomes, [...taken, databaseFile(state.folder)], rejectsOf(outcomes));
   }
+  if (rejects != null && isNoFile(resolve(cwd, rejects))) {
+    throw new InputError('rejected rows cannot be written here: it is not a regular file', {
+      file: rejects,
+      problem: { code: 'rejects_file' },
+      hint: 'name another file',
+    });
+  }
   const why = reportFile == null ? null : rejectsOf(reportFile);
   if (why !== null) {
     throw new InputError(`the report cannot be written here: ${why}`, {
@@ -34,5 +42,14 @@ export function checkOwnFiles(
       problem: { code: 'report_file' },
       hint: 'name another file',
     });
+  }
+}
+
+/** Whether something other than a file is there, such as /dev/null. */
+function isNoFile(path: string): boolean {
+  try {
+    return !statSync(path).isFile();
+  } catch {
+    return false; // absent, or reported once it is written to
   }
 }

@@ -29,6 +29,19 @@ test.for([
   expect(existsSync(join(cwd, 'in.rejects.csv'))).toBe(false);
 });
 
+test.for(['/dev/null', 'out'])(
+  '--rejects %s is no file, and the rows would be lost',
+  async (path, { sandbox }) => {
+    const options = { cwd: place(), env: environmentOf(sandbox) };
+    const { code, stderr } = await cli([...SEND.split(' '), '--rejects', path], options);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`${path}: rejected rows cannot be written here: it is not a regular file`),
+    ]);
+    expect(sandbox.ledger()).toEqual([]);
+  },
+);
+
 test('files of a plan, and of a run that is resumed, are compared too', async ({ start }) => {
   const sandbox = await start({ faults: ['401:nth=1'] });
   const cwd = place();
