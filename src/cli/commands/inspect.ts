@@ -274,8 +274,9 @@ function rejections(rejected: readonly Rejection[], total: number): string {
 
 /** Never overwrites a file: it may hold somebody's work. */
 async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
+  const draft = mappingDraft(inspected);
   try {
-    await writeFile(resolve(context.cwd, path), mappingDraft(inspected), { flag: 'wx' });
+    await writeFile(resolve(context.cwd, path), draft, { flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const exists = code === 'EEXIST';
