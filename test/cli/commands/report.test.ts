@@ -200,31 +200,23 @@ describe('what a report never replaces', () => {
   });
 });
 
-describe('a report that cannot be written in the end', () => {
-  /** Its name is that of the rejects file, which is written first. */
-  const SAME = ['--type', 'size=integer', '--report', 'in.rejects.csv'];
-
-  test('is exit 1 and one sentence', async () => {
-    const cwd = place();
-    const { code, stderr } = await cli(
-      ['import', 'in.csv', '--region', 'sandbox', '--skip-invalid', ...SAME],
-      { cwd },
-    );
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      '\nprofiles: in.rejects.csv cannot be written: it exists, and is not a report\n',
-    );
-    expect(stderr).not.toMatch(/\n +at /);
-    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain('_profiles_error');
-  });
-
-  test('does not hide what ended the import', async ({ start }) => {
-    const sandbox = await start({ faults: ['422:nth=1'] });
-    const cwd = place();
-    const words = ['import', 'in.csv', ...FAST, '--skip-invalid', ...SAME];
-    const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
-    expect(code).toBe(6);
-    expect(stderr).toContain('in.rejects.csv cannot be written: it exists, and is not a report\n');
-    expect(stderr).toMatch(/profiles: .*422/);
-  });
+test('a report with the name that the rejects file gets is refused before anything is sent', async ({
+  start,
+}) => {
+  const sandbox = await start();
+  const cwd = place();
+  const words = [
+    'import',
+    'in.csv',
+    ...FAST,
+    '--skip-invalid',
+    '--type',
+    'size=integer',
+    '--report',
+    'in.rejects.csv',
+  ];
+  const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
+  expect(code).toBe(2);
+  expect(stderr).toContain('rejected rows of in.csv go to this file');
+  expect(sandbox.ledger()).toEqual([]);
 });
