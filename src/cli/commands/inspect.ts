@@ -1,13 +1,11 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
-import { randomUUID } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { ensureFolder } from '../../engine/ensure-folder.js';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
-import { NUMBERS, type ReadOptions } from '../../engine/options.js';
+import type { ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { EitherKind } from '../../engine/plan/either-kind.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
@@ -16,20 +14,12 @@ import {
   checkOpened,
   checkScanned,
   mappingDraft,
-  notSpooled,
   type OpenedInput,
   openInput,
   Pool,
   scanInput,
 } from '../../engine/read/index.js';
-import {
-  type AnySource,
-  expandInputs,
-  fetchSource,
-  type Located,
-  type SourceDeps,
-  shownInputs,
-} from '../../engine/run/sources.js';
+import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
@@ -44,6 +34,7 @@ import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { readingOptions } from './import-options.js';
+import { Spool, sourceDeps } from './inspect-spool.js';
 
 /** The most rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;
@@ -147,48 +138,6 @@ async function open(
     signal,
   );
 }
-
-/** Copies of inputs that are not files. */
-class Spool {
-  #folder: string | undefined;
-  #copies = 0;
-
-  constructor(private readonly context: Context) {}
-
-  async fetch(source: AnySource): Promise<Located> {
-    const { stateDir, timeoutMs } = await this.context.settings();
-    const folder = (): string => {
-      this.#folder ??= makeFolder(join(stateDir, 'spool', `inspect-${randomUUID()}`), source.path);
-      return this.#folder;
-    };
-    const name = `input-${++this.#copies}`;
-    const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
-    for (;;) {
-      const next = await fetching.next(); // the spinner shows that something is on its way
-      if (next.done) return next.value;
-      if (next.value.type === 'warning') this.context.warn(next.value.message);
-    }
-  }
-
-  async remove(): Promise<void> {
-    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
-  }
-}
-
-function makeFolder(path: string, shown: string): string {
-  try {
-    ensureFolder(path);
-    return path;
-  } catch (error) {
-    throw notSpooled(shown, path, error);
-  }
-}
-
-const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
-  ...context,
-  random: Math.random,
-  download: { timeoutMs, proxy: context.env },
-});
 
 async function inspect(
   opened: OpenedInput,

@@ -39,7 +39,13 @@ export class RecordCache {
   #isKeeping = false;
 
   /** @param folder returns a private folder on disk, when one is needed */
-  constructor(folder: () => string, { leastBytes = LEAST_BYTES, mostBytes = MOST_BYTES } = {}) {
+  constructor(
+    folder: () => string,
+    {
+      leastBytes = LEAST_BYTES,
+      mostBytes = MOST_BYTES,
+    }: { leastBytes?: number | undefined; mostBytes?: number } = {},
+  ) {
     this.#folder = folder;
     this.#leastBytes = leastBytes;
     this.#mostBytes = mostBytes;
@@ -52,19 +58,20 @@ export class RecordCache {
 
   /** Yields the records as they come, and keeps them if they are read to the end. */
   async *keep(input: OpenedInput, records: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
-    const file = this.#isKeeping || input.stamp.size < this.#leastBytes ? null : await this.#opened();
-    if (!file) return yield* records;
+    if (this.#isKeeping || input.stamp.size < this.#leastBytes) return yield* records;
     this.#isKeeping = true;
-    const start = this.#end;
-    let kept: StoredBatch[] | null = [];
     try {
+      this.#file ??= this.#open();
+      const file = await this.#file;
+      const start = this.#end;
+      let kept: StoredBatch[] | null = file && [];
       for await (const batch of records) {
-        const stored: StoredBatch | null = kept && (await this.#store(file, batch));
+        const stored: StoredBatch | null = kept && (await this.#store(file!, batch));
         if (stored) kept!.push(stored);
         else if (kept) {
           kept = null;
           this.#end = start;
-          await file.truncate(start).catch(() => {});
+          await file!.truncate(start).catch(() => {});
         }
         yield batch;
       }
@@ -80,11 +87,6 @@ export class RecordCache {
     const file = await this.#file;
     this.#file = Promise.resolve(null);
     await file?.close();
-  }
-
-  #opened(): Promise<FileHandle | null> {
-    this.#file ??= this.#open();
-    return this.#file;
   }
 
   /**

@@ -186,11 +186,12 @@ describe('an input is not kept', () => {
     const cache = new RecordCache(() => scratch(), NO_LEAST);
     onTestFinished(() => cache.close());
     const batches = await recordsOf(a);
-    const keeping = cache.keep(a, from(batches));
-    await keeping.next();
-    for await (const _ of cache.keep(b, from(await recordsOf(b)))) {
-    }
-    for await (const _ of keeping) {
+    const both = [cache.keep(a, from(batches)), cache.keep(b, from(await recordsOf(b)))];
+    // Both begin before the file is open.
+    await Promise.all(both.map((keeping) => keeping.next()));
+    for (const keeping of both) {
+      for await (const _ of keeping) {
+      }
     }
     expect(cache.of(b)).toBeUndefined();
     const back: RecordBatch[] = [];

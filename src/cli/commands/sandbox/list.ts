@@ -10,7 +10,7 @@ import { writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { type Listing, printListing, readListing } from '../listing.js';
 import { dataFolder } from './data-folder.js';
-import { howTo, regionIn } from './region.js';
+import { howToImport, regionIn } from './region.js';
 
 interface ListOptions {
   data: string;
@@ -74,7 +74,7 @@ export async function list(
       source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
       empty:
         total === 0
-          ? `no ${kind} in the sandbox (region ${region}): import some ${howTo(region)}`
+          ? `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`
           : `no ${kind} match this search`,
     },
     limitsQuery || limit === undefined

@@ -24,5 +24,5 @@ export function regionIn(flags: Flags, context: Context): Region {
 }
 
 /** How profiles come into a region: `--region sandbox` imports into the default one. */
-export const howTo = (region: Region): string =>
+export const howToImport = (region: Region): string =>
   region === 'eu' ? 'through the EU address of profiles sandbox' : 'with --region sandbox';

@@ -8,7 +8,7 @@ import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
-import { howTo, regionIn } from './region.js';
+import { howToImport, regionIn } from './region.js';
 
 interface ShowOptions {
   data: string;
@@ -44,7 +44,7 @@ export async function show(options: ShowOptions, context: Context): Promise<Exit
         ? 'the job that imports it has not completed yet'
         : held?.profile(kind, id, other)
           ? `region ${other} has it: use --region ${other}`
-          : `import it ${howTo(region)} first`;
+          : `import it ${howToImport(region)} first`;
       const noun = kind === 'companies' ? 'company' : 'user';
       throw new UsageError(`no ${noun} "${id}" in the sandbox (region ${region})`, { hint });
     }

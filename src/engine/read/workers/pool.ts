@@ -62,9 +62,7 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     const { cacheFolder, leastBytes } = options;
-    this.cache = cacheFolder
-      ? new RecordCache(cacheFolder, leastBytes === undefined ? {} : { leastBytes })
-      : null;
+    this.cache = cacheFolder ? new RecordCache(cacheFolder, { leastBytes }) : null;
   }
 
   /** Starts the threads if this input is large enough, so that they are ready when it is read. */
