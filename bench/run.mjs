@@ -15,6 +15,7 @@ const SECTIONS = [
   'csv',
   'json',
   'columnar',
+  'workbook',
   'conversions',
   'latency',
   'memory',
@@ -29,7 +30,7 @@ const SECTIONS = [
   'peers',
 ];
 /** Need packages from the registry, or a browser, so they are run when asked for. */
-const ON_REQUEST = ['scale', 'peers', 'page', 'columnar'];
+const ON_REQUEST = ['scale', 'peers', 'page', 'columnar', 'workbook'];
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const { values } = parseArgs({
