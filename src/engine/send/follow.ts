@@ -45,6 +45,8 @@ export interface DeliverDeps {
   stop: AbortSignal;
   /** Ends requests in flight. */
   abort: AbortSignal;
+  /** Resolves when the request may be sent; its intent is written before. Default: at once. */
+  turn?: Promise<void> | undefined;
   /**
    * Writes the rows of a request that the service refused for good to the rejects file.
    * @param of the chunk that contains them, while it is narrowed down: more of its rows may follow

@@ -49,6 +49,8 @@ export interface RequestDeps {
   stop: AbortSignal;
   /** Ends the attempt itself: second Ctrl-C. */
   abort: AbortSignal;
+  /** Resolves when the request may be sent; its intent is written before. Default: at once. */
+  turn?: Promise<void> | undefined;
 }
 
 export type Outcome =
@@ -88,17 +90,23 @@ export async function sendRequest(
     await deps.commit();
   };
 
+  const stopped = async (): Promise<Outcome> => {
+    await leave('stopped before it was sent');
+    return { type: 'stopped' };
+  };
+
   for (;;) {
-    if (deps.stop.aborted) {
-      await leave('stopped before it was sent');
-      return { type: 'stopped' };
-    }
+    if (deps.stop.aborted) return stopped();
     const { possibleDuplicate } = record;
     if (unknown === null) {
       record.state = 'intent';
       record.reason = null;
     } else record.possibleDuplicate ??= unknown;
     await deps.commit();
+    if (deps.turn) {
+      await deps.turn;
+      if (deps.stop.aborted) return stopped();
+    }
     let answer: Answer;
     try {
       answer = await deps.submit(deps.abort);
