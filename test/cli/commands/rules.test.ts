@@ -96,6 +96,10 @@ describe('a rule applies to every input that has its column', () => {
   it.each([
     ['a key of no name', '--map name=', '--map: "name=" is not of the form column=key'],
     ['a key that is set twice', '--set tier=gold --set tier=silver', '--set: the key "tier" appears twice'],
+    ['a column with two keys', '--map name=a --map name=b', '--map: the column "name" appears twice'],
+    ['a column with two types', '--type city=string --type city=lower', '--type: the column "city" appears'],
+    ['a column in and out', '--include name --exclude name', '--include name and --exclude name contradict'],
+    ['a bound and none', '--skip-invalid --max-invalid 3', '--skip-invalid and --max-invalid cannot be'],
   ])('%s is refused', async (_, flags, message) => {
     const { code, stdout, stderr } = await run(`import companies.csv ${flags} ${plan}`);
     expect([code, stdout]).toEqual([2, '']);
