@@ -93,6 +93,8 @@ describe('identify', () => {
     { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
     { args: ['firm', 'c'], says: 'firm' },
     { args: ['company', 'c', '--set', 'a=1', '--set', 'a=2'], says: '--set: the key "a" appears twice' },
+    { args: ['company', 'c', '--set', 'company_id=x'], says: '"company_id" is the identifier, not metadata' },
+    { args: ['user', 'u', '--set', 'company_id=x y'], says: "write --company 'x y'" },
     {
       args: ['company', 'c', '--metadata', '{"a":1,"\\u0061":2}'],
       says: '--metadata: the key "a" appears twice',

@@ -106,6 +106,23 @@ describe('a rule applies to every input that has its column', () => {
     expect(stderr).toContain(message);
   });
 
+  it.each([
+    ['companies.csv', '--set company_id=x', 'is the identifier', 'a column of the file: --id <column>'],
+    ['users.csv', '--set user_id=x', 'is the identifier', 'a column of the file: --id <column>'],
+    ['more.ndjson', '--set company_id=x', "is the user's company", 'of the file: --company-id <column>'],
+    ['users.csv', '--map city=company_id', "is the user's company", 'if it is in city: --company-id city'],
+  ])('an identifier is not metadata: %s %s', async (input, flags, message, hint) => {
+    const { code, stdout, stderr } = await run(`import ${input} ${flags} ${plan}`);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`${message}, not metadata`);
+    expect(stderr).toContain(hint);
+  });
+
+  it('user_id is metadata of a company', async () => {
+    const { files } = await run(`import companies.csv --set user_id=u1 ${plan}`);
+    expect(files['companies.csv']!.sample.metadata).toMatchObject({ user_id: 'u1' });
+  });
+
   it('a field of JSON that no item has is refused once all are read', async () => {
     const { code, stderr } = await run(`import users.csv more.ndjson --exclude laet ${plan}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "late"?')]);
