@@ -120,7 +120,7 @@ describe('what identify cannot vouch for', () => {
     const { code, stdout, stderr } = await cli(line, { env: environmentOf(sandbox) });
     const warnings = [
       'user_id: " u1 " has white space or invisible characters around it',
-      'company_id: "c<U+200B>1" has invisible characters in it',
+      'company_id: "c\\u200b1" has invisible characters in it',
     ];
     expect([code, stderr]).toEqual([0, warnings.map((text) => `warning: ${text}\n`).join('')]);
     expect(JSON.parse(stdout)).toMatchObject({ id: ' u1 ', warnings });
