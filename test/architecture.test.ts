@@ -58,6 +58,7 @@ const BASE = [
   'ensure-folder',
   'errors',
   'events',
+  'file-trouble',
   'fingerprint-index',
   'id-table',
   'mapping-rules',
@@ -101,7 +102,7 @@ const ALLOWED: Record<string, string[]> = {
   // The other way in: it sees no command and prints nothing.
   'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
-  sandbox: ['engine/ensure-folder', 'engine/errors', 'engine/sqlite', 'contract'],
+  sandbox: ['engine/ensure-folder', 'engine/errors', 'engine/file-trouble', 'engine/sqlite', 'contract'],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
@@ -118,11 +119,9 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
-    'cli/file-trouble',
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
-  'cli/file-trouble': [],
   'cli/optimizing': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
@@ -134,7 +133,6 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/next-steps',
     'cli/output',
-    'cli/file-trouble',
   ],
   'cli/context': [
     'cli/again',
@@ -171,7 +169,6 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
-    'cli/file-trouble',
     'cli/optimizing',
     'cli/report',
     'cli/settings',

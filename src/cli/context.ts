@@ -49,6 +49,8 @@ export interface World {
 /** How polls and lookups are retried (contract §4). Default: as in the client. */
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
+export type ClientUse = ReadRetries & { onlyLookups?: boolean };
+
 export interface Context extends World {
   /** Composes commands to paste, with the flags for the settings of this command. */
   commands: Commands;
@@ -58,10 +60,11 @@ export interface Context extends World {
   /** The token. Runs `token_command` once, if it is set. Throws `AuthError`. */
   token(): Promise<Secret>;
   /**
-   * One client for the command; its first caller decides the retries of polls and lookups. With region `sandbox`, it
-   * starts the embedded service first. Throws `AuthError` without a token.
+   * One client for the command; its first caller decides the retries of polls and lookups, and whether it is for lookup
+   * lists only, which need no other host. With region `sandbox`, it starts the embedded service first. Throws `AuthError`
+   * without a token.
    */
-  client(reads?: ReadRetries): Promise<ServiceClient>;
+  client(use?: ClientUse): Promise<ServiceClient>;
   /** The state database of this machine, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
   /** The scope in the state. Throws `AuthError` if an unnamed account has no token. */

@@ -6,10 +6,11 @@ import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './again.js';
-import { type Context, EMBEDDED, type GlobalFlags, type ReadRetries, type World } from './context.js';
+import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
 import {
   requireBaseUrl,
+  requireLookupBaseUrl,
   requireToken,
   resolveSettings,
   type Secret,
@@ -53,9 +54,9 @@ export function createContext(
     return opened;
   });
 
-  const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
+  const client = once(async ({ onlyLookups = false, ...reads }: ClientUse = {}): Promise<ServiceClient> => {
     const found = await settings();
-    const service = found.embedded ? await startEmbedded(found) : reach(found, await token());
+    const service = found.embedded ? await startEmbedded(found) : reach(found, await token(), onlyLookups);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
       ...service,
@@ -122,9 +123,11 @@ interface Service {
   token: string;
 }
 
-function reach(settings: Settings, token: Secret): Service {
+function reach(settings: Settings, token: Secret, onlyLookups: boolean): Service {
   const { lookupBaseUrl } = settings;
-  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl, token: token.reveal() };
+  // Where only lookup lists are read, the host of imports is not contacted, and may be missing.
+  const baseUrl = onlyLookups ? requireLookupBaseUrl(settings) : requireBaseUrl(settings);
+  return { baseUrl, lookupBaseUrl, token: token.reveal() };
 }
 
 /** One line of `--debug`: never a token, never a body. */

@@ -98,8 +98,8 @@ export type Problem =
   | { code: 'unknown_column'; path: string; rule: ColumnRule; column: string }
   /** A rule that identifiers do not have names the identifier. */
   | { code: 'rule_for_identifier'; rule: ColumnRule; column: string }
-  /** A column is mapped to the identifier's key. */
-  | { code: 'identifier_as_key'; key: string }
+  /** A column is mapped to an identifier's key, or that key is set for every item (`column` is null). */
+  | { code: 'identifier_as_key'; key: IdField; kind: RowKind; column: string | null }
   /** Two columns map to one key. */
   | { code: 'same_key'; key: string; columns: [string, string] }
   /** A value of `set` is not of the type that its key has. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ensureFolder } from '../engine/ensure-folder.js';
 import { StateError } from '../engine/errors.js';
+import { troubleOf } from '../engine/file-trouble.js';
 import { useWriteAheadLog } from '../engine/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
@@ -79,8 +80,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
     if (version(db) === VERSION) return db;
     db.close();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StateError(`cannot open the sandbox's data in ${file}: ${reason}`, {
+    throw new StateError(`cannot open the sandbox's data in ${file}: ${troubleOf(error)}`, {
       hint: `check the folder and its permissions, or ${ANOTHER_FOLDER}`,
       cause: error,
     });

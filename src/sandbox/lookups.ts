@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { InputError } from '../engine/errors.js';
+import { troubleOf } from '../engine/file-trouble.js';
 
 /** The file `sandbox-lookups.json`: fields are the spec's (Embed, Checklist lookup record), others are kept. */
 const lookupsSchema = z.strictObject({
@@ -55,8 +56,8 @@ export function readLookups(file: string): Lookups {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    const what = error instanceof SyntaxError ? 'not JSON' : 'cannot be read';
-    throw new InputError(`${what}: ${(error as Error).message}`, { file, hint });
+    const what = error instanceof SyntaxError ? 'not JSON' : 'the lookup lists cannot be read';
+    throw new InputError(`${what}: ${troubleOf(error)}`, { file, hint, cause: error });
   }
   const read = lookupsSchema.safeParse(value);
   if (!read.success) {

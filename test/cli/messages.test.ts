@@ -113,8 +113,8 @@ const CASES: {
     '--exclude company_id: it is the identifier',
   ],
   identifier_as_key: [
-    { key: 'company_id' },
-    "name the identifier's column with --id",
+    { key: 'company_id', kind: 'companies', column: 'Account' },
+    'if it is in Account: --id Account',
     '--map: "company_id" is the identifier, not metadata',
   ],
   same_key: [

@@ -16,6 +16,14 @@ const withFile = (): string => {
   return dataDir;
 };
 
+test.for([
+  ['nowhere.json', 'no such file'],
+  ['.', 'this is a folder, not a file'],
+])('a file that cannot be read is named, with the reason: %s', ([name, reason]) => {
+  const file = join(scratch(), name!);
+  expect(() => readLookups(file)).toThrow(`the lookup lists cannot be read: ${reason}`);
+});
+
 test.for<[what: string, options: () => SandboxOptions, embeds: string, checklists: string]>([
   ['nothing said', () => ({}), 'Welcome to the new dashboard', 'Getting started'],
   ['a file with one list', () => ({ dataDir: withFile() }), 'Welcome to the new dashboard', 'Ours'],

@@ -62,7 +62,8 @@ async function known(root: Command, command: Command, commands: readonly Command
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {
   const before = words.slice(0, words.indexOf(word));
   const names = command.commands.map((child) => child.name());
-  const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
+  // `config` is a command and a topic.
+  const all = before.length === 0 ? [...new Set([...names, ...TOPICS.map(({ name }) => name)])] : names;
   const like = nearest(word, all);
   return new UsageError(`no help for "${[...before, word].join(' ')}"`, {
     hint: like

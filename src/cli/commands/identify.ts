@@ -21,6 +21,7 @@ import { safeLine } from '../output/safe.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
+import { shellWord } from '../shell.js';
 import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 
@@ -67,6 +68,7 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
       hint: 'write --company <id>, or leave it out',
     });
   }
+  for (const [key, value] of metadata.set ?? []) refuseIdentifier(kind, key, value);
   const profile = { kind, id, company: company ?? null, metadata: metadataOf(metadata) };
   for (const [field, text] of identifiersOf(profile)) {
     // What is typed by hand may look like a missing value, but not like nothing.
@@ -83,6 +85,17 @@ const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: st
   [ID_FIELD[kind], id],
   ...(company === null ? [] : [[ID_FIELD.companies, company] as [string, string]]),
 ];
+
+/** @throws UsageError for an identifier's key: it is not metadata */
+function refuseIdentifier(kind: Kind, key: string, value: string): void {
+  if (key === ID_FIELD[kind]) {
+    throw new UsageError(`--set: "${key}" is the identifier, not metadata`, { hint: 'leave it out' });
+  }
+  if (key !== ID_FIELD.companies) return;
+  throw new UsageError(`--set: "${key}" is the user's company, not metadata`, {
+    hint: `write --company ${shellWord(value)}`,
+  });
+}
 
 /**
  * Pairs of key and JSON text. `--set` and `--unset` come after `--metadata`: the later wins. A key that is unset is sent

@@ -156,6 +156,11 @@ export function checkFilesDiffer(
 
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
+  if (flags.maxInvalid !== undefined && flags.skipInvalid === true) {
+    throw new UsageError('--skip-invalid and --max-invalid cannot be combined: one has no bound', {
+      hint: 'choose one of them',
+    });
+  }
   // Either flag wins over either key of the config file.
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
@@ -191,6 +196,12 @@ export const mappingFiles = (flags: Flags): readonly string[] =>
 function rulesOf(flags: Flags): SomeRules {
   const { type, types, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
   const infer = types === undefined ? undefined : types === 'auto';
+  const both = include?.find((column) => exclude?.includes(column));
+  if (both !== undefined) {
+    throw new UsageError(`--include ${both} and --exclude ${both} contradict each other`, {
+      hint: 'leave out one of them',
+    });
+  }
   const { null: nulls, allowId: allowIds } = more;
   return { map, include, exclude, set, types: typesOf(type), infer, empty, keys, trim, nulls, allowIds };
 }

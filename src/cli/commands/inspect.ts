@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { fileTrouble } from '../../engine/file-trouble.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
@@ -23,7 +24,6 @@ import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sour
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
-import { fileTrouble } from '../file-trouble.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';

@@ -48,7 +48,7 @@ function options([word = '']: readonly string[], flags: Flags): Options {
 async function run({ list, listing }: Options, context: Context): Promise<ExitCode> {
   const settings = await context.settings();
   if (settings.region !== 'sandbox') requireLookupBaseUrl(settings);
-  const client = await context.client();
+  const client = await context.client({ onlyLookups: true });
   const name = list.replace('_', ' ');
   const { text, records } = await whileWaiting(`reading ${name}`, context, () =>
     stopOnSignal(context, (signal) => client.lookup(list, signal)),

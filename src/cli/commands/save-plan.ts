@@ -3,10 +3,10 @@ import { constants } from 'node:fs';
 import { access, type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
+import { fileTrouble } from '../../engine/file-trouble.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import type { Context } from '../context.js';
-import { fileTrouble } from '../file-trouble.js';
 
 /** How each plan begins. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;

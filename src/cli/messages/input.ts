@@ -169,10 +169,15 @@ export const INPUT_WORDS = {
     message: `${RULE_FLAGS[rule]} ${column}: ${rule === 'types' ? 'an identifier is always text' : 'it is the identifier'}`,
     hint: `leave ${RULE_FLAGS[rule]} out, or name another --id`,
   }),
-  identifier_as_key: ({ key }) => ({
-    message: `--map: "${key}" is the identifier, not metadata`,
-    hint: "name the identifier's column with --id",
-  }),
+  identifier_as_key: ({ key, kind, column }) => {
+    const isCompany = kind === 'users' && key === 'company_id';
+    const what = isCompany ? "the user's company" : 'the identifier';
+    const flag = `${isCompany ? '--company-id' : '--id'} ${column === null ? '<column>' : shellWord(column)}`;
+    return {
+      message: `${column === null ? '--set' : '--map'}: "${key}" is ${what}, not metadata`,
+      hint: `${column === null ? 'it comes from a column of the file' : `if it is in ${column}`}: ${flag}`,
+    };
+  },
   same_key: () => ({ hint: 'leave one of them out with --exclude, or give it another key with --map' }),
   constant_of_other_type: ({ key, value, type }) => ({
     message: `--set ${key}: "${value}" is not of type ${type} (--type)`,

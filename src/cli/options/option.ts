@@ -128,16 +128,21 @@ export function given<T extends Table>(table: T, flags: Flags): Given<T> {
     const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
-    if (distinct) refuseRepeated(found[name] as [string, unknown][], flag);
+    if (distinct) refuseRepeated(found[name] as [string, unknown][], flag, type.placeholder);
   }
   return found as Given<T>;
 }
 
-function refuseRepeated(pairs: readonly (readonly [string, unknown])[], flag: string): void {
+function refuseRepeated(
+  pairs: readonly (readonly [string, unknown])[],
+  flag: string,
+  placeholder: string,
+): void {
+  const [what] = placeholder.split('=');
   const seen = new Set<string>();
   for (const [left] of pairs) {
     if (seen.has(left)) {
-      throw new UsageError(`${flag}: the key ${JSON.stringify(left)} appears twice`, {
+      throw new UsageError(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, {
         hint: 'give it once',
       });
     }

@@ -154,6 +154,7 @@ export const COLUMNS = {
     type: pair('column=key', 1),
     summary: 'send a column under another key',
     repeatable: true,
+    distinct: true,
     complete: 'column=',
   },
   include: {
@@ -174,6 +175,7 @@ export const COLUMNS = {
     type: pair('column=type'),
     summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
     repeatable: true,
+    distinct: true,
     complete: 'column=',
   },
   types: {

@@ -14,7 +14,7 @@ export function safeLine(text: string): string {
   return text.replace(UNSAFE, (c) => {
     if (c === '\n' || c === '\r' || c === '\t' || c === '\u2028' || c === '\u2029') return ' ';
     const code = c.codePointAt(0)!;
-    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
+    return code < 0xa0 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
   });
 }
 

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
-import { fileTrouble } from '../file-trouble.js';
+import { fileTrouble } from '../../engine/file-trouble.js';
 import { readPath } from '../options/types.js';
 import { decideSettings } from './decide.js';
 import { readConfig, refuseExposed } from './file.js';

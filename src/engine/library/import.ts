@@ -14,7 +14,9 @@ import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
 import { type ImportRequest, mappingsOf, optionsOf, type PlanRequest } from './import-request.js';
-import { baseUrlOf, createClient } from './service.js';
+import { checkNames } from './option-names.js';
+import { REQUEST_NAMES, RULE_NAMES } from './request-names.js';
+import { baseUrlOf, createClient, SERVICE_NAMES } from './service.js';
 
 /**
  * An import. It advances as you read its events, and starts with the first one. Leaving the loop early stops it, as
@@ -96,6 +98,9 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 /** Opens what the flow needs, and closes it however the flow ends. */
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
   const { service, signal, abort, stdin = [], records } = request;
+  checkNames(request, REQUEST_NAMES);
+  checkNames(request.rules ?? {}, RULE_NAMES, 'rules.');
+  checkNames(service ?? {}, SERVICE_NAMES, 'service.');
   const cwd = resolve(request.cwd ?? '');
   if (typeof request.stateDir !== 'string') throw new UsageError('stateDir must be given');
   const options = await optionsOf(request, cwd, dryRun);

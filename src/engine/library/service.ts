@@ -10,6 +10,8 @@ import {
   type ServiceClient,
 } from '../service/client.js';
 
+import { checkNames, type Names } from './option-names.js';
+
 /** A service, and the account to use there. */
 export interface ServiceOptions {
   /** Host of imports and jobs (spec: `{base_url}`). A path prefix is kept. It begins with `https://`, unless it is loopback. */
@@ -32,6 +34,18 @@ export interface ServiceOptions {
   log?: ((entry: LogEntry) => void) | undefined;
 }
 
+export const SERVICE_NAMES: Names<ServiceOptions> = {
+  baseUrl: true,
+  lookupBaseUrl: true,
+  token: true,
+  account: true,
+  region: true,
+  allowHttp: true,
+  timeoutMs: true,
+  proxy: true,
+  log: true,
+};
+
 /**
  * A client of the service's seven operations. It opens no socket before the first request. Close it when you are done.
  *
@@ -41,6 +55,7 @@ export interface ServiceOptions {
  *   number out of range
  */
 export function createClient(service: ServiceOptions): ServiceClient {
+  checkNames(service, SERVICE_NAMES);
   const { token, proxy, log } = service;
   return connect({
     baseUrl: baseUrlOf(service),

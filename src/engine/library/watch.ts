@@ -5,6 +5,7 @@ import { numberOption } from '../options.js';
 import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
+import { checkNames, type Names } from './option-names.js';
 
 /** How to follow a job. */
 export interface WatchRequest {
@@ -15,6 +16,8 @@ export interface WatchRequest {
   /** Stops following: the iteration throws its reason. */
   signal?: AbortSignal;
 }
+
+const WATCH_NAMES: Names<WatchRequest> = { intervalMs: true, timeoutMs: true, signal: true };
 
 /**
  * Follows a job: yields its record (spec: Job) whenever its status or its `completed_rows` changed, and ends after
@@ -28,8 +31,10 @@ export interface WatchRequest {
 export async function* watchJob(
   client: Pick<ServiceClient, 'job'>,
   job: string | Job,
-  { intervalMs, timeoutMs, signal }: WatchRequest = {},
+  request: WatchRequest = {},
 ): AsyncGenerator<Job, void> {
+  checkNames(request, WATCH_NAMES);
+  const { intervalMs, timeoutMs, signal } = request;
   const timeout = numberOption('waitTimeoutMs', timeoutMs, 'timeoutMs');
   const snapshots = watchJobs(client, [job], {
     clock: systemClock,

@@ -12,11 +12,17 @@ export function quoted(text: string, most = 60): string {
   return text.length > most ? `"${text.slice(0, most)}…"` : `"${text}"`;
 }
 
-/** A text in quotes, with invisible characters shown as code points: `"a<U+200B>b"`. */
+/** A text in quotes, with invisible characters shown as code points: `"a\u200bb"`. */
 export const codePoints = (text: string): string =>
-  quoted(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/gu, (sign) => {
-    return `<U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
-  });
+  quoted(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/gu, codePoint);
+
+/** A character as its code point, as terminals show it, too: `\x1b`, `\u200b`. */
+export function codePoint(character: string): string {
+  const code = character.codePointAt(0)!;
+  const digits = code.toString(16);
+  if (code < 0xa0) return `\\x${digits.padStart(2, '0')}`;
+  return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`;
+}
 
 /** A JSON value, for a message. */
 export function shown(value: unknown): string {

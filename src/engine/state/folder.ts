@@ -3,16 +3,17 @@ import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
+import { troubleOf } from '../file-trouble.js';
 
 /** Turns any failure of the state into an error: nothing may be sent that cannot be recorded. */
 export function stateError(error: unknown, doing: string, where: string): ProfilesError {
   if (error instanceof ProfilesError) return error;
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = troubleOf(error);
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, { ...adviceFor(detail), cause: error });
 }
 
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/full|ENOSPC/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/full/i.test(detail)) return { hint: 'free some disk space, then resume' };
   if (/not a database|malformed/i.test(detail)) {
     return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
   }

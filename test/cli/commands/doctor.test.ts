@@ -233,7 +233,9 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     expect([code, of('state')?.status]).toEqual([2, state]);
     expect(of('service')).toMatchObject({
       status: 'fail',
-      message: expect.stringContaining("cannot open the sandbox's data"),
+      message: expect.stringMatching(
+        /^cannot open the sandbox's data in .*: (?:part of this path is a file|unable to open database file)/,
+      ),
       hint: expect.stringContaining('--state-dir'),
     });
   });

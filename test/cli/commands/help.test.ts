@@ -84,3 +84,11 @@ it.each([
   const { code, stdout, stderr } = await cli(['help', ...words.split(' ')]);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `profiles: ${message}\n` });
 });
+
+it('lists each name once if no name is like the word', async () => {
+  const { code, stderr } = await cli(['help', 'foo']);
+  const names = /available: (.*)/.exec(stderr)![1]!.split(', ');
+  expect(code).toBe(2);
+  expect(names).toContain('config');
+  expect(names).toEqual([...new Set(names)]);
+});

@@ -93,6 +93,8 @@ describe('identify', () => {
     { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
     { args: ['firm', 'c'], says: 'firm' },
     { args: ['company', 'c', '--set', 'a=1', '--set', 'a=2'], says: '--set: the key "a" appears twice' },
+    { args: ['company', 'c', '--set', 'company_id=x'], says: '"company_id" is the identifier, not metadata' },
+    { args: ['user', 'u', '--set', 'company_id=x y'], says: "write --company 'x y'" },
     {
       args: ['company', 'c', '--metadata', '{"a":1,"\\u0061":2}'],
       says: '--metadata: the key "a" appears twice',
@@ -118,7 +120,7 @@ describe('what identify cannot vouch for', () => {
     const { code, stdout, stderr } = await cli(line, { env: environmentOf(sandbox) });
     const warnings = [
       'user_id: " u1 " has white space or invisible characters around it',
-      'company_id: "c<U+200B>1" has invisible characters in it',
+      'company_id: "c\\u200b1" has invisible characters in it',
     ];
     expect([code, stderr]).toEqual([0, warnings.map((text) => `warning: ${text}\n`).join('')]);
     expect(JSON.parse(stdout)).toMatchObject({ id: ' u1 ', warnings });

@@ -28,6 +28,12 @@ describe('lookups', () => {
     ]);
   });
 
+  test('needs no host for imports', async ({ sandbox }) => {
+    const { PROFILES_BASE_URL: _, ...env } = environmentOf(sandbox);
+    const { code, stdout } = await lookups('embeds --json', env);
+    expect([code, JSON.parse(stdout)]).toEqual([0, embeds]);
+  });
+
   test('piped: a plain table', async ({ sandbox }) => {
     expect(await lookups('embeds', environmentOf(sandbox))).toEqual({
       code: 0,

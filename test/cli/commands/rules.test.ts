@@ -96,10 +96,31 @@ describe('a rule applies to every input that has its column', () => {
   it.each([
     ['a key of no name', '--map name=', '--map: "name=" is not of the form column=key'],
     ['a key that is set twice', '--set tier=gold --set tier=silver', '--set: the key "tier" appears twice'],
+    ['a column with two keys', '--map name=a --map name=b', '--map: the column "name" appears twice'],
+    ['a column with two types', '--type city=string --type city=lower', '--type: the column "city" appears'],
+    ['a column in and out', '--include name --exclude name', '--include name and --exclude name contradict'],
+    ['a bound and none', '--skip-invalid --max-invalid 3', '--skip-invalid and --max-invalid cannot be'],
   ])('%s is refused', async (_, flags, message) => {
     const { code, stdout, stderr } = await run(`import companies.csv ${flags} ${plan}`);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
+  });
+
+  it.each([
+    ['companies.csv', '--set company_id=x', 'is the identifier', 'a column of the file: --id <column>'],
+    ['users.csv', '--set user_id=x', 'is the identifier', 'a column of the file: --id <column>'],
+    ['more.ndjson', '--set company_id=x', "is the user's company", 'of the file: --company-id <column>'],
+    ['users.csv', '--map city=company_id', "is the user's company", 'if it is in city: --company-id city'],
+  ])('an identifier is not metadata: %s %s', async (input, flags, message, hint) => {
+    const { code, stdout, stderr } = await run(`import ${input} ${flags} ${plan}`);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`${message}, not metadata`);
+    expect(stderr).toContain(hint);
+  });
+
+  it('user_id is metadata of a company', async () => {
+    const { files } = await run(`import companies.csv --set user_id=u1 ${plan}`);
+    expect(files['companies.csv']!.sample.metadata).toMatchObject({ user_id: 'u1' });
   });
 
   it('a field of JSON that no item has is refused once all are read', async () => {

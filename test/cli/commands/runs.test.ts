@@ -18,6 +18,27 @@ async function unfinished(env: Record<string, string>): Promise<{ cwd: string; r
 }
 
 describe('runs', () => {
+  test('from another folder, the commands name the rejects file where it is', async ({ sandbox }) => {
+    const [cwd, state] = [scratch(), scratch()];
+    const options = { cwd, env: { ...environmentOf(sandbox), PROFILES_STATE_DIR: state } };
+    writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n,B\n');
+    const { stdout } = await cli(['import', 'c.csv', '--skip-invalid', '--json'], options);
+    const { run, next } = JSON.parse(stdout) as { run: string; next: string[] };
+    expect(next).toEqual([expect.stringContaining('import c.rejects.csv')]);
+
+    const shownIn = async (folder: string) =>
+      JSON.parse((await cli(['runs', run, '--json'], { ...options, cwd: folder })).stdout) as object;
+    expect(await shownIn(cwd)).toMatchObject({ next });
+    const file = join(cwd, 'c.rejects.csv');
+    const elsewhere = scratch();
+    expect(await shownIn(elsewhere)).toMatchObject({
+      next: [expect.stringContaining(`import ${file}`)],
+      inputs: [{ rejects_file: file }],
+    });
+    const text = await cli(['runs', run], { ...options, cwd: elsewhere });
+    expect(text.stdout).toContain(`fix the rows in ${file}, then import it:\nprofiles import ${file} `);
+  });
+
   test('lists, shows in detail, and forgets with the spooled input', async ({ start }) => {
     const sandbox = await start({ faults: ['422:nth=2'] });
     const env = environmentOf(sandbox);

@@ -232,6 +232,20 @@ describe('what keeps an import from starting is thrown, by the events as by the 
       UsageError,
       /rules\.empty: "nil" is not one of/,
     ],
+    [
+      'an option that is misspelled',
+      { chunksize: 5 } as object,
+      UsageError,
+      /^there is no option chunksize$/,
+    ],
+    ['an option of no request', { dryRun: true } as object, UsageError, /no option dryRun/],
+    ['a misspelled rule', { rules: { exclud: ['name'] } as object }, UsageError, /no option rules\.exclud/],
+    [
+      'a misspelled service',
+      { service: { baseURL: 'https://a', token: 't' } as never },
+      UsageError,
+      /no option service\.baseURL/,
+    ],
     ['a wait that is over', { waitTimeoutMs: -1 }, UsageError, /waitTimeoutMs: -1/],
     ['one rejects file for two inputs', { files: ['a', 'b'], rejects: 'r.csv' }, UsageError, /rejects/],
     ['a mapping file that is not there', { mapping: 'absent.json' }, ConfigError, /absent\.json/],
@@ -247,6 +261,12 @@ describe('what keeps an import from starting is thrown, by the events as by the 
     await expect(typesOf(run)).rejects.toThrow(type);
     await expect(run.result()).rejects.toThrow(message);
     expect(submissions(sandbox)).toBe(0);
+  });
+
+  test('the hint names the nearest option', async ({ sandbox }) => {
+    const over = { changedonly: true } as object;
+    const run = runImport(aRequest(sandbox, 1, over));
+    await expect(run.result()).rejects.toMatchObject({ hint: 'did you mean changedOnly?' });
   });
 
   test('a signal that is aborted already', async ({ sandbox }) => {

@@ -232,7 +232,7 @@ describe('opening', () => {
   test('a folder that cannot be made is named', async ({ folder, reopen }) => {
     writeFileSync(folder, '');
     const error = await refusal(reopen);
-    expect(error.message).toContain(`cannot keep state in ${folder}`);
+    expect(error.message).toBe(`cannot keep state in ${folder}: part of this path is a file, not a folder`);
   });
 });
 

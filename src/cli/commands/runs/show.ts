@@ -1,4 +1,5 @@
 /** `profiles runs <run>`: one import in detail, and with `--report` also as a page (contract §1, §9). */
+import { basename, resolve } from 'node:path';
 import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
@@ -51,7 +52,23 @@ export async function showWithReport(
 
 async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
   const commands = await commandsFor(run, context);
-  return { run, commands, requests: await state.requests(run.run) };
+  return {
+    run: await seenFrom(context.cwd, run, state),
+    commands,
+    requests: await state.requests(run.run),
+  };
+}
+
+/** The run as another folder sees it: rejects files are named from the folder in which they were written. */
+async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<StoredRun> {
+  const written = await state.rejects.ofRun(run.run);
+  const inputs = run.inputs.map((input, at) => {
+    const { rejects_file: file } = input;
+    const place = file && written.find((found) => found.input === at && found.owner === run.run)?.location;
+    const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
+    return isElsewhere ? { ...input, rejects_file: place } : input;
+  });
+  return { ...run, inputs };
 }
 
 async function print({ run, commands, requests }: Loaded, state: State, context: Context): Promise<void> {

@@ -2,8 +2,8 @@
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
+import { fileTrouble } from '../../../engine/file-trouble.js';
 import { replaceFile } from '../../../engine/replace-file.js';
-import { fileTrouble } from '../../file-trouble.js';
 import { FIRST_LINES } from './page.js';
 
 export interface ReportFile {

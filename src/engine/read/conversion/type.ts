@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { Refusal } from '../wording.js';
-import { quoted } from '../wording.js';
+import { codePoint, quoted } from '../wording.js';
 import { type Converter, partsOf } from './converter.js';
 import { styleOf } from './numerals.js';
 import { BadPattern, datePattern } from './pattern.js';
@@ -116,6 +116,4 @@ function inTheWay(characters: readonly string[]): string {
 
 /** An invisible character as its code point. */
 const visible = (character: string): string =>
-  /[\p{C}\p{Z}]/u.test(character) && character !== ' '
-    ? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
-    : character;
+  /[\p{C}\p{Z}]/u.test(character) && character !== ' ' ? codePoint(character) : character;

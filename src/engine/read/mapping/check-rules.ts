@@ -77,13 +77,23 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
   for (const { named, under } of rules.values()) checkOne(named, under);
 }
 
+/** The keys of identifiers are not metadata: the service would take them for something else. */
 function checkKeys({ rules, kind }: Mapped): void {
-  for (const [, key] of rules.map) {
-    if (key !== ID_FIELD[kind]) continue;
-    throw new UsageError(`map: "${key}" is the identifier, not metadata`, {
-      hint: "name the identifier's column instead",
-      problem: { code: 'identifier_as_key', key },
-    });
+  const keys = [
+    ...rules.map.map(([column, key]) => ['map', key, column] as const),
+    ...rules.set.map(([key]) => ['set', key, null] as const),
+  ];
+  for (const [rule, key, column] of keys) {
+    const isOwn = key === ID_FIELD[kind];
+    // A user's company is an identifier, too (spec: User). A company's `user_id` is nothing but metadata.
+    if (!isOwn && key !== ID_FIELD.companies) continue;
+    throw new UsageError(
+      `${rule}: "${key}" is ${isOwn ? 'the identifier' : "the user's company"}, not metadata`,
+      {
+        hint: isOwn ? "name the identifier's column instead" : "name the company's column instead",
+        problem: { code: 'identifier_as_key', key, kind, column },
+      },
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { ConfigError, UsageError } from '../../errors.js';
+import { troubleOf } from '../../file-trouble.js';
 import type { MappingRules } from '../../mapping-rules.js';
 import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
@@ -143,11 +144,10 @@ async function jsonOf(path: string, cwd: string): Promise<unknown> {
   try {
     text = await readFile(resolve(cwd, path), 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(
-      `${path}: the mapping file cannot be read: ${code === 'ENOENT' ? 'no such file' : code}`,
-      { hint: 'check the path', cause: error },
-    );
+    throw new ConfigError(`${path}: the mapping file cannot be read: ${troubleOf(error)}`, {
+      hint: 'check the path',
+      cause: error,
+    });
   }
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));

@@ -337,7 +337,7 @@ describe('a cell that does not fit', () => {
     ['integer', '1.5', ': "." is in the way', 'characters', ['.']],
     ['integer', '007', '', 'form'],
     ['number', '12345678901234567890', ': a number cannot hold so many digits exactly', 'digits'],
-    ['number:1.234,56', '1 000\u200b', ': " " and "U+200B" are in the way', 'characters', [' ', '\u200b']],
+    ['number:1.234,56', '1 000\u200b', ': " " and "\\u200b" are in the way', 'characters', [' ', '\u200b']],
     ['number:1.234,56', '12345678901234567,89', ': a number cannot hold so many digits exactly', 'digits'],
     ['money', '1/2', ': "/" is in the way', 'characters', ['/']],
     ['money', 'n/a', '', 'form'],

@@ -148,6 +148,12 @@ describe('a mapping file', () => {
     );
   });
 
+  it('that is a folder is named', async () => {
+    await expect(readMapping('.', '/')).rejects.toThrow(
+      '.: the mapping file cannot be read: this is a folder, not a file',
+    );
+  });
+
   it('is found relative to the working directory', async () => {
     const path = file('other.json', '{"id":"x"}');
     copyFileSync(path, path.replace('other.json', 'm.json'));

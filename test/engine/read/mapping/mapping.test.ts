@@ -207,6 +207,12 @@ describe('flags that do not fit the input', () => {
       /name the identifier's column/,
     ],
     [
+      '--set of the identifier',
+      rules({ set: [['company_id', 'x']] }),
+      /^set: "company_id" is the identifier/,
+      /name the identifier's column/,
+    ],
+    [
       '--map of the identifier',
       rules({ map: [['company_id', 'x']] }),
       /^map: company_id: it is the identifier/,

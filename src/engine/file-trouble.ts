@@ -1,0 +1,21 @@
+/** What a failed file operation means, in words: the system's own text names the call, and not what is wrong. */
+const WORDS: Readonly<Record<string, string>> = {
+  EISDIR: 'this is a folder, not a file',
+  ENOTDIR: 'part of this path is a file, not a folder',
+  EEXIST: 'part of this path is a file, not a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'no such file',
+};
+
+/** Words for the code of an error. */
+export const fileTrouble = (code: string | undefined): string =>
+  WORDS[code ?? ''] ?? `cannot be opened (${code ?? 'unknown'})`;
+
+/** Words for any error. One that has none keeps its message. */
+export function troubleOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return WORDS[(error as NodeJS.ErrnoException).code ?? ''] ?? error.message;
+}

@@ -1,0 +1,18 @@
+/** Refuses options with unknown names: without TypeScript, one that is misspelled would be ignored. */
+import { UsageError } from '../errors.js';
+import { nearest } from '../nearest.js';
+
+/** All names of the options, each of them once. */
+export type Names<T> = Readonly<Record<keyof T, true>>;
+
+/** @param within what holds the options, as `service.`. @throws UsageError for an unknown name, with the nearest one */
+export function checkNames(given: object, names: Readonly<Record<string, true>>, within = ''): void {
+  const wrong = Object.entries(given).find(
+    ([name, value]) => value !== undefined && !Object.hasOwn(names, name),
+  );
+  if (!wrong) return;
+  const like = nearest(wrong[0], Object.keys(names));
+  throw new UsageError(`there is no option ${within}${wrong[0]}`, {
+    hint: like ? `did you mean ${within}${like}?` : undefined,
+  });
+}
