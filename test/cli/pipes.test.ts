@@ -1,7 +1,7 @@
 /** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
@@ -143,6 +143,30 @@ it('with few files to open it says so in one sentence', async () => {
   }
   expect(told).toBeGreaterThan(0);
 });
+
+/** Only another user than root can run out of threads. */
+const canBecomeAnother = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
+
+it.runIf(canBecomeAnother)(
+  'with few threads to start it reads a large file with fewer, or with none',
+  async () => {
+    const folder = scratch();
+    writeFileSync(
+      join(folder, 'large.csv'),
+      `company_id,name\n${`c-1,${'x'.repeat(1_000)}\n`.repeat(9_000)}`,
+    );
+    chmodSync(folder, 0o777);
+    const command = `exec "${process.execPath}" "${BIN}" import large.csv --dry-run --quiet`;
+    // How many the program has before it starts its own differs from Node to Node, which crashes without those.
+    const ended: string[] = [];
+    for (let threads = 11; threads <= 16; threads++) {
+      const limited = `setpriv --reuid 54321 --regid 54321 --clear-groups bash -c 'ulimit -u ${threads}; ${command}'`;
+      const { codes, stderr } = await bash(`${limited} 2> >(grep '^profiles:' >&2)`, folder);
+      if (Number(codes) < 128) ended.push(`${codes}${stderr}`);
+    }
+    expect(new Set(ended)).toEqual(new Set(['0']));
+  },
+);
 
 // Last, since it empties the place's service.
 describe('readers of stdout and stderr that have left', () => {
