@@ -144,6 +144,21 @@ it('with few files to open it says so in one sentence', async () => {
   expect(told).toBeGreaterThan(0);
 });
 
+it.skipIf(process.platform === 'win32')(
+  'in a folder that was removed it says so in one sentence',
+  async () => {
+    const { codes, stderr } = await bash(
+      'mkdir gone; (cd gone; rmdir ../gone; profiles runs --json)',
+      scratch(),
+    );
+    const message = 'the current folder no longer exists (ENOENT)';
+    const hint = 'change to one that does: cd';
+    const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
+    expect([codes, sentence, next, rest]).toEqual(['2', `profiles: ${message}`, `  ${hint}`, []]);
+    expect(JSON.parse(json!)).toMatchObject({ error: { code: 'usage', message, hint } });
+  },
+);
+
 /** Only another user than root can run out of threads. */
 const canBecomeAnother = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
 
