@@ -144,6 +144,19 @@ it('with few files to open it says so in one sentence', async () => {
   expect(told).toBeGreaterThan(0);
 });
 
+it('with too few files for an import it says what to allow', async () => {
+  const folder = place.folder();
+  let told = 0;
+  for (let files = 22; files <= 32; files++) {
+    const { codes, stderr } = await bash(`ulimit -n ${files}; profiles import companies.csv --quiet`, folder);
+    if (codes === '0' || Number(codes) >= 128 || /^node:|unable to open database file/m.test(stderr))
+      continue;
+    expect(stderr).toMatch(/^profiles: .*too many open files.*\n {2}allow more .*: ulimit -n 1024$/m);
+    told++;
+  }
+  expect(told).toBeGreaterThan(0);
+});
+
 it.skipIf(process.platform === 'win32')(
   'in a folder that was removed it says so in one sentence',
   async () => {
