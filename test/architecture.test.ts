@@ -122,7 +122,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
-  'cli/file-trouble': [],
+  'cli/file-trouble': ['engine/errors'],
   'cli/optimizing': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
