@@ -2,16 +2,23 @@
 'use strict';
 const { load } = require('./load.js');
 
-/** Where no file can be opened, neither can the part of the program that says so. */
+/** What keeps the program from starting, so that no part of it can say so. */
+function failureOf(error) {
+  if (error?.code === 'EMFILE' || error?.code === 'ENFILE')
+    return [1, 'unexpected', `too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];
+  if (error?.syscall === 'uv_cwd')
+    return [2, 'usage', `the current folder no longer exists (${error.code})`, 'change to one that does: cd'];
+  throw error;
+}
+
 function report(error) {
-  if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
-  const [message, hint] = [`too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];
+  const [exit, code, message, hint] = failureOf(error);
   process.stderr.write(`profiles: ${message}\n  ${hint}\n`);
   if (process.argv.includes('--json')) {
-    const details = { code: 'unexpected', message, hint, status: null, request_id: null };
+    const details = { code, message, hint, status: null, request_id: null };
     process.stderr.write(`${JSON.stringify({ error: details })}\n`);
   }
-  return 1;
+  return exit;
 }
 
 const run = async () => load('main.cjs').main(process);

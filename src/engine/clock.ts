@@ -1,4 +1,5 @@
 /** The clock that everything is handed, of which tests pass one that jumps; and waiting that a signal ends. */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
@@ -17,6 +18,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
+    if (signal) setMaxListeners(0, signal); // one for each job that is followed; Node warns beyond ten
     try {
       for (let left = ms; left > 0 || left === ms; left -= LONGEST_TIMER_MS) {
         await sleep(Math.min(left, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});

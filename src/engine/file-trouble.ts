@@ -1,3 +1,5 @@
+import { OutputError } from './errors.js';
+
 /** What a failed file operation means, in words: the system's own text names the call, and not what is wrong. */
 const WORDS: Readonly<Record<string, string>> = {
   EISDIR: 'this is a folder, not a file',
@@ -6,6 +8,8 @@ const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file may not become that large',
   EROFS: 'the file system is read-only',
   ENOENT: 'no such file',
 };
@@ -18,4 +22,11 @@ export const fileTrouble = (code: string | undefined): string =>
 export function troubleOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return WORDS[(error as NodeJS.ErrnoException).code ?? ''] ?? error.message;
+}
+
+/** The error of a file that has no room, which is no mistake in the command line; null if something else is wrong. */
+export function noRoom(name: string, error: unknown): OutputError | null {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'ENOSPC' && code !== 'EDQUOT' && code !== 'EFBIG') return null;
+  return new OutputError(name, new Error(fileTrouble(code), { cause: error }));
 }

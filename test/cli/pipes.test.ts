@@ -1,7 +1,7 @@
 /** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
@@ -143,6 +143,58 @@ it('with few files to open it says so in one sentence', async () => {
   }
   expect(told).toBeGreaterThan(0);
 });
+
+it('with too few files for an import it says what to allow', async () => {
+  const folder = place.folder();
+  let told = 0;
+  for (let files = 22; files <= 32; files++) {
+    const { codes, stderr } = await bash(`ulimit -n ${files}; profiles import companies.csv --quiet`, folder);
+    if (codes === '0' || Number(codes) >= 128 || /^node:|unable to open database file/m.test(stderr))
+      continue;
+    expect(stderr).toMatch(/^profiles: .*too many open files.*\n {2}allow more .*: ulimit -n 1024$/m);
+    told++;
+  }
+  expect(told).toBeGreaterThan(0);
+});
+
+it.skipIf(process.platform === 'win32')(
+  'in a folder that was removed it says so in one sentence',
+  async () => {
+    const { codes, stderr } = await bash(
+      'mkdir gone; (cd gone; rmdir ../gone; profiles runs --json)',
+      scratch(),
+    );
+    const message = 'the current folder no longer exists (ENOENT)';
+    const hint = 'change to one that does: cd';
+    const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
+    expect([codes, sentence, next, rest]).toEqual(['2', `profiles: ${message}`, `  ${hint}`, []]);
+    expect(JSON.parse(json!)).toMatchObject({ error: { code: 'usage', message, hint } });
+  },
+);
+
+/** Only another user than root can run out of threads. */
+const canBecomeAnother = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
+
+it.runIf(canBecomeAnother)(
+  'with few threads to start it reads a large file with fewer, or with none',
+  async () => {
+    const folder = scratch();
+    writeFileSync(
+      join(folder, 'large.csv'),
+      `company_id,name\n${`c-1,${'x'.repeat(1_000)}\n`.repeat(9_000)}`,
+    );
+    chmodSync(folder, 0o777);
+    const command = `exec "${process.execPath}" "${BIN}" import large.csv --dry-run --quiet`;
+    // How many the program has before it starts its own differs from Node to Node, which crashes without those.
+    const ended: string[] = [];
+    for (let threads = 11; threads <= 16; threads++) {
+      const limited = `setpriv --reuid 54321 --regid 54321 --clear-groups bash -c 'ulimit -u ${threads}; ${command}'`;
+      const { codes, stderr } = await bash(`${limited} 2> >(grep '^profiles:' >&2)`, folder);
+      if (Number(codes) < 128) ended.push(`${codes}${stderr}`);
+    }
+    expect(new Set(ended)).toEqual(new Set(['0']));
+  },
+);
 
 // Last, since it empties the place's service.
 describe('readers of stdout and stderr that have left', () => {

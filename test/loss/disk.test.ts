@@ -1,6 +1,6 @@
 /** A disk that is full, and one that cannot be written to: sending stops at once, and a resume loses nothing (contract §4). */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
@@ -174,6 +174,23 @@ test('a disk that has no room for a single rejected row keeps nothing of it', as
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code, service.connections], ended.stderr).toEqual([1, 'state', 0]);
   expect(readdirSync(disk.folder)).toEqual([]);
+});
+
+test.each([
+  [['inspect', file.path, '--write-mapping'], 'map.json'],
+  [['import', file.path, '--dry-run', '--save-plan'], 'plan.json'],
+  [['config', 'set', 'region', 'sandbox', '--config'], 'config.json'],
+])('a disk that has no room for the file of %j keeps nothing of it', async (argv, name) => {
+  const disk = smallDisk(4);
+  if (statfsSync(disk.folder).blocks > 1) return; // only a disk of its own is that small
+  writeFileSync(join(disk.folder, 'all'), 'x'.repeat(4_096));
+  const path = join(disk.folder, name);
+  const state = { PROFILES_STATE_DIR: join(machine.folder, '.state') };
+  const { code, stderr } = await disk.run([...argv, path], '', state);
+  const [sentence, hint, ...rest] = stderr.split('\n').filter((line) => !/^\d\d:/.test(line));
+  expect([code, sentence], stderr).toEqual([1, `profiles: ${path} cannot be written: the disk is full`]);
+  expect([hint, rest]).toEqual(['  make room on the disk, or send the output elsewhere', ['']]);
+  expect(readdirSync(disk.folder)).toEqual(['all']);
 });
 
 test('a state directory that may not be written to: nothing is sent', async () => {

@@ -1,5 +1,6 @@
 /** Faults while jobs are followed: what was accepted stays accepted, whatever the polls say (contract §4). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { built, profiles } from '../support/child.js';
 import { FaultServer, type Trouble } from '../support/fault-server.js';
 import { dated, FAULTS, fates, type status } from './faults.js';
 import {
@@ -18,6 +19,7 @@ const clock = fastClock();
 
 let service: FaultServer;
 let machine: Machine;
+beforeAll(built);
 beforeEach(async () => {
   service = await new FaultServer().start();
   machine = new Machine(service.url);
@@ -164,3 +166,15 @@ test.each([
     await isWhole(last);
   },
 );
+
+test('twelve jobs at once are followed without a word from Node', async () => {
+  machine.write(file.path, `company_id\n${Array.from({ length: 12 }, (_, i) => `c-${i}\n`).join('')}`);
+  service.trouble = {
+    fate: () => (job, polls) =>
+      polls < 2 ? fates.stuck(job) : { ...job, status: 'completed', completed_rows: job.total_rows },
+  };
+  const argv = ['import', file.path, '--chunk-size', '1', '--concurrency', '12', '--interval', '500ms'];
+  const { code, stderr } = await profiles([...argv, '--quiet'], { cwd: machine.folder, env: machine.env })
+    .ended;
+  expect([code, stderr]).toEqual([0, '']);
+});

@@ -1,9 +1,9 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import { fileTrouble } from '../../engine/file-trouble.js';
+import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
@@ -224,11 +224,15 @@ function rejections(rejected: readonly Rejection[], total: number): string {
 /** Never overwrites a file: it may hold somebody's work. */
 async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
   const draft = mappingDraft(inspected);
+  const place = resolve(context.cwd, path);
   try {
-    await writeFile(resolve(context.cwd, path), draft, { flag: 'wx' });
+    await writeFile(place, draft, { flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const exists = code === 'EEXIST';
+    if (!exists) await rm(place, { force: true }).catch(() => {}); // a part of it
+    const full = noRoom(path, error);
+    if (full) throw full;
     const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
     throw new UsageError(
       `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${why}`}`,

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
-import { fileTrouble } from '../../engine/file-trouble.js';
+import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import type { Context } from '../context.js';
@@ -43,10 +43,10 @@ export async function checkPlanFile(path: string, { cwd }: Context): Promise<voi
   }
 }
 
-/** Only the owner can read it, because it contains values of `--set` and `--where`. @throws UsageError */
+/** Only the owner can read it, because it contains values of `--set` and `--where`. @throws UsageError, OutputError */
 export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
   await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
-    throw unwritable(path, error);
+    throw noRoom(path, error) ?? unwritable(path, error);
   });
 }
 

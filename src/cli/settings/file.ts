@@ -3,7 +3,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ensureFolder } from '../../engine/ensure-folder.js';
 import { ConfigError } from '../../engine/errors.js';
-import { fileTrouble } from '../../engine/file-trouble.js';
+import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { hinted } from '../hint.js';
@@ -92,7 +92,7 @@ const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.value
 
 /**
  * Writes the file with mode 0600; new folders get 0700.
- * @throws ConfigError
+ * @throws ConfigError, OutputError
  */
 export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
   try {
@@ -101,7 +101,10 @@ export async function writeConfig(path: string, content: ConfigFile): Promise<vo
     await replaceFile(target, `${JSON.stringify(content, null, 2)}\n`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw new ConfigError(`${path}: cannot be written: ${fileTrouble(code)}`, { cause: error });
+    throw (
+      noRoom(path, error) ??
+      new ConfigError(`${path}: cannot be written: ${fileTrouble(code)}`, { cause: error })
+    );
   }
 }
 

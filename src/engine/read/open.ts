@@ -159,7 +159,7 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
 async function firstLook(source: SourceFile & { format?: Format | undefined }) {
   const opened = await openFile(source);
   try {
-    const found = await binaryReaderOf(source, await firstBytes(opened.handle));
+    const found = await binaryReaderOf(source, await firstBytes(source, opened.handle));
     if (!found) return { opened };
     await opened.handle.close();
     const [reader, format] = found;

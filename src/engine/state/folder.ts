@@ -13,7 +13,8 @@ export function stateError(error: unknown, doing: string, where: string): Profil
 }
 
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/full/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/full|ENOSPC/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/\bE[MN]FILE\b/.test(detail)) return { hint: 'allow more open files: ulimit -n 1024' };
   if (/not a database|malformed/i.test(detail)) {
     return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
   }

@@ -1,9 +1,9 @@
 /** What the stores rely on in any database of the state (`database.ts`). */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { test as base, describe, expect } from 'vitest';
+import { test as base, describe, expect, onTestFinished } from 'vitest';
 import type { Database } from '../../../src/engine/state/database.js';
 import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
 
@@ -98,4 +98,31 @@ describe('a database', () => {
     await Promise.all([last, closed]);
     await expect(words(db)).rejects.toThrow(/not open/);
   });
+});
+
+test('a damaged file is an error of the state; wrong SQL is not', async ({ db }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'profiles-damaged-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'state.db');
+  const whole = new DatabaseSync(file);
+  whole.exec('CREATE TABLE words (word TEXT)');
+  const insert = whole.prepare('INSERT INTO words VALUES (?)');
+  for (let n = 0; n < 1_000; n++) insert.run(`word ${n}`);
+  whole.close();
+  writeFileSync(file, readFileSync(file).fill(0, 4_096)); // all pages but the first
+  const damaged = new SqliteDatabase(new DatabaseSync(file));
+  const select = 'SELECT word FROM words';
+  for (const query of [
+    () => damaged.all(select),
+    () => damaged.get(select),
+    () => damaged.each(select)[Symbol.asyncIterator]().next(),
+  ]) {
+    await expect(query()).rejects.toMatchObject({
+      code: 'state',
+      message: `cannot read the state in ${folder}: database disk image is malformed`,
+      problem: { code: 'state_damaged' },
+    });
+  }
+  await damaged.close();
+  await expect(db.all('SELECT nothing')).rejects.toMatchObject({ code: 'ERR_SQLITE_ERROR' });
 });

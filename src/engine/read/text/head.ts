@@ -12,6 +12,7 @@ import {
   openFile,
   readBytes,
   type SourceFile,
+  unreadable,
 } from './source.js';
 
 /** How much text to examine. */
@@ -56,7 +57,7 @@ async function headOf(
 ): Promise<Head> {
   const { handle, stamp } = file.opened;
   if (stamp.size === 0) throw empty(file);
-  const magic = await firstBytes(handle);
+  const magic = await firstBytes(file, handle);
   refuseSpreadsheet(file, magic);
   const compression = compressionOf(magic);
   const { path, location } = file;
@@ -96,9 +97,11 @@ const empty = (file: SourceFile): InputError =>
     ? new InputError('stdin is empty', { file: '-', hint: 'check the command before the pipe' })
     : new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
-/** Enough bytes to recognize files that are not text. */
-export async function firstBytes(handle: FileHandle): Promise<Buffer> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
+/** Enough bytes to recognize files that are not text. @throws InputError */
+export async function firstBytes(file: SourceFile, handle: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0).catch(async (error) => {
+    throw await unreadable(file, error);
+  });
   return buffer.subarray(0, bytesRead);
 }
 

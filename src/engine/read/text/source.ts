@@ -130,7 +130,8 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
+/** The error of a file that cannot be opened or read. */
+export async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   return new InputError(REASONS[error.code ?? ''] ?? `cannot be read: ${error.message}`, {
     file: file.path,
     hint: error.code === 'ENOENT' ? await nearestFile(file) : undefined,
@@ -140,7 +141,14 @@ async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promi
 
 async function nearestFile({ path, location }: SourceFile): Promise<string> {
   const names = await readdir(dirname(location)).catch((): string[] => []);
-  const like = nearest(basename(location), names);
+  const name = basename(location);
+  // It is there, and yet it cannot be found.
+  if (names.includes(name)) {
+    return name.includes('\ufffd')
+      ? 'its name is not valid UTF-8: rename it'
+      : 'it is a link to a file that does not exist';
+  }
+  const like = nearest(name, names);
   return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
 }
 

@@ -68,8 +68,7 @@ export class Pool {
   /** Starts the threads if this input is large enough, so that they are ready when it is read. */
   prepare(input: OpenedInput): void {
     const workerUrl = this.#workerFor(input);
-    if (workerUrl)
-      while (this.#idle.length < this.#options.threads) this.#idle.push(new PoolWorker(workerUrl));
+    if (workerUrl) startUpTo(this.#options.threads, this.#idle, workerUrl);
   }
 
   /** The worker to use for an input; null if the calling thread does the work. */
@@ -90,9 +89,11 @@ export class Pool {
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
-    const results = workerUrl
-      ? this.#runOnThreads(spec, work, workerUrl, signal)
-      : this.#runHere(spec, recordsHere(spec.input, work, signal));
+    const workers = workerUrl ? this.#take(workerUrl, 'read' in work ? 2 : 1) : [];
+    const results =
+      workers.length > 0
+        ? this.#runOnThreads(spec, work, workers, signal)
+        : this.#runHere(spec, recordsHere(spec.input, work, signal));
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -106,6 +107,16 @@ export class Pool {
     this.#closed = true;
     await this.rest();
     await this.cache?.close();
+  }
+
+  /** Threads for a pass, which no other pass uses meanwhile: none if the system has fewer than it needs. */
+  #take(workerUrl: URL, least: number): PoolWorker[] {
+    const threads = Math.max(least, this.#options.threads);
+    const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
+    startUpTo(threads, workers, workerUrl);
+    if (workers.length >= least) return workers;
+    this.#idle.push(...workers);
+    return [];
   }
 
   async *#runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
@@ -127,14 +138,11 @@ export class Pool {
   async *#runOnThreads(
     spec: TaskSpec,
     work: Work,
-    workerUrl: URL,
+    workers: PoolWorker[],
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Result> {
     const reads = 'read' in work;
-    const threads = Math.max(reads ? 2 : 1, this.#options.threads);
-    // While a pass runs, no other pass uses its threads.
-    const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
-    while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
+    const threads = workers.length;
     // A second reader would need its own memory for pages (figures: bench/README.md).
     const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : batchesOf(work);
     const reader = batches[Symbol.asyncIterator]();
@@ -171,6 +179,17 @@ export class Pool {
       optimizeAsUsual?.();
       await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.(undefined);
+    }
+  }
+}
+
+/** Starts threads until there are so many, or until the system has no more (`ulimit -u`, the limit of a container). */
+function startUpTo(threads: number, workers: PoolWorker[], workerUrl: URL): void {
+  while (workers.length < threads) {
+    try {
+      workers.push(new PoolWorker(workerUrl));
+    } catch {
+      return; // the work is done by those that there are, or by the calling thread
     }
   }
 }

@@ -43,7 +43,8 @@ async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
     if (integrity.length > 0) return { integrity, references: [] };
   } catch (error) {
     // A badly damaged database cannot even be checked.
-    return { integrity: [(error as Error).message], references: [] };
+    const { message } = ((error as Error).cause ?? error) as Error;
+    return { integrity: [message], references: [] };
   }
   const dangling = await db.all<{ table: string }>('PRAGMA foreign_key_check');
   return {

@@ -1,8 +1,13 @@
 /**
  * SQLite as a database for the state. Its library is synchronous: a statement has run by the time its promise exists.
  */
+import { dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import type { Database, Transaction, Value } from '../database.js';
+import { stateError } from '../folder.js';
+
+/** The number of the error of wrong SQL. */
+const WRONG_SQL = 1;
 
 /** Caches prepared statements: preparing takes three times as long as running, and each request runs ten. */
 class Statements implements Transaction {
@@ -67,17 +72,19 @@ export class SqliteDatabase implements Database {
   }
 
   all<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    return this.alone(() => this.#statements.all<T>(sql, ...values));
+    return this.#read(() => this.#statements.all<T>(sql, ...values));
   }
 
   get<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
-    return this.alone(() => this.#statements.get<T>(sql, ...values));
+    return this.#read(() => this.#statements.get<T>(sql, ...values));
   }
 
   async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
     await this.#take();
     try {
       yield* this.#statements.each<T>(sql, ...values);
+    } catch (error) {
+      throw this.#unreadable(error);
     } finally {
       this.#release();
     }
@@ -117,6 +124,21 @@ export class SqliteDatabase implements Database {
 
   close(): Promise<void> {
     return this.alone((db) => this.end(db));
+  }
+
+  async #read<T>(query: () => Promise<T>): Promise<T> {
+    try {
+      return await this.alone(query);
+    } catch (error) {
+      throw this.#unreadable(error);
+    }
+  }
+
+  /** A file that is damaged or cannot be read is not a bug. Wrong SQL is one. */
+  #unreadable(error: unknown): unknown {
+    const { code, errcode } = error as { code?: string; errcode?: number };
+    if (code !== 'ERR_SQLITE_ERROR' || errcode === WRONG_SQL) return error;
+    return stateError(error, 'read the state', dirname(this.db.location() ?? ''));
   }
 
   async #take(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   readFileSync,
   readlinkSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -41,6 +42,27 @@ describe('a file that cannot be read', () => {
     await expect(open('nowhere/at/all.csv')).rejects.toMatchObject({
       message: 'nowhere/at/all.csv: no such file',
       hint: 'check the path',
+    });
+  });
+
+  it.skipIf(process.platform === 'win32')('is there by name alone', async () => {
+    const folder = scratch();
+    symlinkSync('nowhere.csv', join(folder, 'link.csv'));
+    await expect(open(join(folder, 'link.csv'))).rejects.toMatchObject({
+      message: expect.stringMatching(/link\.csv: no such file$/),
+      hint: 'it is a link to a file that does not exist',
+    });
+    const latin1 = Buffer.from(join(folder, 'Müller.csv'), 'latin1');
+    writeFileSync(latin1, 'company_id\n1\n');
+    await expect(open(latin1.toString())).rejects.toMatchObject({
+      hint: 'its name is not valid UTF-8: rename it',
+    });
+  });
+
+  it.skipIf(!existsSync('/proc/self/mem'))('is there, but its bytes are not', async () => {
+    await expect(open('/proc/self/mem')).rejects.toMatchObject({
+      message: expect.stringMatching(/^\/proc\/self\/mem: cannot be read: EIO\b/),
+      exit: 2,
     });
   });
 
