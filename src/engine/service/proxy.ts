@@ -1,5 +1,5 @@
 /** Proxies from the environment that is handed in, never from the process. */
-import type { EnvHttpProxyAgent, Pool } from 'undici';
+import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
 
@@ -31,8 +31,26 @@ export async function proxyAgent(
   const { default: undici } = await import('undici'); // bundled CommonJS has no other name
   // The connector of a tunnel is the agent's own, so it is watched where a pool is given it.
   const factory = (origin: string | URL, { connect, ...pool }: Pool.Options): Pool =>
-    new undici.Pool(origin, { ...pool, connect: connections.watched(connect ?? {}) });
+    new undici.Pool(origin, {
+      ...pool,
+      connect: connections.watched(typeof connect === 'function' ? onceOnly(connect) : (connect ?? {})),
+    });
   return new undici.EnvHttpProxyAgent({ ...options, factory });
+}
+
+/** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
+class NoTunnelError extends Error {
+  readonly code = 'NO_TUNNEL';
+}
+
+/** After an error with undici's own code for a closed connection, undici would connect to the proxy again at once, without end. */
+function onceOnly(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (error, socket) => {
+      if (error === null) return callback(null, socket!);
+      const closed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
+      callback(closed ? new NoTunnelError(error.message, { cause: error }) : error, null);
+    });
 }
 
 /** Whether a request may go through SOCKS. */
