@@ -62,8 +62,20 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol)) return url;
+  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol) && isDecodable(url))
+    return url;
   throw new ConfigError(`${name} is not the URL of a proxy`, {
-    hint: 'write it like http://proxy.example:8080, or unset it',
+    hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
   });
+}
+
+/** Whether its name and password can be decoded: in a URL, a `%` of theirs is written `%25`. */
+function isDecodable(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }

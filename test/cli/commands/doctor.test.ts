@@ -252,7 +252,9 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     const { url, asked } = await service(wellAnswer);
     const { code, of } = await doctor({ PROFILES_BASE_URL: url, HTTPS_PROXY: 'ftp://proxy.example' });
     expect([code, of('proxy')?.status, of('service'), asked]).toEqual([2, 'fail', undefined, []]);
-    expect(of('proxy')?.hint).toBe('write it like http://proxy.example:8080, or unset it');
+    expect(of('proxy')?.hint).toBe(
+      'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
+    );
   });
   it('a refused token and a missing host at once: the setting comes first', async () => {
     const { code } = await doctor({ PROFILES_TOKEN: '', PROFILES_BASE_URL: '' });

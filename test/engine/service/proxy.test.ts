@@ -221,7 +221,12 @@ describe('a proxy that fails', () => {
     });
   });
 
-  it.each(['http://', 'ftp://proxy.example', 'http://me:hunter2@proxy example'])('%s is refused', (value) => {
+  it.each([
+    'http://',
+    'ftp://proxy.example',
+    'http://me:hunter2@proxy example',
+    'http://me:hunter%zz@proxy.example',
+  ])('%s is refused', (value) => {
     const make = (): unknown => testClient('http://127.0.0.1:1', { proxy: { HTTPS_PROXY: value } });
     expect(make).toThrow(ConfigError);
     expect(make).toThrow(/^HTTPS_PROXY is not the URL of a proxy$/);
