@@ -20,22 +20,40 @@ export function proxySettings(env: ProxyEnv): ProxySettings | null {
   return { httpProxy, httpsProxy, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' };
 }
 
+export interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
+  /** For connections to the proxy, to the service, and past the proxy. */
+  connect: buildConnector.BuildOptions;
+  /** How long the proxy may take to make a tunnel, milliseconds. Default: 5 min. */
+  tunnelTimeoutMs?: number;
+  /** Watches the connections, unless SOCKS makes them. */
+  watch?: Connections;
+}
+
 /**
  * The way out through a proxy. Plain http is tunnelled (CONNECT) as https is. Loaded only where one is set: a tunnel
  * needs undici's `connect()`, which comes with its index alone.
  */
 export async function proxyAgent(
-  options: EnvHttpProxyAgent.Options,
-  connections: Connections,
+  settings: ProxySettings,
+  { connect, tunnelTimeoutMs, watch, ...common }: ProxyOptions,
 ): Promise<EnvHttpProxyAgent> {
   const { default: undici } = await import('undici'); // bundled CommonJS has no other name
   // The connector of a tunnel is the agent's own, so it is watched where a pool is given it.
-  const factory = (origin: string | URL, { connect, ...pool }: Pool.Options): Pool =>
-    new undici.Pool(origin, {
-      ...pool,
-      connect: connections.watched(typeof connect === 'function' ? onceOnly(connect) : (connect ?? {})),
-    });
-  return new undici.EnvHttpProxyAgent({ ...options, factory });
+  const factory = (origin: string | URL, { connect: own = {}, ...pool }: Pool.Options): Pool => {
+    const connector = typeof own === 'function' ? onceOnly(own) : own;
+    return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
+  };
+  return new undici.EnvHttpProxyAgent({
+    ...common,
+    ...settings,
+    connect,
+    // With settings for TLS, undici would speak it to a SOCKS proxy.
+    ...(!isSocks(settings) && { proxyTls: connect }),
+    requestTls: connect,
+    factory,
+    clientFactory: (origin, options) =>
+      new undici.Pool(origin, { ...options, ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }) }),
+  });
 }
 
 /** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
