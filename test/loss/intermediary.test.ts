@@ -105,6 +105,22 @@ test.each([
   expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
 });
 
+test.each([202, 400, 500])('%i with JSON that nests too deeply is one sentence', async (status) => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  service.trouble = {
+    submit: () => async (exchange) => {
+      await exchange.read();
+      exchange.reply(status, `{"job_id":"j","status":"queued","links":${deep}}`);
+    },
+  };
+  const { code, summary, error, stderr } = await machine.run([...SEND, '--retries', '0']);
+  expect([code, summary!.rows.submitted], stderr).toEqual([6, 0]);
+  expect(error!.message).toContain(`${status} `);
+  service.trouble = {};
+  const again = await machine.run(['resume']);
+  expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
+});
+
 test('a status that is none of HTTP is one sentence', async () => {
   service.trouble = {
     submit: () => async (exchange) => {
