@@ -108,6 +108,8 @@ export const fates = {
   stuck: (job) => ({ ...job, status: 'processing' }),
   failed: (job) => ({ ...job, status: 'failed' }),
   short: (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows - 1 }),
+  negative: (job) => ({ ...job, status: 'completed', completed_rows: -5 }),
+  'half a row': (job) => ({ ...job, status: 'completed', completed_rows: 0.5 }),
   'unknown status': (job, polls) =>
     polls < 3
       ? { ...job, status: 'reindexing' }

@@ -40,6 +40,7 @@ interface Case {
 }
 
 const DONE = { exit: 0, status: 'completed', completed: 11 };
+const SHORT_OF_ALL = { exit: 5, status: 'partial', completed: 7 };
 const stopped = (exit: number, says: RegExp) => ({ exit, status: 'stopped', says });
 const first = (n: number, strike: ReturnType<typeof status>): Trouble => ({
   poll: (nth) => (nth <= n ? strike : undefined),
@@ -110,6 +111,8 @@ const CASES: Case[] = [
     completed: 10,
     warns: /job job-2 completed 3 of 4 rows \(companies.csv, lines 6 to 9\)/,
   },
+  { fault: 'a job completes less than nothing', trouble: second('negative'), ...SHORT_OF_ALL },
+  { fault: 'a job completes half a row', trouble: second('half a row'), ...SHORT_OF_ALL },
   { fault: 'a status that nobody knows', trouble: second('unknown status'), ...DONE },
   { fault: 'a record that calls itself another job', trouble: second('another id'), ...DONE },
 ];

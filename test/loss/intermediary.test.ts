@@ -84,17 +84,41 @@ test('an unsolicited 100 Continue before every reply costs no retry', async () =
   expect([code, summary!.retries, summary!.maybe_sent_twice], stderr).toEqual([0, 0, []]);
 });
 
-test('a reply that names no job is not summed up as a rejection', async () => {
+test.each([
+  ['no job', '{"status":"queued"}'],
+  ['a job that cannot be asked for', '{"status":"queued","job_id":".."}'],
+  ['a job by half of a surrogate pair', '{"status":"queued","job_id":"j\\ud800"}'],
+])('a reply that names %s is not summed up as a rejection', async (_, body) => {
   service.trouble = {
     submit: () => async (exchange) => {
       await exchange.accept();
       exchange.confirm();
-      exchange.reply(202, '{"status":"queued"}');
+      exchange.reply(202, body);
     },
   };
   const { code, summary, error, stderr } = await machine.run(SEND);
   expect([code, summary!.status, summary!.rows.rejected], stderr).toEqual([5, 'partial', 0]);
   expect(error!.message).toBe('some rows were accepted, but the reply names no job to follow');
+  // Nothing waits for such a job.
+  service.trouble = {};
+  const again = await machine.run(SEND);
+  expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
+});
+
+test.each([202, 400, 500])('%i with JSON that nests too deeply is one sentence', async (status) => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  service.trouble = {
+    submit: () => async (exchange) => {
+      await exchange.read();
+      exchange.reply(status, `{"job_id":"j","status":"queued","links":${deep}}`);
+    },
+  };
+  const { code, summary, error, stderr } = await machine.run([...SEND, '--retries', '0']);
+  expect([code, summary!.rows.submitted], stderr).toEqual([6, 0]);
+  expect(error!.message).toContain(`${status} `);
+  service.trouble = {};
+  const again = await machine.run(['resume']);
+  expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
 });
 
 test('a status that is none of HTTP is one sentence', async () => {

@@ -29,7 +29,8 @@ export const completedRows = (records: readonly RequestRecord[]): number =>
 function completedOf(r: RequestRecord): number {
   if (!r.job || r.state === 'rejected') return 0;
   const all = r.job.status === 'completed' ? r.rows : 0;
-  return Math.min(r.rows, r.job.completed_rows ?? all);
+  // The spec says integer; nothing keeps a service from a number that counts no rows.
+  return Math.max(0, Math.min(r.rows, Math.floor(r.job.completed_rows ?? all)));
 }
 
 /**

@@ -96,3 +96,13 @@ export function jobSegment(jobId: string): string {
     throw new UsageError('this job id is not valid Unicode text', { cause });
   }
 }
+
+/** Whether a job can be asked for by this id. */
+export function isJobId(text: string): boolean {
+  try {
+    jobSegment(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

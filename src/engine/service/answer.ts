@@ -11,6 +11,7 @@ import {
   ServiceError,
 } from '../errors.js';
 import type { Problem } from '../problems.js';
+import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
 import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
@@ -168,7 +169,7 @@ function acceptance(reply: Reply, expected: Expected): Decision {
     return untraceable(reply, whatCame(reply));
   }
   const record: Record<string, unknown> = { ...value };
-  if (typeof record.job_id !== 'string' || record.job_id === '') {
+  if (typeof record.job_id !== 'string' || !isJobId(record.job_id)) {
     return untraceable(reply, `${whatCame(reply)}, and no usable job_id`);
   }
   let job = jobSchema.safeParse(record);

@@ -9,7 +9,7 @@ import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
 import type { ProxyEnv } from './proxy.js';
-import { oneLine, requestNote, whatCame } from './reply-text.js';
+import { oneLine, parseJson, requestNote, whatCame } from './reply-text.js';
 import { backoffDelay } from './retry.js';
 import { createTransport, type LogEntry, type Request } from './transport.js';
 
@@ -136,14 +136,19 @@ export function createClient(options: ClientOptions): ServiceClient {
     on?: Pick<Request, 'ready' | 'written'>,
   ): Promise<Answer> => transport.exchange({ ...asking('POST', path), body, ...on }, signal);
 
-  async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadDecision, { do: 'use' }>> {
+  /** @param refine what is thrown in place of the error that ends the attempts */
+  async function read(
+    request: Request,
+    signal?: AbortSignal,
+    refine = (error: ProfilesError, _answer: Answer): ProfilesError => error,
+  ): Promise<Extract<ReadDecision, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
       const answer = await transport.exchange(request, signal);
       const { classifyRead } = await import('./answer.js');
       const decision = classifyRead(answer, clock.now());
       if (decision.do === 'use') return decision;
       if (decision.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
-        throw decision.error;
+        throw refine(decision.error, answer);
       const backoff = {
         attempt,
         baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
@@ -168,9 +173,9 @@ export function createClient(options: ClientOptions): ServiceClient {
     identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);
-      const { value, reply } = await read(asking('GET', path), signal).catch((error: unknown) => {
-        throw unknownJob(error, jobId);
-      });
+      const { value, reply } = await read(asking('GET', path), signal, (error, answer) =>
+        unknownJob(error, answer, jobId),
+      );
       const { jobSchema } = await import('./contract.js');
       const job = jobSchema.safeParse(value);
       if (job.success) return job.data;
@@ -200,9 +205,10 @@ export function createClient(options: ClientOptions): ServiceClient {
   };
 }
 
-/** A 404 for a job means the job first of all. */
-function unknownJob(error: unknown, jobId: string): unknown {
-  if (!(error instanceof ServiceError) || error.status !== 404) return error;
+/** A 404 for a job means the job first of all, unless it is another server's or a proxy's: the service speaks JSON. */
+function unknownJob(error: ProfilesError, answer: Answer, jobId: string): ProfilesError {
+  if (!(error instanceof ServiceError) || error.status !== 404 || answer.type !== 'reply') return error;
+  if (answer.body.trim() !== '' && parseJson(answer.body) === undefined) return error;
   return new ServiceError(`job ${oneLine(jobId)} not found: ${error.message}`, {
     status: 404,
     requestId: error.requestId,

@@ -9,7 +9,7 @@ import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
 import { isLoopback } from './address.js';
 import { attemptFailure, Broken, MIN_WINDOW_BYTES, Pace, silence } from './download-failure.js';
-import { type ProxyEnv, proxySettings } from './proxy.js';
+import { type ProxyEnv, proxyAgent, proxySettings } from './proxy.js';
 import { backoffDelay } from './retry.js';
 import type { WebAddress } from './web-address.js';
 
@@ -277,13 +277,13 @@ class Transfer {
   async #agent(loopback: boolean): Promise<Dispatcher> {
     const made = this.#agents.get(loopback);
     if (made) return made;
-    const { default: undici } = await import('undici'); // bundled CommonJS has no other name
     const { timeoutMs, proxy } = this.options;
     const connect = { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) };
     const common = { connect, headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
     const settings = loopback ? null : proxySettings(proxy);
+    const { default: undici } = await import('undici'); // bundled CommonJS has no other name
     const agent = settings
-      ? new undici.EnvHttpProxyAgent({ ...common, ...settings, proxyTls: connect, requestTls: connect })
+      ? await proxyAgent(settings, { ...common, tunnelTimeoutMs: timeoutMs })
       : new undici.Agent(common);
     this.#agents.set(loopback, agent);
     return agent;

@@ -71,13 +71,14 @@ export function exchange(
     };
     /**
      * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
-     * meantime. So the sockets are read once more, and again while that brings much: a drip gets no more time.
+     * meantime. So the sockets are read once more, and again while that brings much: a drip gets no more time, and a
+     * flood, such as interim replies without end, no more than a reply may have.
      */
-    const onDeadline = (seen = Number.NEGATIVE_INFINITY): void => {
+    const onDeadline = (seen = Number.NEGATIVE_INFINITY, before = connection?.arrived ?? 0): void => {
       if (settled) return;
       const arrived = connection?.arrived ?? 0;
-      if (!controller || arrived - seen < FULL_READ) onOverdue();
-      else setImmediate(onDeadline, arrived);
+      if (!controller || arrived - seen < FULL_READ || arrived - before > maxBytes) onOverdue();
+      else setImmediate(onDeadline, arrived, before);
     };
     const onOverdue = (): void => {
       const limit = `within ${formatDuration(timeoutMs)}`;

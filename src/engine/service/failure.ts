@@ -82,9 +82,12 @@ export function connectFailure(error: unknown, host: string): Failure {
     case 'EADDRNOTAVAIL':
       return { reason: `${at} cannot be reached from this network (${code})`, tls: false };
   }
+  const hint = 'check HTTPS_PROXY (its name and password too) and NO_PROXY';
+  if (code === 'NO_TUNNEL') {
+    return { reason: `the proxy did not connect to ${host}: ${message}`, tls: false, hint };
+  }
   const proxy = /^Proxy response \((\d+)\)/.exec(message);
   if (proxy) {
-    const hint = 'check HTTPS_PROXY (its name and password too) and NO_PROXY';
     return { reason: `the proxy refused to connect to ${host}: it answered ${proxy[1]}`, tls: false, hint };
   }
   return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };

@@ -1,5 +1,5 @@
 /** Proxies from the environment that is handed in, never from the process. */
-import type { EnvHttpProxyAgent, Pool } from 'undici';
+import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
 
@@ -20,19 +20,55 @@ export function proxySettings(env: ProxyEnv): ProxySettings | null {
   return { httpProxy, httpsProxy, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' };
 }
 
+export interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
+  /** For connections to the proxy, to the service, and past the proxy. */
+  connect: buildConnector.BuildOptions;
+  /** How long the proxy may take to make a tunnel, milliseconds. Default: 5 min. */
+  tunnelTimeoutMs?: number;
+  /** Watches the connections, unless SOCKS makes them. */
+  watch?: Connections;
+}
+
 /**
  * The way out through a proxy. Plain http is tunnelled (CONNECT) as https is. Loaded only where one is set: a tunnel
  * needs undici's `connect()`, which comes with its index alone.
  */
 export async function proxyAgent(
-  options: EnvHttpProxyAgent.Options,
-  connections: Connections,
+  settings: ProxySettings,
+  { connect, tunnelTimeoutMs, watch, ...common }: ProxyOptions,
 ): Promise<EnvHttpProxyAgent> {
   const { default: undici } = await import('undici'); // bundled CommonJS has no other name
   // The connector of a tunnel is the agent's own, so it is watched where a pool is given it.
-  const factory = (origin: string | URL, { connect, ...pool }: Pool.Options): Pool =>
-    new undici.Pool(origin, { ...pool, connect: connections.watched(connect ?? {}) });
-  return new undici.EnvHttpProxyAgent({ ...options, factory });
+  const factory = (origin: string | URL, { connect: own = {}, ...pool }: Pool.Options): Pool => {
+    const connector = typeof own === 'function' ? onceOnly(own) : own;
+    return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
+  };
+  return new undici.EnvHttpProxyAgent({
+    ...common,
+    ...settings,
+    connect,
+    // With settings for TLS, undici would speak it to a SOCKS proxy.
+    ...(!isSocks(settings) && { proxyTls: connect }),
+    requestTls: connect,
+    factory,
+    clientFactory: (origin, options) =>
+      new undici.Pool(origin, { ...options, ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }) }),
+  });
+}
+
+/** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
+class NoTunnelError extends Error {
+  readonly code = 'NO_TUNNEL';
+}
+
+/** After an error with undici's own code for a closed connection, undici would connect to the proxy again at once, without end. */
+function onceOnly(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (error, socket) => {
+      if (error === null) return callback(null, socket!);
+      const closed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
+      callback(closed ? new NoTunnelError(error.message, { cause: error }) : error, null);
+    });
 }
 
 /** Whether a request may go through SOCKS. */
@@ -44,8 +80,20 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol)) return url;
+  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol) && isDecodable(url))
+    return url;
   throw new ConfigError(`${name} is not the URL of a proxy`, {
-    hint: 'write it like http://proxy.example:8080, or unset it',
+    hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
   });
+}
+
+/** Whether its name and password can be decoded: in a URL, a `%` of theirs is written `%25`. */
+function isDecodable(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }

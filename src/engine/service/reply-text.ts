@@ -43,13 +43,22 @@ export function whatCame(reply: Pick<ReplyText, 'contentType' | 'body'>): string
   return keys.length === 0 ? 'an empty object' : `an object with the keys ${oneLine(keys.join(', '))}`;
 }
 
-/** The value, or undefined (which no JSON text means) when it is not JSON. */
+/** What nests deeper can be read, but not written: `JSON.stringify` fails at some thousand levels. */
+const MAX_LEVELS = 500;
+
+/** The value, or undefined (which no JSON text means) when it is not JSON, or nests too deeply. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return nestsDeeper(value, MAX_LEVELS) ? undefined : value;
   } catch {
     return undefined;
   }
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
 }
 
 /** White space and control characters, line separators included. */

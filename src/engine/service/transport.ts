@@ -86,17 +86,7 @@ export function createTransport(options: TransportOptions): Transport {
   const proxy = proxySettings(options.proxy);
   let opened: Promise<Dispatcher> | undefined;
   const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
-    opened ??= proxyAgent(
-      // With settings for TLS, undici would speak it to a SOCKS proxy.
-      {
-        ...common,
-        connect,
-        ...settings,
-        ...(!isSocks(settings) && { proxyTls: connect }),
-        requestTls: connect,
-      },
-      connections,
-    );
+    opened ??= proxyAgent(settings, { ...common, connect, watch: connections });
     return opened;
   };
   // A service that repeats the token in an error must not get it printed. A short one is a test's.

@@ -188,12 +188,17 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     expect([code, of('service')?.status, asked.length]).toEqual([6, 'fail', 1]);
     expect(of('service')?.message).toContain('503');
   });
-  it('a web site answers instead of the service: exit 6', async () => {
+  it.each([
+    [200, 'text/html', '<h1>Welcome</h1>'],
+    [404, 'text/html', '<html><title>404 Not Found</title>nginx'],
+    [404, 'text/plain', '404 page not found'],
+  ])('a web site answers instead of the service, with %i as %s: exit 6', async (status, type, page) => {
     const { url } = await service(
-      (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
+      (_, response) => void response.writeHead(status, { 'content-type': type }).end(page),
     );
     const { code, of } = await doctor({ PROFILES_BASE_URL: url });
-    expect([code, of('service')?.status]).toEqual([6, 'fail']);
+    expect([code, of('service')?.status, of('authorization')]).toEqual([6, 'fail', undefined]);
+    expect(of('service')?.hint).toContain('base URL');
   });
   it('the config file comes before all else: exit 2', async () => {
     const cwd = scratch();
@@ -254,7 +259,9 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     const { url, asked } = await service(wellAnswer);
     const { code, of } = await doctor({ PROFILES_BASE_URL: url, HTTPS_PROXY: 'ftp://proxy.example' });
     expect([code, of('proxy')?.status, of('service'), asked]).toEqual([2, 'fail', undefined, []]);
-    expect(of('proxy')?.hint).toBe('write it like http://proxy.example:8080, or unset it');
+    expect(of('proxy')?.hint).toBe(
+      'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
+    );
   });
   it('a refused token and a missing host at once: the setting comes first', async () => {
     const { code } = await doctor({ PROFILES_TOKEN: '', PROFILES_BASE_URL: '' });

@@ -104,6 +104,12 @@ describe('classify: what becomes of an answer to a bulk request', () => {
   it.each<[string, unknown, Partial<Reply>, string]>([
     ['no job id', { status: 'queued' }, {}, 'an object with the keys status, and no usable job_id'],
     ['an empty job id', { job_id: '' }, {}, 'an object with the keys job_id, and no usable job_id'],
+    [
+      'a job id that no path can hold',
+      { job_id: '..' },
+      {},
+      'an object with the keys job_id, and no usable job_id',
+    ],
     ['a job id that is no text', { job_id: 7 }, {}, 'an object with the keys job_id, and no usable job_id'],
     ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
   ])('202 with %s is accepted, not traceable', (_, body, more, came) => {

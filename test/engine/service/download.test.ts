@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer as createTls } from 'node:https';
+import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/engine/clock.js';
 import { type Downloaded, type DownloadOptions, download } from '../../../src/engine/service/download.js';
@@ -349,6 +350,17 @@ it('a proxy is used for what is not on this machine, and its refusal is told', a
   expect((await fetched(url, { proxy: { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url } })).text).toBe(
     FILE.toString(),
   );
+});
+
+it.each<[what: string, act: (socket: Socket) => void, message: RegExp, attempts: number]>([
+  ['closes the connection', (socket) => socket.end(), /the proxy did not connect to example\.invalid/, 5],
+  ['never answers', () => {}, /example\.invalid sent nothing for 600ms/, 2],
+])('a proxy that %s is given up', async (_, act, message, attempts) => {
+  const proxy = await rawServer(act);
+  await expect(
+    fetched('https://example.invalid/a.csv', { proxy: { HTTPS_PROXY: proxy.url }, timeoutMs: 600 }),
+  ).rejects.toMatchObject({ exit: 6, message: expect.stringMatching(message) });
+  expect(proxy.connections()).toBe(attempts);
 });
 
 it.each<[when: string, answer: (response: ServerResponse) => void]>([

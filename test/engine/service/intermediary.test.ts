@@ -172,6 +172,19 @@ describe('interim replies', () => {
     expect(idsOf([await testClient(server.url).submit('companies', BODY)])).toEqual(['j-1']);
   });
 
+  it('without end: the deadline passes all the same', async () => {
+    const many = Buffer.from(HINTS.repeat(2_000));
+    const server = await rawServer((socket) => {
+      const flood = (): void => {
+        while (!socket.destroyed && socket.write(many));
+      };
+      socket.on('drain', flood);
+      flood();
+    });
+    const answer = await testClient(server.url, { timeoutMs: 300 }).submit('companies', BODY);
+    expect(answer).toMatchObject({ type: 'lost', reason: expect.stringMatching(/no complete reply within/) });
+  });
+
   it('alone is no reply', async () => {
     const server = await rawServer((socket) => socket.end(CONTINUE));
     expect(await testClient(server.url).submit('companies', BODY)).toMatchObject({

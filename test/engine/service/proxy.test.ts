@@ -185,6 +185,28 @@ describe('a proxy that fails', () => {
     expect(JSON.stringify([answer, client.entries])).not.toContain('hunter2');
   });
 
+  it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
+    ['closes the connection', (socket) => socket.end(), 'other side closed'],
+    [
+      'says 100 Continue first',
+      (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'),
+      'bad response',
+    ],
+  ])('%s: it is asked once for each attempt', async (_, act, reason) => {
+    const proxy = await rawServer(act);
+    const client = testClient('https://service.example', {
+      proxy: { HTTPS_PROXY: proxy.url },
+      timeoutMs: 1_000,
+    });
+    expect(await client.submit('users', BODY)).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `the proxy did not connect to service.example: ${reason}`,
+      hint: expect.stringContaining('NO_PROXY'),
+    });
+    expect(proxy.connections()).toBe(1);
+  });
+
   it('hangs: the deadline of the request counts', async () => {
     const proxy = await rawServer(() => {});
     const client = testClient('https://service.example', {
@@ -199,7 +221,12 @@ describe('a proxy that fails', () => {
     });
   });
 
-  it.each(['http://', 'ftp://proxy.example', 'http://me:hunter2@proxy example'])('%s is refused', (value) => {
+  it.each([
+    'http://',
+    'ftp://proxy.example',
+    'http://me:hunter2@proxy example',
+    'http://me:hunter%zz@proxy.example',
+  ])('%s is refused', (value) => {
     const make = (): unknown => testClient('http://127.0.0.1:1', { proxy: { HTTPS_PROXY: value } });
     expect(make).toThrow(ConfigError);
     expect(make).toThrow(/^HTTPS_PROXY is not the URL of a proxy$/);

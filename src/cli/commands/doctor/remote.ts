@@ -40,8 +40,9 @@ export async function* checkService(
       try {
         await client.job(NO_JOB, context.stop);
       } catch (error) {
+        const isUnknownJob = error instanceof ServiceError && error.status === 404;
         // A page instead of the service's JSON is the 404 of another server or a proxy.
-        if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+        if (!isUnknownJob || error.problem?.code === 'wrong_address') throw error;
       }
       return `${client.baseUrl} answers`;
     });
