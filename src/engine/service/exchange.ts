@@ -159,6 +159,7 @@ function reply(
     type: 'reply',
     status,
     retryAfter: header('retry-after'),
+    date: header('date'),
     requestId: header('x-request-id'),
     contentType,
     body,
