@@ -235,7 +235,7 @@ describe.runIf(hasPostgres)('in the state', () => {
       },
     ],
   });
-  const plan = { digest: 'd', requests: [], at: null };
+  const plan = { digest: 'd', requests: [], made: null };
 
   test('the first one makes the run; another number of shards and another plan are refused', async () => {
     const [a, b] = [await machine(), await machine()];
