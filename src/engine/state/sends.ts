@@ -113,7 +113,9 @@ export class Sends {
         isCounted ? made.after : Date.parse(made.at),
       );
     }
-    await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', this.#doubtful());
+    // A time to come is from a clock that was ahead: it would not pass for long.
+    const sql = 'UPDATE sends SET doubt = CASE WHEN doubt > ?1 THEN ?1 END WHERE doubt <= ?2 OR doubt > ?1';
+    await tx.run(sql, this.now(), this.#doubtful());
   }
 
   /** Updates the send of a request. From its intent until an answer, it is in doubt. */
