@@ -211,7 +211,7 @@ export class Session {
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#run.isCanaryDue(this.options))
       await this.#run.retryCanary(this.options);
-    const planned = this.apply ? runPlanned(this.apply) : undefined;
+    const planned = this.apply ? runPlanned(this.apply, this.deps.state) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };
     for (const old of await this.#run.begin(begun, sends)) {
       yield this.#warn({

@@ -8,6 +8,7 @@ import type { Item } from './body.js';
 import { openDatabase } from './database.js';
 import { ProfileIndex } from './profile-index.js';
 import type { DataType } from './properties.js';
+import { moveBack } from './set-back.js';
 import type { Upsert } from './story.js';
 import { appliedRows, type JobPlan, jobEnd } from './timeline.js';
 import type { Kind, Region } from './types.js';
@@ -71,6 +72,8 @@ export interface Store {
   properties(now: number): Record<string, DataType>[];
   /** What was accepted, whether or not it has been applied. */
   counts(): Counts;
+  /** If the clock was set back to `now`, moves everything back with it. */
+  moveBack(now: number): void;
   /** Erases everything that was accepted, from the disk too. */
   clear(): void;
   close(): void;
@@ -91,6 +94,7 @@ class SqliteStore implements Store {
   readonly #db: DatabaseSyncInstance;
   readonly #submission;
   readonly #entry;
+  readonly moveBack = (now: number): void => moveBack(this.#db, now);
 
   constructor(db: DatabaseSyncInstance, inMemory: boolean) {
     this.#db = db;

@@ -96,16 +96,21 @@ export function createWorld(
   baseUrl: (region: Region) => string = () => '',
 ): World {
   const { instance } = store;
+  const now = (): number => {
+    const at = clock.now();
+    store.moveBack(at);
+    return at;
+  };
   const view = (submission: NumberedSubmission): JobView => {
     const { n, region } = submission;
-    const at = { now: clock.now(), instance, baseUrl: baseUrl(region) };
+    const at = { now: now(), instance, baseUrl: baseUrl(region) };
     return { n, region, record: jobRecord('status', n, submission, at), phases: jobPhases(submission) };
   };
 
   return {
     submit(arrival, kind, bulk, rules) {
       return store.transaction(() => {
-        const acceptedAt = clock.now();
+        const acceptedAt = now();
         if (rules.oneAtATime && store.unfinished(arrival.region, acceptedAt) > 0) return 'busy';
         const rows = bulk.items.length;
         const submission: Submission = {
@@ -135,7 +140,7 @@ export function createWorld(
             region: arrival.region,
             bytes: arrival.bytes,
             sha256: arrival.sha256,
-            acceptedAt: clock.now(),
+            acceptedAt: now(),
             rows: 1,
             durationMs: 0,
             outcome: { type: 'completed' },
@@ -150,15 +155,15 @@ export function createWorld(
       const n = parseJobId(jobId, region, instance);
       const submission = n === undefined ? undefined : store.get(n);
       if (n === undefined || !submission?.bulk || submission.region !== region) return undefined;
-      return jobRecord('status', n, submission, { now: clock.now(), instance, baseUrl });
+      return jobRecord('status', n, submission, { now: now(), instance, baseUrl });
     },
 
     lookup(list) {
-      return list === 'user_properties' ? userProperties(store.properties(clock.now())) : lookups[list];
+      return list === 'user_properties' ? userProperties(store.properties(now())) : lookups[list];
     },
 
     profile(kind, id, region) {
-      const pieces = store.upserts(region, kind, id, clock.now());
+      const pieces = store.upserts(region, kind, id, now());
       if (pieces.length === 0) return undefined;
       const { companyId, metadata } = mergePieces(pieces);
       const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
@@ -175,20 +180,20 @@ export function createWorld(
     },
 
     story: (kind, id, region) =>
-      storyOf(store.upserts(region, kind, id, clock.now())).map((chapter) => ({
+      storyOf(store.upserts(region, kind, id, now())).map((chapter) => ({
         ...chapter,
         jobId: chapter.bulk ? formatJobId(region, instance, chapter.n) : null,
       })),
 
     async profiles(query, patient = false) {
       const { profiles } = store;
-      const asOf = clock.now(); // or it would run after an import that continues
+      const asOf = now(); // or it would run after an import that continues
       while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
         await new Promise((resolve) => setImmediate(resolve));
       return profiles.list(query);
     },
 
-    catchUp: () => store.profiles.advance(clock.now(), SLICE),
+    catchUp: () => store.profiles.advance(now(), SLICE),
 
     jobs: (offset, limit) => store.jobs(offset, limit).map(view),
 
@@ -204,7 +209,7 @@ export function createWorld(
 
     idsOf: (n, limit) => store.idsOf(n, limit),
 
-    jobCounts: () => store.jobCounts(clock.now()),
+    jobCounts: () => store.jobCounts(now()),
 
     profileCounts() {
       const count = (region: Region) => ({
@@ -218,7 +223,7 @@ export function createWorld(
       return store.profiles.revision;
     },
 
-    pending: (kind, id, region) => store.pending(region, kind, id, clock.now()),
+    pending: (kind, id, region) => store.pending(region, kind, id, now()),
 
     reset() {
       const counts = store.counts();

@@ -369,9 +369,12 @@ describe('applied more than once', () => {
     },
   );
 
-  test('ids that another import has sent since are left out', async () => {
+  test.each([
+    ['later', 60_000],
+    ['by a clock that was two hours ahead when the plan was made', -7_200_000],
+  ])('ids that another import has sent since are left out: %s', async (_, passed) => {
     await planned({ 'companies.csv': plain(6) });
-    desk.clock.pass(60_000);
+    desk.clock.pass(passed);
     desk.write('newer.csv', 'company_id,name\nc-4,newer\n');
     expect((await desk.run(['import', 'newer.csv'])).code).toBe(0);
     const applied = await desk.run(['apply', 'plan.json']);
@@ -381,6 +384,32 @@ describe('applied more than once', () => {
     ]);
     expect(applied.summary!.warnings.join()).toMatch(/1 row not sent; sent later by/);
     expect(service.ledger.profiles.companies.get('c-4')).toEqual({ name: 'newer' });
+  });
+
+  test('so are those that identify has sent since, whatever the clock says', async () => {
+    await planned({ 'users.csv': 'user_id,name\nu-1,old\nu-2,old\n' });
+    desk.clock.pass(-7_200_000);
+    expect((await desk.run(['identify', 'user', 'u-1', '--set', 'name=newer'])).code).toBe(0);
+    expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 1, unsent: 1 });
+  });
+
+  test('ids that were sent before the clock was set back are not later ones', async () => {
+    desk.write('older.csv', 'company_id,name\nc-4,older\n');
+    expect((await desk.run(['import', 'older.csv'])).code).toBe(0);
+    service.ledger.arrivals.length = 0;
+    desk.clock.pass(-7_200_000);
+    await planned({ 'companies.csv': plain(6) });
+    expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 6 });
+  });
+
+  test('a plan that was made with another state goes by its time', async () => {
+    await planned({ 'companies.csv': plain(6) });
+    other.clock.pass(60_000);
+    other.write('newer.csv', 'company_id,name\nc-4,newer\n');
+    expect((await other.run(['import', 'newer.csv'])).code).toBe(0);
+    carry('companies.csv', 'plan.json');
+    const applied = await other.run(['apply', 'plan.json']);
+    expect(applied.summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
   });
 });
 

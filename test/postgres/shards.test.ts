@@ -139,6 +139,19 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     expect(ends.map(summaryOf).map(({ requests }) => requests)).toEqual([4, 4, 4, 4]);
   }, 600_000);
 
+  test('the machine that began has a clock that is ahead: the time of the whole run is not negative', async () => {
+    await begin({});
+    await machines.plan({ 'companies.csv': companies(80) }, '--chunk-size', '20');
+    const { code, stdout, stderr } = await shard(0).ended;
+    expect(code, stderr).toBe(0);
+    server.sql(`UPDATE ${schema}.runs SET started_at = '2999-01-01T00:00:00.000Z'`);
+    const ends = await Promise.all([1, 2, 3].map((index) => shard(index).ended));
+    expect(ends.map((end) => end.code)).toEqual([0, 0, 0]);
+    const { run } = JSON.parse(stdout) as Summary;
+    const shown = JSON.parse((await start(['runs', run!, '--json'], 'desk').ended).stdout);
+    expect(shown.summary.elapsed_seconds).toBeGreaterThan(0);
+  }, 600_000);
+
   test('an import by itself waits for no shard, and no shard for it: exit 8; another number of shards is refused', async () => {
     await begin({ rowsPerSecond: 1 });
     await machines.plan({ 'companies.csv': companies(80) }, '--chunk-size', '20');
@@ -222,7 +235,7 @@ describe.runIf(hasPostgres)('in the state', () => {
       },
     ],
   });
-  const plan = { digest: 'd', requests: [], at: null };
+  const plan = { digest: 'd', requests: [], made: null };
 
   test('the first one makes the run; another number of shards and another plan are refused', async () => {
     const [a, b] = [await machine(), await machine()];

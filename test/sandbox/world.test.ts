@@ -46,6 +46,32 @@ function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
   return { world, clock, submit, company, idOf };
 }
 
+describe('a clock that is set back', () => {
+  it.each([
+    ['while a job runs', 100],
+    ['after it has ended', 10_000],
+  ])('%s: the job ends, and what is accepted later takes effect later', async (_, passed) => {
+    const { world, clock, submit, company, idOf } = makeWorld(folder());
+    const profiles = async () => (await world.profiles({ kind: 'companies', region: 'default' })).rows;
+    const id = idOf(submit('companies', [{ company_id: 'a', metadata: { plan: 'old' } }]));
+    clock.advance(passed);
+    await profiles();
+    clock.advance(-86_400_000);
+    company('a', { plan: 'new' });
+    expect(world.job('default', id, '')).toMatchObject({ status: 'completed', completed_rows: 1 });
+    expect(world.profile('companies', 'a', 'default')?.metadata).toEqual({ plan: 'new' });
+    expect(await profiles()).toMatchObject([{ id: 'a', metadata: '{"plan":"new"}' }]);
+    expect(world.jobCounts()).toMatchObject({ unfinished: 0 });
+  });
+
+  it('by less than a second changes nothing', () => {
+    const { world, clock, submit, idOf } = makeWorld(folder());
+    const id = idOf(submit('companies', [{ company_id: 'a' }]));
+    clock.advance(-999);
+    expect(world.job('default', id, '')).toMatchObject({ status: 'queued' });
+  });
+});
+
 describe('profiles', () => {
   it('are there when their job has completed, and not before', () => {
     const { world, clock, submit } = makeWorld();

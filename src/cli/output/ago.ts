@@ -18,7 +18,8 @@ const UNITS = [
 
 /** `4.2s ago`, `2h 07m ago`, and from two days on `3 days ago`. */
 export function ago(ms: number): string {
+  const size = Math.abs(ms);
+  const text = size < 2 * DAY ? formatDuration(size) : `${Math.floor(size / DAY)} days`;
   // The machine that wrote it may have a clock that is ahead.
-  if (ms < 0) return `${formatDuration(-ms)} ahead of this clock`;
-  return ms < 2 * DAY ? `${formatDuration(ms)} ago` : `${Math.floor(ms / DAY)} days ago`;
+  return ms < 0 ? `${text} ahead of this clock` : `${text} ago`;
 }

@@ -101,7 +101,13 @@ export const planSchema = z.strictObject({
   requests: z.array(requestSchema).describe('In the order in which they are sent.'),
   run: text.regex(/^\d{8}-\d{6}-[a-z0-9]{4}$/, 'is not a run').describe('The run that carries it out.'),
   created_at: z.iso.datetime(),
-  digest: sha256.describe('SHA-256 of everything else but run and created_at.'),
+  made_after: z
+    .strictObject({ state: text, number: count })
+    .describe(
+      'The state it was made with, and how far that had counted: whatever clocks say, what it counts later is newer than the plan.',
+    )
+    .optional(),
+  digest: sha256.describe('SHA-256 of everything else but run, created_at, and made_after.'),
 });
 
 export type SavedPlan = Omit<z.infer<typeof planSchema>, '$schema'>;

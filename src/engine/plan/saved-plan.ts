@@ -1,6 +1,6 @@
 /**
  * A saved plan, which can be reviewed and then applied (contract §3 "Review before sending"). It holds no cell values
- * except those of rules, and no token. Everything except its run and time follows from the inputs and the options, so
+ * except those of rules, and no token. Everything except its run and when it was made follows from the inputs and the options, so
  * a plan that is made again has the same digest.
  */
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ export const PLAN_VERSION = 1;
 
 /** Digest of the content of a plan, independent of the order of its members and of white space. */
 function digestOf(plan: Record<string, unknown>): string {
-  const { digest: _digest, run: _run, created_at: _time, $schema: _schema, ...content } = plan;
+  const { digest: _d, run: _r, created_at: _c, made_after: _m, $schema: _s, ...content } = plan;
   return createHash('sha256')
     .update(JSON.stringify(sorted(content)))
     .digest('hex');
@@ -39,8 +39,9 @@ export const sealed = (plan: Omit<SavedPlan, 'digest'>): SavedPlan => {
 /** The text of the file: what a reviewer reads comes first, and each request is one line. */
 export function planFile({ requests, ...plan }: SavedPlan): string {
   const marker = '@requests@';
-  const { run, created_at, digest, ...first } = plan;
-  const whole = JSON.stringify({ ...first, requests: marker, run, created_at, digest }, null, 2);
+  const { run, created_at, made_after, digest, ...first } = plan;
+  const last = { run, created_at, made_after, digest };
+  const whole = JSON.stringify({ ...first, requests: marker, ...last }, null, 2);
   const lines = requests.map((request) => `    ${JSON.stringify(request)}`).join(',\n');
   return `${whole.replace(`"requests": "${marker}"`, () => `"requests": [${lines && `\n${lines}\n  `}]`)}\n`;
 }

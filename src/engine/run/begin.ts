@@ -9,7 +9,7 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Scope, ShardOf, State } from '../state/state.js';
+import type { HeldLease, Made, Scope, ShardOf, State } from '../state/state.js';
 import { storeOptions, withoutPrivate } from './private.js';
 import { identityOf } from './run.js';
 import { sweepSpools } from './tidy.js';
@@ -97,8 +97,8 @@ export interface RunToBegin {
   scanned: Scanned;
   /** Rejects file of each input, or null. */
   rejects: readonly (string | null)[];
-  /** For a saved plan: its requests, and the time since which other sends count as later. */
-  planned?: { requests: readonly RequestRecord[]; at: string | null; itemFormat: number } | undefined;
+  /** For a saved plan: its requests, and when it was made, after which other sends count as later. */
+  planned?: { requests: readonly RequestRecord[]; made: Made | null; itemFormat: number } | undefined;
   /** For a run with shards: the first shard creates it. */
   shard?: ShardOf | undefined;
 }
@@ -142,8 +142,8 @@ export async function beginRun(
     })),
   } as const;
   if (shard) {
-    const { requests, at } = planned!;
-    await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, at });
+    const { requests, made } = planned!;
+    await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, made });
   } else await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After the run is recorded: the runs that it supersedes need a successor that can be resumed.

@@ -70,7 +70,8 @@ export async function* conclude(
   let { failure } = ending;
   if (run.shard) {
     const began = run.earlier ? Date.parse(run.earlier.started_at) : deps.clock.now();
-    const elapsedMs = deps.clock.now() - began;
+    // The machine that began it may have a clock that is ahead.
+    const elapsedMs = Math.max(facts.elapsedMs, deps.clock.now() - began);
     const whole = (records: readonly RequestRecord[]): Summary =>
       summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
     const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });

@@ -17,7 +17,7 @@ import type { Scope, State } from '../state/state.js';
 import type { RunToBegin } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { recordsOf } from './plan-requests.js';
-import { accountOf, stateMark } from './save-plan.js';
+import { accountOf, stateId, stateMark } from './save-plan.js';
 import type { Shard } from './shard.js';
 import { type DigestedInput, digestInputs } from './sources.js';
 
@@ -189,12 +189,18 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   }
 }
 
-/** What its run begins with: its requests, and the time of their data. */
-export const runPlanned = ({ plan, again }: Apply): NonNullable<RunToBegin['planned']> => ({
+/** What its run begins with: its requests, and how old their data is. */
+export const runPlanned = (
+  { plan, again }: Apply,
+  state: Pick<State, 'secret'>,
+): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
-  at: again ? null : plan.created_at,
+  made: again ? null : { at: plan.created_at, after: madeAfter(plan, state) },
   itemFormat: plan.item_format,
 });
+
+const madeAfter = ({ made_after }: SavedPlan, state: Pick<State, 'secret'>): number | null =>
+  made_after?.state === stateId(state) ? made_after.number : null;
 
 /**
  * Finds the inputs of a plan: among the named files by their digest, otherwise where the plan found them.

@@ -81,6 +81,7 @@ export async function planToSave(
     requests,
     run: from.run,
     created_at: new Date(deps.clock.now()).toISOString(),
+    made_after: { state: stateId(deps.state), number: await deps.state.lastNumber() },
   });
 }
 
@@ -97,14 +98,17 @@ export async function accountOf(
   };
 }
 
+/** The same for a state that was moved. */
+export const stateId = (state: Pick<State, 'secret'>): string =>
+  createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
+
 /** Identifies the state and what was sent so far: with another state, or later, other rows may count as changed. */
 export async function stateMark(
   state: State,
   scope: Scope,
   kinds: readonly Kind[],
 ): Promise<Record<string, string>> {
-  const id = createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
-  const mark: Record<string, string> = { id };
+  const mark: Record<string, string> = { id: stateId(state) };
   for (const kind of kinds) mark[kind] = await state.fingerprintsMark(scope, kind);
   return mark;
 }

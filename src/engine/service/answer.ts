@@ -15,7 +15,7 @@ import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
 import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
-import { parseRetryAfter } from './retry.js';
+import { parseHttpDate, parseRetryAfter } from './retry.js';
 
 /** How one request was answered. */
 export type Answer =
@@ -26,6 +26,8 @@ export type Answer =
       status: number;
       /** The `Retry-After` header. */
       retryAfter: string | null;
+      /** The `Date` header: when the service sent it. */
+      date?: string | null;
       requestId: string | null;
       contentType: string | null;
       body: string;
@@ -77,7 +79,7 @@ export type Expected = 'job' | 'anything';
 
 /**
  * The contract's table, line by line.
- * @param nowMs wall clock, to which a `Retry-After` date is relative
+ * @param nowMs wall clock, to which a `Retry-After` date is relative if the reply has no date of its own
  */
 export function classify(answer: Answer, nowMs: number, expected: Expected = 'job'): Decision {
   if (answer.type !== 'reply') {
@@ -102,12 +104,16 @@ export function classify(answer: Answer, nowMs: number, expected: Expected = 'jo
     case 503:
       // A gateway says so too, maybe after the service took the request, and does not say when to come again.
       if (answer.retryAfter === null) return { do: 'retry', maybeSent: true, reason, error };
-      return { do: 'wait', waitMs: parseRetryAfter(answer.retryAfter, nowMs), reason, error };
+      return { do: 'wait', waitMs: retryAfterMs(answer, nowMs), reason, error };
     case 429:
-      return { do: 'wait', waitMs: parseRetryAfter(answer.retryAfter, nowMs), reason, error };
+      return { do: 'wait', waitMs: retryAfterMs(answer, nowMs), reason, error };
   }
   return status < 500 ? { do: 'refuse', error } : { do: 'retry', maybeSent: true, reason, error };
 }
+
+/** Milliseconds to wait. The clock of this machine may be wrong, so a date is relative to the one of the reply. */
+const retryAfterMs = ({ retryAfter, date = null }: Reply, nowMs: number): number | null =>
+  parseRetryAfter(retryAfter, parseHttpDate(date) ?? nowMs);
 
 /** What to do about the answer to a request that changes nothing. */
 export type ReadDecision =
@@ -149,7 +155,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
   }
   return {
     do: 'again',
-    waitMs: parseRetryAfter(answer.retryAfter, nowMs),
+    waitMs: retryAfterMs(answer, nowMs),
     reason: replyMessage(answer),
     error: refusal(answer, { hint: 'the service or a proxy is having problems; try again later' }),
   };

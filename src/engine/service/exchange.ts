@@ -160,6 +160,7 @@ function reply(
     type: 'reply',
     status,
     retryAfter: header('retry-after'),
+    date: header('date'),
     requestId: header('x-request-id'),
     contentType,
     body,

@@ -44,15 +44,22 @@ const HTTP_DATE = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /**
  * Reads a `Retry-After` header: whole seconds or an HTTP date.
- * @param nowMs wall clock, to which a date is relative
+ * @param nowMs milliseconds since the epoch, to which a date is relative
  * @returns milliseconds to wait, or null where there is nothing to go by: no header, a negative
- *   number, a date that has passed (one of the two clocks is wrong), anything else
+ *   number, a date that has passed, anything else
  */
 export function parseRetryAfter(text: string | null, nowMs: number): number | null {
   const value = text?.trim() ?? '';
   // Before any date: Date.parse('120') is the year 120.
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
+  const at = parseHttpDate(value);
+  return at !== null && at > nowMs ? at - nowMs : null;
+}
+
+/** @returns milliseconds since the epoch; null for a text that is not an HTTP date */
+export function parseHttpDate(text: string | null): number | null {
+  const value = text?.trim() ?? '';
   if (!HTTP_DATE.test(value)) return null;
-  const wait = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`) - nowMs;
-  return wait > 0 ? wait : null;
+  const at = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`);
+  return Number.isNaN(at) ? null : at;
 }

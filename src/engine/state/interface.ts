@@ -13,7 +13,7 @@ import type { InputLines } from './row-lists.js';
 import type { NewRun, RunFilter, StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
 import type { ShardStore } from './shards.js';
-import type { HeldLease, HeldLock, KnownJob, KnownRun, Scope, ServiceInUse, ShardOf } from './types.js';
+import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse, ShardOf } from './types.js';
 
 export interface State {
   readonly folder: string;
@@ -42,8 +42,8 @@ export interface State {
 
   /** Newest first. */
   knownRuns(which?: RunFilter): Promise<StoredRun[]>;
-  /** @param plan requests to send, and when they were planned (ISO 8601), which is how old their data is */
-  startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; at: string | null }): Promise<void>;
+  /** @param plan requests to send, and when they were planned, which is how old their data is; null: now */
+  startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; made: Made | null }): Promise<void>;
   reopenRun(run: string): Promise<void>;
   /**
    * Reopens a finished run: with requests that send rows of others again, with other options, and for these inputs
@@ -179,6 +179,8 @@ export interface State {
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
   /** The cells of a send, in the order of its rows; null if they are not remembered. */
   cells(send: number): Promise<CellColumns | null>;
+  /** The number of the last send or beginning of a run, in the order of their commits. */
+  lastNumber(): Promise<number>;
   /** A number that changes when ids of the kind are sent. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
   /** A text that changes when something is sent, or seen completed. */

@@ -107,8 +107,9 @@ export class Jobs {
   /** Records that a job answers 404. @returns when that began, ISO 8601 */
   async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
     const kept = await tx.get<{ missing_since: string }>(
-      `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
-       RETURNING missing_since`,
+      // A time to come is from a clock that was ahead: it would not pass for long.
+      `UPDATE jobs SET missing_since = CASE WHEN missing_since <= ?1 THEN missing_since ELSE ?1 END
+       WHERE scope = ?2 AND job_id = ?3 RETURNING missing_since`,
       now,
       scope,
       job_id,
@@ -201,9 +202,10 @@ export class Jobs {
   }
 }
 
-/** How long a job took that is now completed; null if nobody watched. */
+/** How long a job took that is now completed; null if nobody watched, or if the clock was set back in between. */
 function secondsOf({ submitted_at, seen_at, seconds }: JobTimes, now: string): number | null {
   const at = Date.parse(now);
   const took = at - Date.parse(submitted_at);
+  if (took < 0) return seconds;
   return at - Date.parse(seen_at) <= Math.max(60_000, took / 2) ? took / 1000 : seconds;
 }

@@ -11,6 +11,7 @@ import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
 import { WHAT } from './history.js';
 import type { RequestRecord } from './requests.js';
+import type { Made } from './types.js';
 
 /**
  * The stored status of a send. Every send clears the fingerprints of its ids. If its job is seen completed, it sets
@@ -82,26 +83,39 @@ export class Sends {
     return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
   }
 
+  /** The last number that was given. */
+  last(on: Reader): Promise<number> {
+    return only(on, "SELECT last AS found FROM counters WHERE name = 'sends'");
+  }
+
   /**
    * Records the beginning of a run: its data is newer than earlier sends, and older than later sends of others.
-   * @param planned when its data was read, ISO 8601, if that was before the run began
+   * @param made when its data was read, if that was before the run began
    */
-  async begin(tx: Transaction, run: string, planned: string | null = null): Promise<void> {
-    await tx.run('UPDATE runs SET began = ? WHERE run = ?', await this.next(tx), run);
-    if (planned !== null) {
+  async begin(tx: Transaction, run: string, made: Made | null = null): Promise<void> {
+    const number = await this.next(tx);
+    await tx.run('UPDATE runs SET began = ? WHERE run = ?', number, run);
+    if (made !== null) {
+      // An older copy of the state gives the same numbers again.
+      const isCounted = made.after !== null && made.after < number;
+      const [runsLater, sendsLater] = isCounted
+        ? ['began > ?2', 'send > ?3']
+        : ['started_at > ?2', 'at > ?3'];
       // Newer than what began before it was planned, and older than all that began later.
       await tx.run(
         `WITH others AS (
-           SELECT began AS number, started_at > ?2 AS is_later FROM runs WHERE run <> ?1
-           UNION ALL SELECT send, at > ?3 FROM history WHERE what = ${WHAT.identify})
+           SELECT began AS number, ${runsLater} AS is_later FROM runs WHERE run <> ?1
+           UNION ALL SELECT send, ${sendsLater} FROM history WHERE what = ${WHAT.identify})
          UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
            WHERE run = ?1 AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
         run,
-        planned,
-        Date.parse(planned),
+        isCounted ? made.after : made.at,
+        isCounted ? made.after : Date.parse(made.at),
       );
     }
-    await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', this.#doubtful());
+    // A time to come is from a clock that was ahead: it would not pass for long.
+    const sql = 'UPDATE sends SET doubt = CASE WHEN doubt > ?1 THEN ?1 END WHERE doubt <= ?2 OR doubt > ?1';
+    await tx.run(sql, this.now(), this.#doubtful());
   }
 
   /** Updates the send of a request. From its intent until an answer, it is in doubt. */

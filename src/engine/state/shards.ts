@@ -5,7 +5,7 @@
 import type { RunStatus, Summary } from '../model.js';
 import type { RequestRecord } from './requests.js';
 import type { NewRun } from './runs.js';
-import type { ShardOf } from './types.js';
+import type { Made, ShardOf } from './types.js';
 
 /** The state of a shard. */
 export interface ShardRecord {
@@ -40,7 +40,7 @@ export interface ShardStore {
   begin(
     of: ShardOf,
     run: NewRun,
-    plan: { digest: string; requests: readonly RequestRecord[]; at: string | null },
+    plan: { digest: string; requests: readonly RequestRecord[]; made: Made | null },
   ): Promise<void>;
   setRejects(of: ShardOf, input: number, file: string): Promise<void>;
   /**

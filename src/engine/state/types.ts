@@ -50,6 +50,14 @@ export interface KnownRun {
   summary: Summary | null;
 }
 
+/** When a plan was made. */
+export interface Made {
+  /** By the clock of its machine, ISO 8601. */
+  at: string;
+  /** The last number of this state at that time, which no clock can change; null if it was made with another state. */
+  after: number | null;
+}
+
 /** One of the shards of a run. */
 export interface ShardOf {
   run: string;

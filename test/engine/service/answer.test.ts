@@ -53,6 +53,19 @@ describe('classify: what becomes of an answer to a bulk request', () => {
       reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT' }),
       { do: 'wait', waitMs: 30_000 },
     ],
+    [
+      '503 until a date, by the clock of the service',
+      reply(503, '', {
+        retryAfter: 'Thu, 29 Feb 2024 17:00:30 GMT',
+        date: 'Thu, 29 Feb 2024 17:00:00 GMT',
+      }),
+      { do: 'wait', waitMs: 30_000 },
+    ],
+    [
+      '503 until a date, with a Date that is none',
+      reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT', date: '0' }),
+      { do: 'wait', waitMs: 30_000 },
+    ],
     ['429, negative', reply(429, '', { retryAfter: '-7' }), { do: 'wait', waitMs: null }],
     [
       '429, huge: the bound is the caller’s',

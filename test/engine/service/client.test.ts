@@ -79,6 +79,7 @@ describe('the seven operations', () => {
       type: 'reply',
       status: 409,
       retryAfter: null,
+      date: expect.stringContaining('GMT'),
       requestId: 'r-9',
       contentType: 'application/json',
       body: '{"errors":[{"message":"busy"}]}',
@@ -244,10 +245,12 @@ describe('retries of polls and lookups', () => {
 
   it.each([
     ['7', [7_000]],
-    ['Thu, 29 Feb 2024 12:00:30 GMT', [30_000]],
+    // By the service's clock, whatever that of this machine says.
+    ['Thu, 29 Feb 2024 17:00:30 GMT', [30_000]],
     ['-1', [500]],
   ])('waits as long as Retry-After: %s says', async (value, slept) => {
-    const client = testClient((await statusServer([429], { 'retry-after': value })).url);
+    const headers = { 'retry-after': value, date: 'Thu, 29 Feb 2024 17:00:00 GMT' };
+    const client = testClient((await statusServer([429], headers)).url);
     await client.job('j-1');
     expect(client.slept).toEqual(slept);
   });

@@ -68,6 +68,16 @@ describe('known jobs', () => {
     ]);
   });
 
+  test('one that is missing since a time to come is missing since now', async ({ state, clock }) => {
+    await sent(state);
+    const since = clock.time;
+    expect(await state.missingJob(SCOPE, 'job-1')).toBe(since);
+    clock.pass(60_000);
+    expect(await state.missingJob(SCOPE, 'job-1')).toBe(since);
+    clock.pass(-3_600_000);
+    expect(await state.missingJob(SCOPE, 'job-1')).toBe(clock.time);
+  });
+
   test('one that this machine did not submit is not taken up', async ({ state }) => {
     await state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
     expect(await state.knownJobs()).toEqual([]);
@@ -253,6 +263,14 @@ describe('throughput', () => {
   ])('%s', async ([, jobs, throughput], { state, clock }) => {
     await history(state, clock, jobs);
     expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
+  });
+
+  test('a job does not count during which the clock was set back', async ({ state, clock }) => {
+    await history(state, clock, [[100, 0, 10]]);
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('back'), { seq: 2, rows: 900 }), null);
+    clock.pass(-3_600_000);
+    await state.updateJob(SCOPE, aJob('back', { status: 'completed' }));
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('the newest fifty count', async ({ state, clock }) => {

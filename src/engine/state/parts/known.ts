@@ -6,6 +6,7 @@ import type { Tables } from '../tables.js';
 type OfKnown =
   | 'fingerprints'
   | 'cells'
+  | 'lastNumber'
   | 'newestFingerprints'
   | 'fingerprintsMark'
   | 'clearFingerprints'
@@ -21,6 +22,7 @@ export function ofKnown(tables: Tables): Pick<State, OfKnown> {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
     cells: (send) => cells.of(db, send),
+    lastNumber: () => sends.last(db),
     newestFingerprints: async (scope, kind) => sends.newest(db, await tables.find(scope), kind),
     fingerprintsMark: async (scope, kind) => {
       const id = await tables.find(scope);

@@ -31,7 +31,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       tables.writeIn(run.scope, async (tx, scope) => {
         await notes.refuseMoved(tx);
         await runs.insert(tx, scope, run);
-        await sends.begin(tx, run.run, plan?.at ?? null);
+        await sends.begin(tx, run.run, plan?.made ?? null);
         for (const request of plan?.requests ?? []) await requests.insert(tx, run.run, request);
       }),
     reopenRun: (run) => {

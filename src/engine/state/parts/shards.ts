@@ -48,7 +48,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
         );
         if (!known) {
           await runs.insert(tx, scope, run);
-          await sends.begin(tx, run.run, plan.at);
+          await sends.begin(tx, run.run, plan.made);
           for (const request of plan.requests) await requests.insert(tx, run.run, request);
         } else checkSame(of.run, known, { scope, digest: plan.digest });
         await addShards(tx, of, run.inputs.length);
