@@ -2,7 +2,11 @@
 'use strict';
 const { load } = require('./load.js');
 
-/** Where no file can be opened, neither can the part of the program that says so. */
+/**
+ * Prints the error for too many open files. The module that prints errors cannot be loaded then, because it
+ * is a file, too.
+ * @returns the exit code
+ */
 function report(error) {
   if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
   const [message, hint] = [`too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];
