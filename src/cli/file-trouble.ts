@@ -1,4 +1,4 @@
-/** What a failed file operation means, in words. */
+/** The meaning of a failed file operation, in words. */
 export function fileTrouble(code: string | undefined): string {
   switch (code) {
     case 'EISDIR':

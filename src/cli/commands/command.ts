@@ -37,7 +37,10 @@ export interface CommandEntry {
   load(): Promise<CommandModule>;
 }
 
-/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+/**
+ * Declares a command: its arguments, examples, and subcommands, and the options from the table for each of
+ * them.
+ */
 export async function declare(
   entry: CommandEntry,
   command: Command,

@@ -35,8 +35,9 @@ export const namesIn = (plan: Plan): Set<string> =>
   new Set(plan.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])));
 
 /**
- * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. A file
- * that cannot be written is a warning: a successful import must not fail because of it.
+ * Writes `::error` and `::warning` commands to stderr, and appends to `$GITHUB_STEP_SUMMARY` and
+ * `$GITHUB_OUTPUT`. If a file cannot be written, there is only a warning: a successful import must not fail
+ * because of it.
  */
 export async function annotate(
   summary: PrintedSummary,

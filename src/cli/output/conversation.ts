@@ -15,8 +15,8 @@ export interface Reporter {
   /** Reports an event. If there are many events, await it: it resolves when stdout has accepted them. */
   report(event: PrintedEvent): void | Promise<void>;
   /**
-   * Ends the display and shows the cursor, also after a failure. Resolves when everything is written. May be called
-   * again.
+   * Ends the display and shows the cursor, also after a failure. Resolves when everything is written. May be
+   * called again.
    */
   close(): Promise<void>;
 }

@@ -30,9 +30,10 @@ export interface ReporterOptions {
 /**
  * The reporter of one import (contract §3 "Result", §6).
  *
- * - `text`: progress, retries, warnings and the summary on stderr; with `--dry-run` the plan on stdout.
- * - `json`: the same conversation without the summary, which is one document on stdout; of a failure one line of it.
- * - `ndjson`: likewise, with each event but `progress` and `notice` as a line on stdout.
+ * - `text`: progress, retries, warnings, and the summary on stderr; with `--dry-run` the plan on stdout.
+ * - `json`: the same on stderr without the summary (only a line about a failure); the summary as one document
+ * on stdout.
+ * - `ndjson`: like `json`, but stdout has a line for each event, except `progress` and `notice`.
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
