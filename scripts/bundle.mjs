@@ -47,9 +47,10 @@ const lateStringWidth = {
 };
 
 /**
- * Replaces modules of which little is used. Of node:http, undici needs only the limit of a reply's headers
- * (16 KiB unless a Node option sets it) and a class. The SQLite binding is found as Node finds packages, but
- * without the `exports` of its package.json, for which Node would compile an expression of 85 kB.
+ * Replaces modules that are used only a little. Of node:http, undici needs only the limit of a reply's
+ * headers (16 KiB unless a Node option sets it) and a class. The SQLite binding is found as Node finds
+ * packages, but without the `exports` of its package.json, for which Node would compile an expression of 85
+ * kB.
  * @type {import('esbuild').Plugin}
  */
 const lighter = {

@@ -31,8 +31,8 @@ const MORE = 1_000_000;
 
 /**
  * Makes V8 optimize fewer functions. Each thread optimizes on its own: 370 functions in a run of a million
- * rows, most of which never save the time that it took. With the larger budget, there are 130. While it is
- * set, V8 rejects cached code that was compiled with the default (bin/load.js).
+ * rows. Most of them never save the time that optimizing took. With the larger budget, there are 130. While
+ * it is set, V8 rejects cached code that was compiled with the default (bin/load.js).
  * @returns a function that restores the default
  */
 export function optimizeLess(): () => void {

@@ -24,7 +24,7 @@ export interface Shared {
   limits: Readonly<Limits>;
   ledger: Ledger;
   clock: SandboxClock;
-  /** Requests of the running second, over all listeners. */
+  /** The number of requests in the current second, over all listeners. */
   rate: { window: RateWindow };
   /** Aborted when the sandbox stops: this ends hangs and latencies. */
   stop: AbortSignal;

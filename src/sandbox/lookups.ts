@@ -50,7 +50,7 @@ export const DEFAULT_LOOKUPS: Lookups = {
 };
 
 /**
- * Reads a file of lookup lists. A list that is not in the file is the one of the example.
+ * Reads a file of lookup lists. For a list that is not in the file, the example is used.
  * @throws InputError that names the file and the place in it
  */
 export function readLookups(file: string): Lookups {

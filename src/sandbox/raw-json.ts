@@ -32,7 +32,7 @@ export function eachMember(
   let i = space(json, at + 1);
   while (json.charCodeAt(i) === QUOTE) {
     const keyEnd = stringEnd(json, i);
-    const start = space(json, space(json, keyEnd) + 1); // over the colon
+    const start = space(json, space(json, keyEnd) + 1); // skips the colon
     const end = valueEnd(json, start);
     visit(JSON.parse(json.slice(i, keyEnd)) as string, start, end);
     i = next(json, end);

@@ -79,7 +79,7 @@ export interface Sandbox {
   readonly faults: Faults;
   /** Its limits, which you can change while it runs. */
   readonly limits: Limits;
-  /** Every request that arrived, oldest first. */
+  /** The requests that arrived, oldest first: at least the newest 100,000. */
   ledger(): LedgerEntry[];
   /** A profile as it is now, or undefined. Region `default` unless you name another one. */
   show(kind: Kind, id: string, region?: Region): Profile | undefined;

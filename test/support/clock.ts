@@ -7,8 +7,9 @@ interface Sleeper {
 }
 
 /**
- * Time stands still while code runs. When the event loop is idle, it jumps to the next time that a sleeper
- * waits for. For work without sockets and files: those take real time, and this clock does not wait for them.
+ * Time does not advance while code runs. When the event loop is idle, it jumps to the time at which the next
+ * sleeper wakes. For work without sockets and files: those take real time, and this clock does not wait for
+ * them.
  */
 export class IdleClock implements Clock {
   #time = 0;

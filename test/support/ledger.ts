@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../../src/engine/model.js';
 
-/** A bulk request of which the body was read completely. */
+/** A bulk request that was read completely. */
 export interface Arrival {
   /** Number in order of arrival, from 1. */
   n: number;

@@ -54,7 +54,7 @@ async function textAbout(
   return helpOf(command);
 }
 
-/** Declares a command, of which the root knows only the name. */
+/** Declares a command: until then, the root knows only its name. */
 async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
   const entry = commands.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};

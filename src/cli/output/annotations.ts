@@ -1,4 +1,4 @@
-/** What GitHub Actions shows of an import: annotations, one for each cause, and the job's summary. */
+/** What GitHub Actions shows about an import: annotations, the summary of the step, and its outputs. */
 import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';

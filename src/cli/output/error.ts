@@ -46,7 +46,7 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** For commands that end without an error, but whose result is a failure. */
+/** For commands that end without an error, but with a result that is a failure. */
 const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
   [Exit.usage]: ['config', 'a setting is wrong or missing'],
   [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],

@@ -70,7 +70,7 @@ export class JobBoard implements DisplayView {
   }
 
   /**
-   * The unfinished jobs, oldest first, in at most `rows` lines. The last line stands for the rest: `… and 4
+   * The unfinished jobs, oldest first, in at most `rows` lines. If there are more, the last line is `… and 4
    * more jobs`.
    */
   live({ columns, rows }: RegionSize): string[] {

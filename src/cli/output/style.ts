@@ -28,7 +28,8 @@ const sgr =
     `\u001b[${open}m${text}\u001b[${close}m`;
 const plain: Style = (text) => text;
 
-// node:util's styleText decides by the process's own environment and stdout; here the decision is made per stream.
+// `styleText` of node:util decides by the environment and stdout of the process. Here, it is decided for each
+// stream.
 const COLORED: Styles = {
   bold: sgr(1, 22),
   dim: sgr(2, 22),

@@ -1,4 +1,4 @@
-/** A spinner for one wait, such as a lookup's transfer. */
+/** A spinner for a single wait, such as reading a lookup list. */
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 
 /** No spinner for shorter waits: it would only flash. */

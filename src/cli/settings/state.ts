@@ -34,7 +34,7 @@ export function stateSetting(
   };
 }
 
-/** @throws UsageError for a flag that holds a password */
+/** @throws UsageError for a flag that contains a password */
 function refusePassword(text: string, flag: string): void {
   if (!hasPassword(text)) return;
   throw new UsageError(
