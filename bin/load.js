@@ -28,7 +28,7 @@ const MISTYPED = 2;
  */
 const MUCH_WORK = 2_000_000;
 
-/** zlib is loaded on first use, because a command that only prints a line does not need it. */
+/** zlib is loaded on first use, because `profiles --version` does not need it. */
 const sumOf = (bytes) => require('node:zlib').crc32(bytes);
 
 /** Loads a file of dist/, by its name, and returns its exports. */

@@ -43,8 +43,8 @@ export async function* checkService(
       try {
         await client.job(NO_JOB, context.stop);
       } catch (error) {
-        // Only the service's own 404 counts. A 404 of another server or of a proxy, such as an HTML page, is
-        // another error.
+        // A 404 means that a server answered, and had nothing against the token. It need not be the service:
+        // the body is not checked.
         if (!(error instanceof ServiceError) || error.status !== 404) throw error;
       }
       return `${client.baseUrl} answers`;
