@@ -1,4 +1,5 @@
-// Writes dist/: the bundles and the declaration files. What was there stays usable until the new files are.
+// Writes dist/: the bundles and the declaration files. The old files stay in place until the new ones are
+// ready.
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundle } from './scripts/bundle.mjs';
@@ -11,7 +12,7 @@ const [{ files }, types] = await Promise.all([
 for (const [name, text] of Object.entries(types)) files.set(name, text);
 
 await mkdir('dist', { recursive: true });
-// Whole or not at all: a command may be starting from it.
+// Each file is replaced in one step, because a command may be starting from dist/ right now.
 for (const [name, text] of files) {
   const part = join('dist', `.${name}.${process.pid}`);
   await writeFile(part, text);

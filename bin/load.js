@@ -1,7 +1,8 @@
 'use strict';
-// Loads the program with what V8 compiled of it before: without, a short command spends half of its time compiling. The
-// code is kept in the package's own folder, where nobody can put code who could not change the program itself. Where
-// that folder cannot be written, nothing is kept. Node does the same by itself from 22.1 on.
+// Loads dist/ together with the code that V8 compiled for the same command before. Without it, a short
+// command spends half of its time compiling. The code is kept in the package's own folder: whoever can write
+// there can change the program itself. If that folder cannot be written, no code is kept. Node 22.1 and later
+// have a compile cache of their own, which is used instead.
 const {
   closeSync,
   fstatSync,
@@ -19,22 +20,24 @@ const { Script } = require('node:vm');
 
 const DIST = join(__dirname, '../dist');
 const CACHE = join(__dirname, '../node_modules/.cache');
-/** Exit code of a usage error. */
+/** Exit code of a usage error. Nothing is kept then: a mistyped word must not leave a file behind. */
 const MISTYPED = 2;
 
-/** After more work than this, V8 has let go of much that only a start needs, microseconds of processor time. */
+/**
+ * After more processor time than this, in microseconds, V8 has discarded much of the code that a start needs.
+ */
 const MUCH_WORK = 2_000_000;
 
-/** Loaded by those who need it: what only prints a line starts without. */
+/** zlib is loaded on first use, because `profiles --version` does not need it. */
 const sumOf = (bytes) => require('node:zlib').crc32(bytes);
 
-/** What a file of dist/ exports. */
+/** Loads a file of dist/, by its name, and returns its exports. */
 exports.load = (name) => {
   if (enableCompileCache) {
     enableCompileCache(CACHE);
     return require(join(DIST, name));
   }
-  // A command has a file of its own: it compiles other functions than the next one.
+  // Each command has its own file of compiled code, because it uses other functions than the next command.
   const word = /^(?:--help|[a-z]+)$/.exec(process.argv[2] ?? '')?.[0];
   if (word === undefined) return require(join(DIST, name));
   const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
@@ -47,11 +50,11 @@ exports.load = (name) => {
   return loader.load(name);
 };
 
-/** `require` within dist/. */
+/** Replaces `require` for files of dist/. */
 class Loader {
-  /** By name. `stamp` tells one version of a file from another. */
+  /** Loaded files by name. `stamp` (size and CRC-32) identifies the content of a file. */
   files = new Map();
-  /** Whether there was a file of which no code was kept. */
+  /** Whether V8 had to compile a file, because no usable code was kept for it. */
   hasCompiled = false;
 
   constructor(kept) {
@@ -63,11 +66,13 @@ class Loader {
     if (loaded) return loaded.module.exports;
     const filename = join(DIST, name);
     const source = readFileSync(filename);
-    const stamp = `${source.length} ${sumOf(source)}`; // V8 looks at the length alone
+    const stamp = `${source.length} ${sumOf(source)}`; // V8 compares only the length
     const cachedData = this.kept.read(name, stamp);
     const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
     const script = new Script(wrapped, { filename, cachedData });
-    // The first file shows whether it suits the flags of this start. Later ones are refused while a run sets its own.
+    // V8 rejects code that was compiled with other flags than this process has. Only the first file tells: an
+    // import changes flags while it runs, so code of later files may be rejected although it suits the next
+    // start.
     const isRefused = script.cachedDataRejected && this.files.size === 0;
     this.hasCompiled ||= cachedData === undefined || isRefused;
     const module = { exports: {} };
@@ -84,10 +89,16 @@ class Loader {
   }
 }
 
-/** A file of compiled code: the length of an index in 4 bytes, the index as JSON, and the code of one file after the other. */
+/**
+ * A file of compiled code: 4 bytes with the length of the index (little-endian), the index as JSON, and the
+ * code of one file after the other.
+ */
 class KeptCode {
   #index = {};
-  /** Open as long as the program runs: what is loaded with the first use is read then, and none of it stays in memory. */
+  /**
+   * Stays open while the program runs, so that the code of a file that is loaded later is read only then and
+   * does not take memory before.
+   */
   #file;
   #size;
   #start;
@@ -100,7 +111,7 @@ class KeptCode {
       this.#start = 4 + this.#bytes(0, 4).readUInt32LE(0);
       this.#index = JSON.parse(this.#bytes(4, this.#start).toString('latin1'));
     } catch {
-      // There is none yet.
+      // There is no such file yet, or it is damaged: everything is compiled.
     }
   }
 
@@ -109,7 +120,7 @@ class KeptCode {
     if (entry?.stamp !== stamp) return undefined;
     try {
       const code = this.#bytes(this.#start + entry.from, this.#start + entry.to);
-      // V8 would run whatever it gets.
+      // V8 would run damaged code without checking it.
       return sumOf(code) === entry.sum ? code : undefined;
     } catch {
       return undefined; // damaged
@@ -124,7 +135,7 @@ class KeptCode {
   }
 
   write(loaded) {
-    if (this.#file !== undefined) closeSync(this.#file); // Windows does not replace an open one
+    if (this.#file !== undefined) closeSync(this.#file); // Windows cannot replace an open file
     const files = {};
     const parts = [];
     let from = 0;
@@ -146,7 +157,7 @@ class KeptCode {
       try {
         rmSync(part, { force: true });
       } catch {
-        // It is in nobody's way.
+        // The rest of a temporary file does no harm.
       }
     }
   }

@@ -2,7 +2,10 @@
 'use strict';
 const { load } = require('./load.js');
 
-/** What keeps the program from starting, so that no part of it can say so. */
+/**
+ * The exit code, error code, message, and hint of what keeps the program from starting: its module that prints errors
+ * cannot be loaded then. Other errors are thrown on.
+ */
 function failureOf(error) {
   if (error?.code === 'EMFILE' || error?.code === 'ENFILE')
     return [1, 'unexpected', `too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];

@@ -1,13 +1,13 @@
-// What dist/ is made of: an entry for each thing that is started or imported on its own, and shared chunks.
-// Code splitting keeps start-up short: `profiles --version` loads a few kilobytes.
+// Bundles src/ into dist/: an entry for each file that is started or imported by itself, and shared chunks,
+// so that a start loads little: `profiles --version` loads a few kilobytes.
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
 
 /**
- * Parts of packages that are never used here, and cost every start that loads them some milliseconds: commander's
- * subcommands that are programs of their own; undici's HTTP/2, which it speaks only when it is told to, and what it
- * takes from fetch for bodies other than bytes; pg's own look for a password file, which `state/postgres/connect.ts` reads.
+ * Leaves out parts of packages that are never used, but add milliseconds to a start: commander's subcommands
+ * in processes of their own; undici's HTTP/2 (off by default) and bodies other than bytes; pg's search for a
+ * password file, which `state/postgres/connect.ts` does.
  * @type {import('esbuild').Plugin}
  */
 const withoutUnused = {
@@ -29,8 +29,7 @@ const withoutUnused = {
 };
 
 /**
- * string-width asks ICU for a segmenter and compiles its expressions as it loads, 40 ms. Most text is measured
- * without it, so it is loaded by its first call.
+ * Loads string-width at its first call: that takes 40 ms, and most text is measured without it.
  * @type {import('esbuild').Plugin}
  */
 const lateStringWidth = {
@@ -48,9 +47,10 @@ const lateStringWidth = {
 };
 
 /**
- * Modules that cost a start more than what is used of them. Of node:http, undici wants the limit of a reply's headers, as
- * Node is told or else 16 KiB, and a class to compare with. The SQLite binding is found as Node finds packages, but without
- * the `exports` of its package.json: they make Node compile an expression of 85 kB.
+ * Replaces modules that are used only a little. Of node:http, undici needs only the limit of a reply's
+ * headers (16 KiB unless a Node option sets it) and a class. The SQLite binding is found as Node finds
+ * packages, but without the `exports` of its package.json, for which Node would compile an expression of 85
+ * kB.
  * @type {import('esbuild').Plugin}
  */
 const lighter = {
@@ -77,18 +77,22 @@ const lighter = {
 /** @type {import('esbuild').TransformOptions} */
 const STYLE = {
   target: 'node20.20',
-  // Names stay as they are: a stack trace must say something.
+  // Names are not shortened, so that stack traces can be read.
   minifySyntax: true,
   minifyWhitespace: true,
-  legalComments: 'none', // THIRD-PARTY-NOTICES holds them
+  legalComments: 'none', // THIRD-PARTY-NOTICES has them
 };
-/** Stands for `import.meta.url`. */
+/** Replaces `import.meta.url`. */
 const FILE_URL = '__fileUrl';
-/** Entries that other programs import. */
+/** Entries that programs import. */
 const LIBRARIES = ['index', 'sandbox'];
 const MAIN = 'src/cli/main.ts';
 const WORKER = 'src/engine/read/workers/worker.ts';
-/** Whatever is loaded by the first three, and with nothing but the others, stands in a file each. */
+/**
+ * Shared files by name, each with the module that decides what is in it. `base`, `options`, `rows`, and
+ * `results`: what that module imports. `session`, `reading`, and `state`: what is loaded only together with
+ * it. See `fileOf`.
+ */
 const FILES = {
   base: MAIN,
   options: 'src/cli/options/index.ts',
@@ -98,15 +102,15 @@ const FILES = {
   state: 'src/engine/state/state.ts',
   results: 'src/cli/commands/import-run.ts',
 };
-/** A module that this many entries load is worth a place in the shared file. */
+/** A module is in `options`, `rows`, or `shared` only if at least this many entries load it. */
 const SHARED_BY = 10;
 
 /**
- * Which modules stand in one file: splitting alone makes a file of every few modules that two commands share, and each
- * costs a start (figures: bench/README.md). It is decided by a first bundling. A module that brings a package with it
- * is in no file that is loaded without it, and one that exports a name which another module of the file has stays where
- * splitting puts it.
- * @param {import('esbuild').Metafile} metafile
+ * Puts modules into shared files. Splitting alone makes many small files, and each adds to a start (figures:
+ * bench/README.md). A first bundling shows which entries load a module. A module stays where splitting puts
+ * it if another one in the file exports the same name. Modules that import packages are only in files that
+ * are loaded with them.
+ * @param {import('esbuild').Metafile} metafile of the first bundling
  * @returns {Promise<import('esbuild').Plugin>}
  */
 async function together({ inputs, outputs }) {
@@ -162,14 +166,11 @@ async function together({ inputs, outputs }) {
   };
 }
 
-/**
- * A file of the bundle as CommonJS, which loads in half of the time of an ECMAScript module where its code is kept
- * compiled (bin/load.js).
- */
+/** Converts a file to CommonJS, which loads in half the time of an ECMAScript module (with bin/load.js). */
 async function asCommonJs(text) {
   const { code } = await transform(text, {
     format: 'cjs',
-    platform: 'neutral', // else it lists what is exported once more, for `import`
+    platform: 'neutral', // otherwise it lists all exports again, for `import`
     ...STYLE,
     supported: { 'dynamic-import': false }, // becomes require()
     banner: text.includes(FILE_URL)
@@ -182,24 +183,21 @@ async function asCommonJs(text) {
   );
 }
 
-/**
- * esbuild exports a copy, whose getters all read `from[key]`: each use of another file's name was a slow look-up, in the
- * innermost loops too (figures: bench/README.md).
- */
+/** esbuild exports a copy with slow getters, which would run even in innermost loops (bench/README.md). */
 const COPIED = 'module.exports=__toCommonJS(stdin_exports);';
 
-/** What `import` finds of the library: Node tells the names of a CommonJS file by guessing. */
+/** The module for `import`, with a list of exports: Node can only guess those of a CommonJS file. */
 const facade = (name, names) =>
   `import all from './${name}.cjs';\nexport const { ${names.join(', ')} } = all;\n`;
 
-/** What each module exports. */
+/** The names that each module exports, by module. */
 async function namesOf(modules) {
   const options = { entryPoints: modules, outdir: 'dist', format: 'esm', metafile: true, write: false };
   const { metafile } = await build(options);
   return new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
 }
 
-/** What is loaded with a file (or a module) by plain imports, itself included. */
+/** Everything that static imports load with a file or module, including itself. */
 function staticClosure(start, imports) {
   const found = new Set([start]);
   for (const file of found) {
@@ -212,7 +210,7 @@ function staticClosure(start, imports) {
 
 /**
  * Bundles src/ in memory.
- * @returns {Promise<{ files: Map<string, string>, metafile: import('esbuild').Metafile }>} texts by name
+ * @returns {Promise<{ files: Map<string, string>, metafile: import('esbuild').Metafile }>} texts by file name
  */
 export async function bundle() {
   const { version, dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
@@ -229,7 +227,7 @@ export async function bundle() {
     outExtension: { '.js': '.cjs' },
     bundle: true,
     splitting: true,
-    format: 'esm', // `asCommonJs` follows: esbuild splits nothing else
+    format: 'esm', // `asCommonJs` converts it later: esbuild splits only this format
     platform: 'node',
     ...STYLE,
     define: { PROFILES_VERSION: JSON.stringify(version), 'import.meta.url': FILE_URL },
@@ -260,7 +258,7 @@ export async function bundle() {
   };
 }
 
-/** The thread that writes to the state: one file of what it uses takes 7 MB less than files that it shares. */
+/** Bundles the thread that writes to the state. As one file, it uses 7 MB less than with shared files. */
 function bundleWriter(external) {
   return build({
     entryPoints: { 'state-writer': 'src/engine/state/sqlite/writer-thread.ts' },
@@ -278,7 +276,7 @@ function bundleWriter(external) {
   });
 }
 
-/** The sandbox's page: one module and one style sheet for a browser, beside the rest. */
+/** Bundles the sandbox's page for browsers: one module and one style sheet. */
 function bundlePage() {
   return build({
     entryPoints: ['src/sandbox/page/client/page.tsx', 'src/sandbox/page/client/page.css'],
@@ -287,7 +285,7 @@ function bundlePage() {
     bundle: true,
     format: 'esm',
     platform: 'browser',
-    // What knows light-dark().
+    // The oldest browsers with light-dark().
     target: ['chrome123', 'firefox120', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',

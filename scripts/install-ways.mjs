@@ -1,4 +1,4 @@
-// Each way to install, in an empty home and prefix, and what a person then types first.
+// Installs the package in each way, with an empty home and prefix, and runs what a user would run first.
 import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, readFile, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -7,17 +7,17 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const windows = process.platform === 'win32';
 
-/** The tracked files of this checkout, as a clone has them. */
+/** Copies the tracked files of this checkout, as a clone has them. */
 async function cloneTo(folder) {
   const { stdout } = await run('git', ['ls-files', '-z'], { maxBuffer: 2 ** 24 });
   for (const name of stdout.split('\0').filter(Boolean)) {
     await cp(name, join(folder, name)).catch((error) => {
-      if (error.code !== 'ENOENT') throw error; // removed, and not committed yet
+      if (error.code !== 'ENOENT') throw error; // deleted, but not committed yet
     });
   }
 }
 
-/** The commands below "Your first import" in the README, without their comments. */
+/** The commands below "Your first import" in the README, without comments. */
 async function firstImport() {
   const text = await readFile('README.md', 'utf8');
   const block = /^## Your first import\n[^`]*```sh\n([\s\S]*?)```/m.exec(text)[1];
@@ -28,14 +28,15 @@ async function firstImport() {
 }
 
 /**
- * Installs globally, into an empty prefix: from the packed file, or from a clone.
+ * Installs globally into an empty prefix, from the packed file or from a clone. Then runs the commands of the
+ * README, and checks completion and man page.
  * @param {{ root: string, node: NodeJS.ProcessEnv, file: string, way: 'tarball' | 'clone' }} given
  */
 export async function installGlobally({ root, node, file, way }) {
   const at = (name) => join(root, `${way}-${name}`);
   for (const name of ['home', 'prefix', 'work']) await mkdir(at(name), { recursive: true });
   const quiet = { shell: windows, maxBuffer: 2 ** 24 };
-  // npm finds its registry and its cache as usual, but nothing else of this user's.
+  // npm uses its usual registry and cache, but nothing else of this user.
   const npm = { ...node, npm_config_prefix: at('prefix') };
   if (way === 'clone') {
     await cloneTo(at('clone'));

@@ -1,4 +1,5 @@
-// In a checkout `npx profiles` is this program, without npm looking for a package of that name anywhere else.
+// In a checkout, `npx profiles` runs this program, and does not look for a package of that name. npm makes
+// such links only for dependencies. Windows does not need one.
 import { existsSync } from 'node:fs';
 import { mkdir, rm, symlink } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-// man/profiles.1, written from the command tree of dist/: what --help says, for `man profiles`.
+// Writes man/profiles.1 from the command tree of dist/: the text of --help for `man profiles`.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import program from '../dist/main.cjs';
@@ -7,7 +7,7 @@ const { commandTree, runCommand } = program;
 const { version, description } = JSON.parse(await readFile('package.json', 'utf8'));
 const unwired = () => async () => {};
 
-/** Text as roff takes it: backslashes, hyphens, and no line that begins like a request. */
+/** Escapes text for roff: backslashes, hyphens, and lines that would begin like a request. */
 const roff = (text) =>
   text
     .replaceAll('\\', '\\e')
@@ -21,7 +21,7 @@ const options = (command) =>
     .map(({ flags, description }) => definition(flags, description))
     .join('');
 
-/** A command and those below it. */
+/** The section of a command and its subcommands. */
 function section(command, parents) {
   const name = [...parents, command.name()].join(' ');
   const children = command.commands.filter((child) => child.name() !== 'help');
@@ -33,7 +33,7 @@ function section(command, parents) {
   ].join('');
 }
 
-/** What a command line prints, as preformatted text. */
+/** The output of a command line, as preformatted text. */
 async function printed(...argv) {
   const chunks = [];
   const stream = () =>
@@ -46,7 +46,7 @@ async function printed(...argv) {
   const world = { env: {}, platform: 'linux', cwd: '.', stdout: stream(), stderr: stream() };
   const code = await runCommand(argv, { ...world, stop: new AbortController().signal });
   if (code !== 0) throw new Error(`profiles ${argv.join(' ')}: exit ${code}: ${chunks.join('')}`);
-  const [, ...lines] = chunks.join('').trimEnd().split('\n'); // its first line is the heading
+  const [, ...lines] = chunks.join('').trimEnd().split('\n'); // the first line is its heading
   return `.nf\n${roff(lines.join('\n').trim())}\n.fi\n`;
 }
 

@@ -1,18 +1,19 @@
-// The Nodes that are supported, and how a command is run on one of them.
+// The supported versions of Node, and how to run a command with one of them.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, dirname } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Majors: the oldest that is supported, and those that are maintained. */
+/** Major versions: the oldest supported one, and those that are maintained. */
 export const NODES = ['20', '22', '24', '26'];
 
-/** The versions that the command line names; all of them when it names none. */
+/** The versions on the command line, or all of them if there are none. */
 export const chosenNodes = () => (process.argv.length > 2 ? process.argv.slice(2) : NODES);
 
 /**
- * Fetches a Node, which is a package like any other, and gives the environment in which it is `node`.
- * @param {string} version a major, or a whole version
+ * Gets a version of Node from the npm package `node`. In the returned `env`, the command `node` is that
+ * version.
+ * @param {string} version major or complete version
  * @returns {Promise<{ version: string, binary: string, env: NodeJS.ProcessEnv }>}
  */
 export async function nodeOf(version) {
@@ -35,7 +36,7 @@ export async function nodeOf(version) {
   };
 }
 
-/** Runs a command whose output is shown. @returns {Promise<number>} its exit code */
+/** Runs a command, and shows its output. @returns {Promise<number>} its exit code */
 export async function show(command, words, options = {}) {
   const child = spawn(command, words, { stdio: 'inherit', ...options });
   const [code] = await once(child, 'exit');

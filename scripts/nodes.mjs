@@ -1,7 +1,7 @@
-// Runs all tests on several Nodes: node scripts/nodes.mjs [version…]
+// Runs all tests on several versions of Node: node scripts/nodes.mjs [version…]
 import { chosenNodes, nodeOf, show } from './node-versions.mjs';
 
-// As `npm test` does: a build in the middle of the tests would take files from under running commands.
+// Builds first, as `npm test` does: a build during the tests would remove files that running commands use.
 if ((await show('node', ['build.mjs'])) !== 0) process.exit(1);
 const results = [];
 for (const wanted of chosenNodes()) {

@@ -1,13 +1,17 @@
-// THIRD-PARTY-NOTICES: the licenses of the packages whose code is in dist/, as the bundler reports them.
+// Writes THIRD-PARTY-NOTICES: the licenses of the packages that are bundled into dist/, as the bundler
+// reports them.
 //   node scripts/notices.mjs           writes the file
-//   node scripts/notices.mjs --check   exit 1 when it is out of date
+//   node scripts/notices.mjs --check   exits with 1 if it is out of date
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundle } from './bundle.mjs';
 
 const FILE = 'THIRD-PARTY-NOTICES';
 
-/** Packages that name the MIT license in package.json and carry no text of it. Any other without a text is an error. */
+/**
+ * Packages with license MIT in package.json, but without its text. Any other package without a text is an
+ * error.
+ */
 const MIT_BY_NAME = new Set(['@bomb.sh/tab', 'pg-types']);
 
 const { metafile } = await bundle();

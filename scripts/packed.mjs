@@ -1,5 +1,6 @@
-// Packs the package, tries its publication, and installs it in each way on several Nodes: the packed file into an empty
-// folder and globally, a clone globally. What the README says to type first is then run: node scripts/packed.mjs [version…]
+// Packs the package, tries to publish it (dry run), and installs it on several versions of Node: the packed
+// file into an empty folder and globally, and a clone globally. Then runs what the README says to run first:
+// node scripts/packed.mjs [version…]
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,10 @@ const LIBRARY = `
 
 const [, stated] = /Installing it adds (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
 
-/** What a publication would do, as far as that needs no account. npm corrects what is wrong in package.json, and warns. */
+/**
+ * Tries to publish, as far as that is possible without an account. Warnings are errors: npm corrects
+ * package.json with a warning.
+ */
 async function dryPublish(file) {
   const { stderr } = await run('npm', ['publish', '--dry-run', file], { shell });
   const warnings = stderr
@@ -48,7 +52,7 @@ try {
     const cwd = join(root, version);
     await mkdir(cwd);
     await copyFile(resolve('fixtures/companies.csv'), join(cwd, 'companies.csv'));
-    // Nothing of this machine: its own config and state.
+    // Its own config and state, and not those of this user.
     const own = { XDG_CONFIG_HOME: cwd, APPDATA: cwd, PROFILES_STATE_DIR: join(cwd, 'state') };
     const env = { ...path, ...own };
     const here = { cwd, env, shell };
@@ -74,7 +78,7 @@ try {
     }
     const given = { root: cwd, node: { ...env, NODE_BINARY: binary }, file };
     await installGlobally({ ...given, way: 'tarball' });
-    // Its dependencies are the same on each Node: once is enough.
+    // Once is enough, because its dependencies are the same for each version of Node.
     if (results.length === 0) await installGlobally({ ...given, way: 'clone' });
     results.push({
       node: version,

@@ -1,4 +1,7 @@
-/** The one JSON document that a process prints, such as `profiles sandbox --json`, as soon as it is whole. */
+/**
+ * Reads the JSON document that a process prints, such as `profiles sandbox --json`, and resolves as soon as
+ * it is complete.
+ */
 export async function printedJson(stream) {
   let text = '';
   for await (const chunk of stream) {
@@ -6,7 +9,7 @@ export async function printedJson(stream) {
     try {
       return JSON.parse(text);
     } catch {
-      // More is to come.
+      // Not complete yet.
     }
   }
   throw new Error('the sandbox ended before it said where it listens');

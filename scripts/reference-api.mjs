@@ -1,5 +1,5 @@
-// npm run reference:api: the reference of the library, from the declarations that are published. typedoc is installed
-// below scripts/api-reference when it is first needed.
+// npm run reference:api: writes the reference of the library from the published declarations. typedoc is
+// installed below scripts/api-reference when it is first needed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { declarations } from './types.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOL = join(ROOT, 'scripts/api-reference');
 
-/** Page: the declarations that it is made of, what programs import it as, and what is said of it. */
+/** By page: the file of declarations, the entry that they come from, and the name that programs import. */
 const PAGES = {
   'docs/library-api.md': { types: 'index', entry: 'src/engine/index.ts', name: 'profiles-cli' },
   'docs/library-sandbox-api.md': {
@@ -22,8 +22,10 @@ const PAGES = {
 };
 
 /**
- * What a page is made of, for its last line: a test compares it without typedoc.
- * @param {string} page @param {string} types text of the declarations
+ * A hash of everything that a page is generated from. It is the last line of the page, so that a test can
+ * compare it without typedoc.
+ * @param {string} page
+ * @param {string} types text of the declarations
  */
 export function fingerprint(page, types) {
   const tool = ['plugin.mjs', 'typedoc.json', 'package.json'].map((name) =>

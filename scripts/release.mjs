@@ -1,4 +1,4 @@
-// Everything before a publication: npm run release. It publishes nothing itself.
+// npm run release: everything before a publication. It publishes nothing itself.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 
@@ -27,7 +27,7 @@ try {
   npm('pack');
 
   const file = `${name}-${version}.tgz`;
-  // What is in the file counts: neither can be fixed after it is packed.
+  // The packed file is published as it is, so what is missing in package.json must be added before packing.
   const missing = [
     !repository && 'name the repository in package.json: provenance is held against it',
   ].filter(Boolean);

@@ -1,5 +1,6 @@
-// npm run screenshot:report: the picture of a report, docs/report.png, from a real import in a real Chromium.
-// With a folder as its argument: that report, in light, dark, narrow, and on paper, there.
+// npm run screenshot:report: writes docs/report.png, a picture of the report of a real import, with Chromium.
+// With a folder as argument, it writes pictures of the same report there: light, dark, narrow, wide, and on
+// paper.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -138,7 +139,7 @@ try {
         fullPage: true,
       });
     }
-    const paper = await open(688, 900, 'dark'); // A4 without its margins
+    const paper = await open(688, 900, 'dark'); // A4 without margins
     await paper.emulateMedia({ media: 'print', colorScheme: null });
     await paper.screenshot({ path: join(pictures, 'print.png'), fullPage: true });
     await (await open(1_120, 900, 'dark')).pdf({

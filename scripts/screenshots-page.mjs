@@ -1,4 +1,5 @@
-// npm run screenshots:page: pictures of the sandbox's page, docs/page-*.png, from a real rehearsal in a real Chromium.
+// npm run screenshots:page: writes docs/page-*.png, pictures of the sandbox's page after a real rehearsal,
+// with Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -130,7 +131,7 @@ try {
     });
     await page.goto(addresses.page_url + path);
     await page.getByText('live', { exact: true }).waitFor();
-    await page.waitForTimeout(800); // a picture of what has settled
+    await page.waitForTimeout(800); // the page has settled by then
     if (act) await act(page);
     await page.screenshot({ path: at(`../docs/page-${name}.png`) });
     await page.close();

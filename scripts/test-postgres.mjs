@@ -1,9 +1,10 @@
-// npm run test:postgres: the driver of PostgreSQL by itself; then the tests of the state with their state in PostgreSQL,
-// directly and, some of them, through PgBouncer. What is named behind `--` is run in each way: test/loss/two.test.ts
+// npm run test:postgres: runs the tests of the PostgreSQL driver, then the tests of the state with
+// PostgreSQL, directly and (some of them) through PgBouncer. Files named after `--` are run in each way: --
+// test/loss/two.test.ts
 import { spawnSync } from 'node:child_process';
 
 const named = process.argv.slice(2);
-/** Enough of an import to see that nothing stays in a session. */
+/** Enough tests to see that nothing is kept in a database session. */
 const POOLED = ['test/engine/state', 'test/loss/resume', 'test/loss/across-runs', 'test/loss/two'];
 const WAYS = [
   { state: undefined, files: [] },

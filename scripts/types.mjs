@@ -1,28 +1,28 @@
-// The published types: one declaration file for each entry, holding what its exports need and nothing else.
-// tsc writes a file for every module; here the declarations that an entry reaches are put together, so that the
-// types name no package that is bundled, and therefore not installed with them.
+// Makes the published types: one declaration file for each entry, with only what its exports need. tsc writes
+// a file for every module. Here, the declarations that an entry needs are put together, so that the types do
+// not refer to bundled packages, which are not installed with this one.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Types that the sources infer from schemas, and where they are written out. A test holds the two together. */
+/** Types that the sources infer from schemas, and where they are written out. A test compares the two. */
 const WRITTEN_OUT = new Map([['engine/service/contract.d.ts Job', 'engine/library/records.d.ts']]);
 
 /**
- * @typedef {{ from: string, name: string }} Source A name of a module below src/, or of a package
+ * @typedef {{ from: string, name: string }} Source A name in a module below src/, or in a package
  * @typedef {object} Module
- * @property {string} head the comment of the file
- * @property {Map<string, string>} declared text by name
- * @property {Set<string>} exported those of them that are exported
- * @property {Map<string, Source>} imports by the name they have here
- * @property {Map<string, Source>} reexports
- * @property {string[]} stars modules of which all is exported again
+ * @property {string} head the comment at the start of the file
+ * @property {Map<string, string>} declared text of each declaration by name
+ * @property {Set<string>} exported names of declarations that are exported
+ * @property {Map<string, Source>} imports by local name
+ * @property {Map<string, Source>} reexports by exported name
+ * @property {string[]} stars modules that are completely exported again (`export *`)
  */
 
 /**
- * @param {Record<string, string>} entries file to write: its entry below src/
- * @returns {Promise<Record<string, string>>} file: text
+ * @param {Record<string, string>} entries the entry below src/ for each file
+ * @returns {Promise<Record<string, string>>} the text of each file
  */
 export async function declarations(entries) {
   const root = await mkdtemp('node_modules/.types-'); // tsc looks for the types of Node from there upwards
@@ -58,7 +58,7 @@ async function assemble(root, entry) {
     return module;
   }
 
-  /** The module of these that exports the name, itself or by a star of its own. */
+  /** The first of these modules that exports the name, itself or through `export *`. */
   async function among(files, name) {
     for (const from of files) {
       const { exported, reexports, stars } = await load(from);
@@ -69,7 +69,7 @@ async function assemble(root, entry) {
     return undefined;
   }
 
-  /** Takes a declaration and all that it names. @param {Source} source */
+  /** Adds a declaration, and all others that it refers to. @param {Source} source */
   async function take({ from: given, name }) {
     const from = WRITTEN_OUT.get(`${given} ${name}`) ?? given;
     if (!from.endsWith('.d.ts')) {
@@ -104,16 +104,16 @@ async function assemble(root, entry) {
     head,
     ...[...packages].map(([name, from]) => `import type { ${name} } from '${from}';\n`),
     ...[...taken].map(([name, { text }]) => (published.has(name) ? text : text.replace(/^export /m, ''))),
-    'export {};\n', // without it, everything that is declared would count as exported
+    'export {};\n', // without this, every declaration would count as exported
   ].join('');
 }
 
 const COMMENT = String.raw`(?:/\*\*(?:(?!\*/)[\s\S])*\*/\n)`;
 const START = String.raw`^${COMMENT}?(?:import|export|declare|interface|type|abstract|class)\b`;
-/** A declaration begins at the left margin, and ends where the next one or its comment begins. */
+/** A declaration begins at the left margin, and ends where the next one (or its comment) begins. */
 const DECLARATION = new RegExp(String.raw`${START}[\s\S]*?(?=${START}|$(?![\s\S]))`, 'gm');
 
-/** Reads a declaration file as tsc writes it. @returns {Module} */
+/** Parses a declaration file in the form that tsc writes. @returns {Module} */
 function parse(text, file) {
   const module = {
     head: '',
@@ -134,7 +134,7 @@ function parse(text, file) {
     if (star) module.stars.push(fileOf(star[1]));
     else if (list) {
       const [, word, names, path] = list;
-      if (piece.startsWith(head)) module.head = head; // a file's own comment stands before its imports
+      if (piece.startsWith(head)) module.head = head; // the comment of the file comes before its imports
       const from = fileOf(path);
       for (const [, name, alias = name] of names.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?(?:,|\s*$)/g)) {
         (word === 'import' ? module.imports : module.reexports).set(alias, { from, name });
@@ -150,7 +150,7 @@ function parse(text, file) {
   return module;
 }
 
-/** What a declaration may refer to. */
+/** All words that may be names to which a declaration refers. */
 function words(text) {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/'(?:[^'\\]|\\.)*'/g, '');
   return new Set(code.match(/[A-Za-z_$][\w$]*/g));

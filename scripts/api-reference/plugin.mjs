@@ -1,5 +1,6 @@
-// How the reference of the library differs from what typedoc makes by itself: an error has no constructor, nothing
-// is repeated that a documented base has, a type of fixed words shows the words, and a union of objects is a table of its cases.
+// Changes what typedoc generates: constructors and inherited members are left out (in interfaces, only
+// members of a documented base), a type of fixed words shows its words, and a union of objects is a table
+// with a row for each case.
 import { Comment, Converter, ReflectionKind, UnknownType } from 'typedoc';
 import ts from 'typescript';
 
@@ -44,7 +45,10 @@ export function load(app) {
   });
 }
 
-/** A member of a union that is a word, or is told by a word of its own; undefined for any other. @param {ts.TypeNode} node */
+/**
+ * Describes a member of a union that is a literal, or an object that a literal property identifies; undefined
+ * for any other. @param {ts.TypeNode} node
+ */
 function caseOf(node) {
   const bare = ts.isParenthesizedTypeNode(node) ? node.type : node;
   const about = commentBefore(node);
@@ -73,7 +77,7 @@ const commentOf = (node) =>
     .map(({ comment }) => comment ?? '')
     .join(' ');
 
-/** The comment above a member of a union, which stands before the bar. @param {ts.TypeNode} node */
+/** The comment above a member of a union, which is before the `|`. @param {ts.TypeNode} node */
 function commentBefore(node) {
   const siblings = node.parent.types;
   const text = node.getSourceFile().text;

@@ -1,7 +1,7 @@
 /**
- * What a command may touch. Everything outside the program is passed in here: only `world.ts` reads
- * `process`. What is expensive (settings, client, state) is opened when first asked for, so `--help`
- * opens no file, no database and no socket.
+ * What a command can use. Everything outside the program is passed in here: only `world.ts` reads `process`.
+ * Settings, client, and state are opened when first requested, so `--help` opens no file, no database, and no
+ * socket.
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../engine/clock.js';
@@ -14,17 +14,23 @@ import type { Secret, Settings, SettingsFlags } from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
-/** Flags that every command takes (contract §2), as commander names them: false for a `--no-` flag. Durations are still text. */
+/**
+ * Flags that every command takes (contract §2), as commander names them: a `--no-` flag is false if it was
+ * given. Durations are still text.
+ */
 export type GlobalFlags = RawFlags<typeof GLOBAL>;
 
-/** The embedded service has its own port in every process; its state goes by this name. */
+/**
+ * The scope of the embedded service in the state. Its port differs in every process, so `base_url` is a fixed
+ * word.
+ */
 export const EMBEDDED = {
   account: 'sandbox',
   region: 'sandbox',
   base_url: 'embedded',
 } as const satisfies Scope;
 
-/** The world as `bin/profiles.js` has it, or as a test makes it. */
+/** The world outside the program: the process (`worldOf`), or one that a test makes. */
 export interface World {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
@@ -35,46 +41,57 @@ export interface World {
   clock: Clock;
   /** Version of Node, such as `20.20.2`. */
   nodeVersion: string;
-  /** Processors that this process may use. */
+  /** Number of processors that this process may use. */
   cores: number;
   /**
-   * Stop reading, and let requests in flight finish: at the first Ctrl-C or SIGTERM, whose name is the reason, or if
-   * output cannot be written, with the `OutputError` as the reason.
+   * Aborted when reading must stop while requests in flight finish: at the first Ctrl-C or SIGTERM (the
+   * reason is the name of the signal), or if output cannot be written (the reason is the `OutputError`).
    */
   stop: AbortSignal;
-  /** Second Ctrl-C: end now. */
+  /** Aborted at the second signal: everything must end now. */
   abort: AbortSignal;
 }
 
-/** How polls and lookups are retried (contract §4). Default: as in the client. */
+/** How job polls and lookups are retried (contract §4). Default: as in the client. */
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
 export type ClientUse = ReadRetries & { onlyLookups?: boolean };
 
 export interface Context extends World {
-  /** Composes commands to paste, with the flags for the settings of this command. */
+  /** Composes commands to paste, with flags that lead to the settings of this command. */
   commands: Commands;
   flags: GlobalFlags;
-  /** Resolved once; throws `ConfigError` or `UsageError`. */
+  /** The settings, resolved once. Throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
   /** The token. Runs `token_command` once, if it is set. Throws `AuthError`. */
   token(): Promise<Secret>;
   /**
-   * One client for the command; its first caller decides the retries of polls and lookups, and whether it is for lookup
-   * lists only, which need no other host. With region `sandbox`, it starts the embedded service first. Throws `AuthError`
-   * without a token.
+   * One client for the command. The first caller decides how polls and lookups are retried, and whether the client is
+   * only for lookup lists, which need no other host. With region `sandbox`, it starts the embedded service
+   * first. Throws `AuthError` without a token.
    */
   client(use?: ClientUse): Promise<ServiceClient>;
-  /** The state database of this machine, opened on first use. Throws `StateError`. */
+  /** The state, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
-  /** The scope in the state. Throws `AuthError` if an unnamed account has no token. */
+  /**
+   * The account, region, and host as the state stores them. Throws `AuthError` if an unnamed account has no
+   * token.
+   */
   scope(): Promise<Scope>;
-  /** A hash of the token and these texts, by which the same token is recognized. Throws `AuthError` without a token. */
+  /**
+   * A hash of the token and these texts, to recognize the same token later. Throws `AuthError` without a
+   * token.
+   */
   tokenHash(texts: readonly string[]): Promise<string>;
-  /** A warning for people: one line on stderr unless `--quiet`. */
+  /** Prints a warning on stderr, unless `--quiet` was given. */
   warn(message: string): void;
-  /** The same context with other global flags. It has its own settings, client, and scope, and shares the state. */
+  /**
+   * The same context with other global flags. It has its own settings, client, and scope, but shares the
+   * state.
+   */
   withFlags(flags: SettingsFlags): Context;
-  /** Closes what was opened, in reverse order. Called once, by `main`. */
+  /**
+   * Closes what was opened, in reverse order. Called once, by `main` or by the context that it was made from.
+   */
   close(): Promise<void>;
 }

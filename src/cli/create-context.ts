@@ -1,4 +1,4 @@
-/** Opens what a command needs, once, and closes it again. */
+/** Opens what a command needs, each thing once, and closes it again. */
 
 import { createHash } from 'node:crypto';
 import { closeAll } from '../engine/close-all.js';
@@ -30,7 +30,7 @@ export function createContext(
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
-  /** For polls and lookups; an import reports its requests with its own events. */
+  /** Reports retries of polls and lookups. An import reports retries of its requests with its own events. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
     if (!flags.quiet)
       world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
@@ -130,13 +130,13 @@ function reach(settings: Settings, token: Secret, onlyLookups: boolean): Service
   return { baseUrl, lookupBaseUrl, token: token.reveal() };
 }
 
-/** One line of `--debug`: never a token, never a body. */
+/** A line of `--debug`: never contains a token or a body. */
 function debugLine({ method, url, status, duration_ms, request_id, error }: LogEntry): string {
   const outcome = status === null ? (error ?? 'no answer') : String(status);
   return `debug: ${method} ${url} ${outcome} ${Math.round(duration_ms)}ms${request_id ? ` x-request-id ${request_id}` : ''}`;
 }
 
-/** Opens at the first call; later calls get the same. */
+/** Opens something at the first call; later calls return the same. */
 function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how: A) => Promise<T> {
   let opened: Promise<T> | undefined;
   return (...how) => {

@@ -1,8 +1,8 @@
 /**
- * From argv to exit code: the command tree, the signals, and the only place where an error becomes
- * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
+ * From argv to exit code: builds the command tree, runs a command, and is the only place where an error
+ * becomes text. `main` takes the real process; `runCommand` takes any world, as tests do.
  *
- * Modules are loaded when they are needed: each one adds to the start-up time.
+ * Modules are loaded when they are needed, because each one adds to the start-up time.
  */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
@@ -16,13 +16,16 @@ import { writeOut } from './output/write.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
-/** Filled in by the build from package.json. */
+/** Set by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
 
-/** Runs the command of this process. Returns the exit code; never calls `process.exit` while output may be pending. */
+/**
+ * Runs the command of this process, and returns its exit code. Never calls `process.exit`, because output may
+ * be pending.
+ */
 export async function main(host: NodeJS.Process): Promise<ExitCode> {
   const world = worldOf(host);
   return runCommand(host.argv.slice(2), world);
@@ -64,7 +67,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   try {
     await context?.close();
   } catch (error) {
-    // An error that ended the command counts more, and was reported before.
+    // The error that ended the command comes first, and was already reported.
     if (code === Exit.done) {
       code = await report(error, world, context!.flags, context!.commands);
       failed = true;
@@ -74,13 +77,16 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;
 }
 
-/** The error of output that was not awaited, such as help and warnings; otherwise null. */
+/** The error of output that nobody awaited, such as help and warnings; otherwise null. */
 async function outputLost({ stop }: World): Promise<OutputError | null> {
-  await new Promise((resolve) => setImmediate(resolve)); // a stream reports its failure in a later turn
+  await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
   return stop.reason instanceof OutputError ? stop.reason : null;
 }
 
-/** The program with all names and summaries, and the flags of the one command that argv calls. */
+/**
+ * The program with the names and summaries of all commands, but the flags of only the command that argv
+ * calls.
+ */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
   const [{ Command }, { builtIn, declareOptions }] = await Promise.all([
     import('commander'),
@@ -94,7 +100,8 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     .version(VERSION, version.flags, version.summary)
     .helpOption(help.flags, help.summary)
     .helpCommand(false)
-    // Without a command, the program prints first steps or help. As an action, an unknown flag is still an error.
+    // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
+    // is still an error.
     .action(async () => {
       const { firstSteps } = await import('./commands/first-steps.js');
       const steps = argv.length === 0 ? firstSteps(world) : null;
@@ -121,7 +128,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       .configureOutput({
         writeOut: (text) => world.stdout.write(text),
         getOutHelpWidth: () => (world.stdout.isTTY && world.stdout.columns) || 80,
-        writeErr: () => {}, // a usage error is printed once, by `report`
+        writeErr: () => {}, // `report` prints usage errors
       });
   }
   const isCommand = COMMANDS.some((entry) => entry.name === called);
@@ -144,13 +151,13 @@ function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** `--regoin eu import`: the flag is the mistake, and the parser reports it. */
+/** In `--regoin eu import`, the flag is the mistake, and not `eu`: commander reports the flag. */
 function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
   const before = argv[argv.indexOf(word) - 1];
   return before?.startsWith('-') === true && !options.some((option) => option.long === before);
 }
 
-/** The first word of argv that is neither a global flag nor its value: `import` of `--config x import`. */
+/** The first word that is neither a global flag nor the value of one: `import` in `--config x import`. */
 function commandWord(argv: readonly string[], { options }: Command): string | undefined {
   const valued = new Set(options.filter((option) => option.required).map((option) => option.long));
   for (let i = 0; i < argv.length; i++) {
@@ -175,6 +182,6 @@ async function report(
   const { commandsOf } = await import('./again.js');
   const commands = 'command' in from ? from : commandsOf({ argv: from, world });
   const { text, exit } = errorLines(error, flags, commands);
-  await writeOut(world.stderr, text).catch(() => {}); // there is nowhere left to say it
+  await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
   return exit;
 }

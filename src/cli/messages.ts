@@ -1,6 +1,6 @@
 /**
- * The texts for the engine's problems: sentences, hints with the flags of this command line, and next commands. The
- * engine gives a code and data; a code without texts here does not compile.
+ * The texts for the engine's problems: sentences, hints with the flags of this command line, and next
+ * commands. The engine provides a code and data. A code without texts here does not compile.
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
@@ -18,7 +18,7 @@ const listsRuns = ({ command }: Commands): string => `${command('runs')} lists a
 const checksTheRest = ({ command, isOf }: Commands): string =>
   isOf('doctor') || isOf('config') ? '' : `; ${command('doctor')} checks the rest`;
 
-/** The command with placeholders for the private values of its run. */
+/** This command with placeholders for the private values of its run. */
 function withValues(
   { set, where }: ProblemOf<'values_missing' | 'values_differ'>,
   { again }: Commands,
@@ -30,7 +30,10 @@ function withValues(
   return [again({ without: ['--set', '--where'] }), ...flags].join(' ');
 }
 
-/** `resume` does not take the flag, and stdin cannot be read again. */
+/**
+ * The step to skip a refused request. None for `resume`, which does not take the flag, and none for stdin,
+ * which cannot be read again.
+ */
 function skipsRequest({ again, isOf, paths }: Commands): string[] {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return [];
@@ -38,10 +41,13 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
   return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
 }
 
-/** The commands that can wait for a lock. */
+/** Commands that can wait for a lock. */
 const LOCKING = ['import', 'apply', 'resume'];
 
-/** What to do when the service asks for patience: `resume` and `identify` do not take the flag. */
+/**
+ * What to do if the service asks to wait longer than allowed: resume later, or allow it with a flag. `resume`
+ * and `identify` do not take the flag.
+ */
 function orAllow(wait: string, flag: string, value: string, { again, isOf, paths }: Commands): string {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return `${isOf('identify') ? 'try again' : 'resume'} ${wait}`;
@@ -49,7 +55,7 @@ function orAllow(wait: string, flag: string, value: string, { again, isOf, paths
   return `resume ${wait}, or allow it: ${again({ without: ['--full'], plus })}`;
 }
 
-/** For callers without a command line. */
+/** Commands for callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 const WORDS: Dictionary = {
   ...INPUT_WORDS,
@@ -180,11 +186,11 @@ const WORDS: Dictionary = {
   }),
 };
 
-/** The texts for a problem. @param commands of the current command line */
+/** The texts for a problem. @param commands composes commands for this command line */
 export function wordsOf(problem: Problem, commands: Commands = BARE): Words {
   return (WORDS[problem.code] as (problem: Problem, commands: Commands) => Words)(problem, commands);
 }
-/** An error as text. @param commands of the current command line */
+/** An error as text. @param commands composes commands for this command line */
 export function errorWords(
   error: ProfilesError,
   commands: Commands = BARE,
@@ -196,7 +202,7 @@ export function errorWords(
   };
 }
 
-/** A warning as text, in one line. */
+/** A warning as text, with its hint. */
 export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
   const { hint } = problem ? wordsOf(problem, commands) : {};
   return hint === undefined ? message : `${message}; ${hint}`;

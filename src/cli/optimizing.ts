@@ -1,11 +1,12 @@
-/** Limits what V8 optimizes on Node 20. Later versions decide by other measures. */
+/** Limits what V8 optimizes on Node 20. Later versions of Node decide in another way. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * The client's HTTP parser is one large WebAssembly function. Node 20 optimizes it after a few replies, which takes
- * 100 ms of processor time and 30 MB, more than faster replies save. What is compiled in here is never optimized; all
- * of it is compiled at once, because functions that are compiled later would be. The flags are reset after that,
- * because V8 refuses cached code that was compiled with other flags, including Node's own.
+ * Compiles WebAssembly so that it is never optimized. The HTTP parser of undici is one large function. Node
+ * 20 optimizes it after a few replies, which takes 100 ms of processor time and 30 MB: more than it saves.
+ * Everything is compiled at once, because functions that are compiled later would be optimized. Afterwards,
+ * the flags are reset, because V8 rejects cached code that was compiled with other flags, including Node's
+ * own.
  */
 export function withoutOptimizing(compile: () => void): void {
   const set = (prefix: '' | 'no-'): void => {
@@ -21,14 +22,17 @@ export function withoutOptimizing(compile: () => void): void {
   }
 }
 
-/** How many bytes of bytecode a function runs before V8 considers optimizing it: the default, and ours. */
+/**
+ * How many bytes of bytecode a function runs before V8 considers optimizing it: the default of Node 20, and
+ * ours.
+ */
 const USUAL = 67_584;
 const MORE = 1_000_000;
 
 /**
- * Each thread optimizes separately: 370 functions in a run of a million rows, most of which never save the time that
- * it took. With a larger budget, it is 130 (figures: bench/README.md). Meanwhile, V8 refuses cached code that was
- * compiled with the default (bin/load.js).
+ * Makes V8 optimize fewer functions. Each thread optimizes on its own: 370 functions in a run of a million
+ * rows. Most of them never save the time that optimizing took. With the larger budget, there are 130. While
+ * it is set, V8 rejects cached code that was compiled with the default (bin/load.js).
  * @returns a function that restores the default
  */
 export function optimizeLess(): () => void {

@@ -1,8 +1,9 @@
-/** A word of a command line to paste, for a POSIX shell: quoted if needed. */
+/** A word of a command to paste into a POSIX shell: quoted if needed. */
 export function shellWord(text: string): string {
   if (/^[\w:/.@%+=,-]+$/.test(text)) return text;
   if (!isHidden(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
-  // A terminal would not show these characters, or would interpret them.
+  // A terminal would not show these characters, or would interpret them, so `printf` writes them from their
+  // codes.
   return `"$(printf -- '${[...text].map(printable).join('')}')"`;
 }
 
@@ -20,13 +21,13 @@ function printable(character: string): string {
 }
 
 /**
- * The same for PowerShell, the default on Windows. Programs receive `"` inside a word only from PowerShell 7.3 on;
- * older versions drop it. In cmd.exe, `'` is not a quote.
+ * The same for PowerShell, the default shell on Windows. Programs receive `"` inside a word only from
+ * PowerShell 7.3 on; older versions drop it. Does not work in cmd.exe, where `'` is not a quote.
  */
 export function powerShellWord(text: string): string {
-  // A comma makes an array, `@` splats, and `-a.b` and `-a:b` are cut in two.
+  // Unquoted, a comma makes an array, `@` splats, and `-a.b` and `-a:b` are split in two.
   if (/^[\w:/.\\+=][\w:/.\\%+=-]*$|^-[\w+=/\\-]*$/.test(text)) return text;
-  // Typographic quotes are quotes, too.
+  // PowerShell treats typographic quotes as quotes, too.
   if (!isHidden(text)) return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
   const escaped = [...text].map((character) => {
     if (isHidden(character)) {
@@ -38,7 +39,7 @@ export function powerShellWord(text: string): string {
   return `"${escaped.join('')}"`;
 }
 
-/** The notation for the shell of a platform: words, and variables before a command. */
+/** How to write words, and variables before a command, for the shell of a platform. */
 export const shellOf = (
   platform: NodeJS.Platform,
 ): { word: (text: string) => string; assign: (name: string, value: string) => string } =>
@@ -46,7 +47,7 @@ export const shellOf = (
     ? { word: powerShellWord, assign: (name, value) => `$env:${name}=${quotedAlways(value)};` }
     : { word: shellWord, assign: (name, value) => `${name}=${shellWord(value)}` };
 
-/** Quotes every value, because PowerShell takes a bare word after `=` as a command. */
+/** Quotes every value, because PowerShell runs an unquoted word after `=` as a command. */
 const quotedAlways = (value: string): string => {
   const word = powerShellWord(value);
   return word === value ? `'${value}'` : word;

@@ -1,4 +1,4 @@
-/** The one module that reads `process`: it makes the `World` that all others get. */
+/** Makes the `World` that all other modules get. Only this module reads `process`. */
 import { fstatSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import type { World } from './context.js';
 import type { TextStream } from './output/terminal.js';
 import { isReaderGone } from './output/write.js';
 
-/** Makes the world. The first signal stops reading, the second ends the work in flight (contract §4). */
+/** Makes the world. The first signal stops reading; the second one ends the work in flight (contract §4). */
 export function worldOf(host: NodeJS.Process): World {
   const stop = new AbortController();
   const abort = new AbortController();
@@ -20,8 +20,8 @@ export function worldOf(host: NodeJS.Process): World {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
   const outputs = { stdout: whole(host.stdout), stderr: whole(host.stderr) };
   for (const name of ['stdout', 'stderr'] as const) {
-    // If the reader closes the pipe (`| head -1`) or the terminal, that is not an error. Anything else ends the work
-    // in good order.
+    // If the reader closes the pipe (`| head -1`) or the terminal, that is not an error. Anything else stops
+    // the work in an orderly way.
     outputs[name].on('error', (error: NodeJS.ErrnoException) => {
       if (!isReaderGone(error)) stop.abort(new OutputError(name, error));
     });
@@ -40,7 +40,10 @@ export function worldOf(host: NodeJS.Process): World {
   };
 }
 
-/** Node writes to a file once, and does not check that everything was written: a full disk takes only a part. */
+/**
+ * Writes to files completely, or fails. Node writes once and does not check how much was written: a full disk
+ * accepts only a part.
+ */
 function whole(stream: NodeJS.WriteStream & { fd: 1 | 2 }): TextStream {
   const { fd } = stream;
   if (stream.isTTY || !fstatSync(fd).isFile()) return stream;

@@ -1,4 +1,4 @@
-/** Answers, before anything is sent: status, headers, body. */
+/** Builds answers: status, headers, and body. Nothing is sent here. */
 
 export interface Answer {
   status: number;
@@ -6,7 +6,7 @@ export interface Answer {
   body: string;
 }
 
-/** One thing wrong with a request. `where` is its place, such as `users[3].company_id`. */
+/** One problem of a request. `where` is its place, such as `users[3].company_id`. */
 export interface Problem {
   where?: string;
   message: string;
@@ -18,7 +18,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
 }
 
-/** `error` and `error_code` of each status that the sandbox gives. The spec shows no values. */
+/** `error` and `error_code` for each status that the sandbox uses. The spec shows no values. */
 const NAMES: Readonly<Record<number, readonly [error: string, code: string]>> = {
   400: ['Bad Request', 'bad_request'],
   401: ['Unauthorized', 'unauthorized'],
@@ -41,10 +41,13 @@ const NAMES: Readonly<Record<number, readonly [error: string, code: string]>> = 
   505: ['HTTP Version Not Supported', 'version_not_supported'],
 };
 
-/** At most so many problems are listed; the last one says how many there are. */
+/** The maximum number of problems in an answer. Another entry then says how many are left out. */
 const MOST_PROBLEMS = 10;
 
-/** An error in the spec's shape: all four fields, all strings (spec: Errors). `details` names the place. */
+/**
+ * An error in the shape of the spec: four fields, all strings (spec: Errors). `details` is the place of the
+ * problem.
+ */
 export function refuse(
   status: number,
   problems: Problem | readonly Problem[],
@@ -65,7 +68,7 @@ export function refuse(
   return json(status, { errors }, headers);
 }
 
-/** What a proxy in between answers for itself. */
+/** The HTML page of a proxy that answers in place of the service. */
 export function htmlPage(status: number, headers: Record<string, string> = {}): Answer {
   const title = `${status} ${NAMES[status]?.[0] ?? 'Welcome'}`;
   const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n`;

@@ -1,6 +1,6 @@
 /**
- * The sandbox's own API: what it holds and what it does, for its page and for tests in other processes and other
- * languages (docs/sandbox-api.md). The control route and the page serve it, each with its own idea of who may ask.
+ * The sandbox's own API: its data and its switches, for its page and for tests in other processes and
+ * languages (docs/sandbox-api.md). The control route and the page serve it, and each decides who may call it.
  */
 import * as z from 'zod';
 import { UsageError } from '../engine/errors.js';
@@ -31,7 +31,7 @@ export interface ApiParts {
   clock: SandboxClock;
   /** Whether any well-formed API key is accepted. */
   anyToken: boolean;
-  /** Known once they listen. */
+  /** The URLs of the listeners; empty until they listen. */
   addresses(): { base: string; eu: string | null; lookup: string };
   reset(): void;
 }
@@ -42,10 +42,10 @@ export interface Api {
   overview(): Overview;
 }
 
-/** Of lists: rows that are given unless more or fewer are asked for, and at most. */
+/** The number of rows in an answer: the default, and the maximum that can be requested. */
 const PAGE_SIZE = 50;
 const LARGEST_PAGE = 1_000;
-/** Identifiers that a job lists. */
+/** The maximum number of identifiers shown for a job. */
 const MOST_IDS = 20;
 
 const faultSchema = z.strictObject({ spec: z.string() });
@@ -122,7 +122,7 @@ export function createApi(parts: ApiParts): Api {
     'GET /profile.json': (query) =>
       withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
         const held = world.profile(kind, id, region);
-        // As text: numbers stay as they were sent.
+        // Sent as text, so that numbers stay as they were sent.
         return held ? { ...json(200, null), body: held.json } : missing('no such profile');
       }),
     'GET /jobs': (query) =>

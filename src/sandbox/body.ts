@@ -1,4 +1,4 @@
-/** Reads request bodies, as strictly as the spec allows: every problem of a client's body is reported, item by item. */
+/** Reads request bodies as strictly as the spec allows, and reports every problem, item by item. */
 
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { Piece } from './profile.js';
@@ -10,9 +10,9 @@ export interface Item extends Piece {
   id: string;
 }
 
-/** One thing wrong with a body. `where` is a path such as `users[3].company_id`. */
+/** One problem of a body. `where` is a path such as `users[3].company_id`. */
 export interface Problem {
-  /** 400: the body has not the operation's shape. 422: the shape is right, a value is not. */
+  /** 400: the body does not have the shape of the operation. 422: it has, but a value is invalid. */
   status: 400 | 422;
   where: string;
   message: string;
@@ -20,13 +20,13 @@ export interface Problem {
 
 export interface Bulk {
   items: Item[];
-  /** Metadata keys with their types: what user properties are derived from. Companies have none. */
+  /** Metadata keys and their types, from which user properties are derived. Empty for companies. */
   properties: Record<string, DataType>;
 }
 
 export type Reading<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
 
-/** Body of a bulk upsert (spec: Endpoints 1 and 3). */
+/** Reads the body of a bulk upsert (spec: Endpoints 1 and 3). */
 export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
   const parsed = parse(bytes);
   if (!parsed.ok) return parsed;
@@ -39,7 +39,7 @@ export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
   if (problems.length > 0) return { ok: false, problems };
 
   const items: Item[] = [];
-  let start = 0; // of a repeated key the last value wins, as with JSON.parse
+  let start = 0; // the last value of a repeated key wins, as with JSON.parse
   eachMember(json, space(json, 0), (_key, from) => {
     start = from;
   });
@@ -51,7 +51,7 @@ export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
   return { ok: true, value: { items, properties: Object.fromEntries(properties) } };
 }
 
-/** Body of a single company's upsert (spec: Endpoint 2): an item of its own. */
+/** Reads the body of a single company's upsert (spec: Endpoint 2), which has the form of one item. */
 export function readCompany(bytes: Uint8Array): Reading<Item> {
   const parsed = parse(bytes);
   if (!parsed.ok) return parsed;
@@ -101,7 +101,7 @@ function unknownKeys(value: unknown, known: readonly string[], where: string): P
     .map((key) => ({ status: 400, where, message: `unknown key ${JSON.stringify(key)}` }));
 }
 
-/** The item that begins at `at`, with its metadata as text. */
+/** The item that begins at index `at`. Its metadata stays text. */
 function rawItem(kind: Kind, json: string, at: number): Item {
   const item: Item = { id: '', companyId: null, metadata: null };
   eachMember(json, at, (key, start, end) => {
@@ -123,7 +123,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member of the parsed object; `__proto__` and the like are ordinary keys, and inherited ones none. */
+/** An own member of a parsed object: inherited ones, such as `constructor`, do not count. */
 function own(value: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The control route of a running sandbox: its API for tests in other processes and other languages. It listens on
- * loopback only, and refuses what a web page could send.
+ * The control route of a running sandbox: its API for tests in other processes and languages. It listens on
+ * loopback only, and refuses requests that a web page could send.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type Answer, refuse } from './answer.js';
@@ -8,7 +8,7 @@ import type { Api } from './api.js';
 import type { Events } from './events.js';
 import { answersTo } from './host.js';
 
-/** Bytes per request's body: a fault, or settings. */
+/** Maximum size of a request body, in bytes. A body is a fault spec or settings. */
 const MOST_BYTES = 64 * 1024;
 
 export function createControl(api: Api, events: Events): Server {
@@ -18,7 +18,7 @@ export function createControl(api: Api, events: Events): Server {
     const send = ({ status, headers, body }: Answer): void => {
       reply.writeHead(status, headers).end(body);
     };
-    // A page in a browser reaches loopback too: by a host name of its own, or by sending a form.
+    // A web page can reach loopback, too: through a host name that resolves to it, or by sending a form.
     if (origin !== undefined || fromPage(request) || !answersTo(host, '127.0.0.1'))
       return send(refuse(403, { message: 'this is for programs on this machine only' }));
     if (method === 'GET' && url === '/events') return events.attach(reply, {});
@@ -38,13 +38,16 @@ export function createControl(api: Api, events: Events): Server {
   });
 }
 
-/** A browser says so of every request that a page makes; of one that a person typed it says `none`. */
+/**
+ * Browsers send `Sec-Fetch-Site` with every request of a page; for an address that the user typed, it is
+ * `none`.
+ */
 function fromPage({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return site !== undefined && site !== 'none';
 }
 
-/** @returns undefined when there is too much of it */
+/** @returns undefined if the body is too large */
 export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** The sandbox's data without its listeners: to look at what a rehearsal left, and to erase it. */
+/** The data of the sandbox without its listeners, to show or erase what a rehearsal left. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_FILE } from './database.js';
@@ -11,8 +11,8 @@ import { createWorld, type World } from './world.js';
 export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
 
 /**
- * Opens the data in a folder, also while a sandbox or a command uses it.
- * @returns undefined when there is none; nothing is made
+ * Opens the data in a folder, even while a sandbox or a command uses it.
+ * @returns undefined if there is no data; creates nothing
  * @throws StateError
  * @internal
  */

@@ -1,4 +1,4 @@
-/** Opens the sandbox's SQLite database: private, durable, shared by any number of processes. */
+/** Opens the sandbox's SQLite database: private, durable, and shared by any number of processes. */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -9,19 +9,21 @@ import { useWriteAheadLog } from '../engine/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
 
-/** How long a writer waits for another process's transaction, milliseconds. */
+/** How long a writer waits for the transaction of another process, in milliseconds. */
 const BUSY_MS = 30_000;
 
-/** Commands with an embedded sandbox have no `--data`. */
+/** Most commands have no `--data`: with the embedded sandbox, the data is in the state directory. */
 const ANOTHER_FOLDER = 'choose another folder with --state-dir (for profiles sandbox, also --data)';
 
-/** Raised when the tables change: an older file is refused, not misread. */
+/** Increase this when the tables change: a file of another version is refused, and not misread. */
 const VERSION = 1;
 
 /**
- * `sha256` is of the body, and null once the entries have been dropped as repeated. `ends_at` is when the
- * job ends, `applies_at` when its entries take effect; null: never. Entries are keyed by their submission
- * first, so that inserts are beside each other whatever the ids are: with random ids that is four times faster.
+ * `sha256` is that of the body; it becomes null when the entries are dropped because the same body was sent
+ * again. `fate` is the outcome of the job (`SimulatedOutcome`) as JSON. `ends_at` is when the job ends,
+ * `applies_at` when its entries take effect, both in milliseconds since 1970; null means never. The key of an
+ * entry begins with its submission, so that inserts are next to each other whatever the ids are: with random
+ * ids, that is four times as fast.
  */
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -55,18 +57,19 @@ const SCHEMA = `
 `;
 
 /**
- * `sandbox.db` in `dataDir` (made with mode 0700; the file with 0600), or an empty database in memory. A
- * commit that returned has reached the disk.
- * @param dataDir null: memory
- * @throws StateError when it cannot be opened, or is of another version
+ * Opens `sandbox.db` in `dataDir`, or an empty database in memory. Creates the folder with mode 0700 and the
+ * file with 0600. When a commit returns, its data is on disk.
+ * @param dataDir null for memory
+ * @throws StateError if it cannot be opened, or is of another version
  */
 export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
     if (dataDir !== null) {
       ensureFolder(dataDir);
-      // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. One
-      // that is there is not opened: closing any handle of a file ends all locks that this process has on it.
+      // The file is created before SQLite opens it, so that it is private from the start; its -wal and -shm
+      // files get the same mode. An existing file is not opened here: closing any handle of a file releases
+      // all locks that this process has on it.
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     }
     const db = new DatabaseSync(file, { timeout: BUSY_MS });
@@ -74,7 +77,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
     db.exec('PRAGMA synchronous = FULL;');
     if (version(db) === 0) {
       db.exec('BEGIN IMMEDIATE');
-      if (version(db) === 0) db.exec(SCHEMA); // asked again: another process may have been first
+      if (version(db) === 0) db.exec(SCHEMA); // checked again, because another process may have been first
       db.exec('COMMIT');
     }
     if (version(db) === VERSION) return db;

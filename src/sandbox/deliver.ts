@@ -1,4 +1,4 @@
-/** Sends an answer: whole, or broken as a fault asks for. */
+/** Sends an answer: completely, or broken in the way that a fault demands. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './answer.js';
 import type { Fault } from './fault-spec.js';
 
-/** Shortest time between two drips, milliseconds: timers are no finer. */
+/** Minimum time between two pieces of a drip, in milliseconds: shorter timers are not accurate. */
 const SHORTEST_DRIP_MS = 5;
 
 /**
  * Sends the answer.
  * @param stop ends a hang or a drip early
- * @returns whether the whole reply was handed to the connection
+ * @returns whether the complete reply was handed to the connection
  */
 export async function deliver(
   reply: ServerResponse,
@@ -59,22 +59,22 @@ export async function deliver(
 }
 
 async function whole(reply: ServerResponse, answer: Answer, body: Buffer): Promise<boolean> {
-  // A reply without a body says so, but for 204, which may not.
+  // An empty body has Content-Length 0. Only 204 must not have the header.
   if (answer.status !== 204) reply.setHeader('content-length', body.length);
   reply.writeHead(answer.status, answer.headers);
   return ended(reply, answer.status === 204 ? undefined : body);
 }
 
-/** Sends the last part; true when the connection has taken it all. */
+/** Sends the last part. Resolves with true when the connection has accepted all of it. */
 async function ended(reply: ServerResponse, last: Buffer | undefined): Promise<boolean> {
   await new Promise<void>((resolve) => {
-    reply.once('close', resolve); // also when the client has gone
+    reply.once('close', resolve); // also if the client is gone
     reply.end(last, resolve);
   });
   return reply.writableFinished;
 }
 
-/** The connection, once the replies to earlier requests on it have been sent. */
+/** The connection, as soon as the replies to earlier requests on it have been sent. */
 async function connectionOf(reply: ServerResponse): Promise<Socket> {
   const { socket } = reply.req;
   if (reply.socket === null && !socket.destroyed) {
@@ -102,7 +102,7 @@ async function drip(
   return ended(reply, body.subarray(body.length - (body.length % size || size)));
 }
 
-/** Until the client leaves, the sandbox stops, or the seconds are over. */
+/** Waits until the client leaves, the sandbox stops, or the seconds are over (undefined: no limit). */
 async function pause(reply: ServerResponse, seconds: number | undefined, stop: AbortSignal): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);

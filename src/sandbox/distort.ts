@@ -1,8 +1,8 @@
-/** How a fault changes what an answer says; `deliver.ts` changes how it is sent. */
+/** Applies faults to the content of an answer. `deliver.ts` applies those that change how it is sent. */
 import { type Answer, htmlPage, refuse } from './answer.js';
 import type { Fault, FaultOptions } from './fault-spec.js';
 
-/** Whether the request is carried out although the fault strikes it. */
+/** Whether the request is carried out although a fault applies to it. */
 export function carriesOut({ kind, options }: Fault): boolean {
   if (options.accepted) return true;
   if (kind === 'status') return options.status! < 300 && !options.html;
@@ -10,9 +10,10 @@ export function carriesOut({ kind, options }: Fault): boolean {
 }
 
 /**
- * The answer that a fault gives. A request that is refused on its own account stays refused.
- * @param truth the answer after carrying the request out; undefined when it was not
- * @param now milliseconds since the epoch, for dates
+ * The answer with a fault. Faults that change an accepted answer (a 2xx status, `no-job-id`, `broken-json`)
+ * do not change a refusal; the others replace any answer.
+ * @param truth the answer after carrying the request out; undefined if it was not carried out
+ * @param now milliseconds since 1970, for dates
  */
 export function distort(fault: Fault, truth: Answer | undefined, now: number): Answer {
   const { kind, options } = fault;
@@ -29,7 +30,7 @@ export function distort(fault: Fault, truth: Answer | undefined, now: number): A
   if (kind === 'job-404') return refuse(404, { message: 'job not found' });
   if (kind === 'no-job-id' && accepted) return { ...truth, body: withoutJobId(truth.body) };
   if (kind === 'broken-json' && accepted) return { ...truth, body: truth.body.slice(0, -2) };
-  // The rest change how the answer is sent, not what it says; a hang sends none.
+  // The other faults change how the answer is sent, not its content. For a hang, nothing is sent.
   return truth ?? { status: 500, headers, body: '' };
 }
 

@@ -1,19 +1,22 @@
-/** Sends the overview as it changes, as server-sent events. Idle while nobody listens. */
+/** Sends the overview whenever it changes, as server-sent events. Does nothing while nobody listens. */
 import type { ServerResponse } from 'node:http';
 import type { Overview } from './page/wire.js';
 
 export interface Events {
-  /** Answers with a stream that lasts until the client leaves, or `stop`. */
+  /** Answers with a stream that lasts until the client leaves, or until `stop`. */
   attach(reply: ServerResponse, headers: Record<string, string>): void;
   stop(): void;
 }
 
 const TICK_MS = 250;
-/** A comment keeps connections open that an intermediary would find idle. */
+/**
+ * After this many ticks without a change (15 s), a comment is sent, so that no proxy closes the connection as
+ * idle.
+ */
 const SILENCE_TICKS = 60;
-/** Enough for one person's browser windows; more are refused. */
+/** Maximum number of open streams: enough for one person's windows. More are refused with 503. */
 const MOST_LISTENERS = 32;
-/** A client that stops reading gets no more events beyond this many unsent bytes. */
+/** A client with this many unsent bytes has stopped reading, and gets no more events until it reads again. */
 const MOST_UNSENT = 64 * 1024;
 
 export function createEvents(overview: () => Overview): Events {
@@ -61,7 +64,7 @@ export function createEvents(overview: () => Overview): Events {
   };
 }
 
-/** While jobs are under way each moment is another one; else time alone changes nothing. */
+/** The overview as text, to see whether it has changed. While a job is unfinished, time alone is a change. */
 function comparable(overview: Overview): string {
   return JSON.stringify(overview.jobs.unfinished > 0 ? overview : { ...overview, now: '' });
 }

@@ -1,40 +1,43 @@
 /**
- * Faults as people write them: `<what>:<when>[,<option>…]`, such as `503:first=3,retry-after=2`,
- * `reset-after:p=0.1` or `stuck-job:nth=2,status=pending_refresh`. This file is their whole grammar.
+ * Parses faults as users write them: `<what>:<when>[,<option>…]`, such as `503:first=3,retry-after=2`,
+ * `reset-after:p=0.1`, or `stuck-job:nth=2,status=pending_refresh`. This file is the complete grammar.
  */
 import { UsageError } from '../engine/errors.js';
 
-/** Operations that a fault strikes: bulk upserts, a single company's, job polls, lookups. */
+/** Operations that a fault can apply to: bulk upserts, a single company's upsert, job polls, lookups. */
 export const TARGETS = ['submit', 'identify', 'job', 'lookup', 'any'] as const;
 export type Target = (typeof TARGETS)[number];
 
 export type When = { type: 'nth' | 'every' | 'first'; n: number } | { type: 'p'; p: number };
 
 export interface FaultOptions {
-  /** Default `submit`; `job` for `job-404`. */
+  /** The operation that it applies to. Default `submit`; `job` for `job-404`. */
   on?: Target;
-  /** HTTP status of `status` (always there) and `redirect` (default 307). */
+  /** HTTP status of `status` (always set) and `redirect` (default 307). */
   status?: number;
-  /** The state that `stuck-job` stays in (default processing) or `unknown-status` shows (default reindexing). */
+  /**
+   * The status that `stuck-job` stays in (default processing), or that `unknown-status` shows (default
+   * reindexing).
+   */
   state?: string;
   /** Rows that `short-job` leaves out, default 1. */
   rows?: number;
-  /** The request is carried out although the answer does not say so. */
+  /** The request is carried out, although the answer does not say so. */
   accepted?: true;
-  /** The body is a proxy's HTML page. */
+  /** The body is the HTML page of a proxy. */
   html?: true;
   /** The reply has no Content-Length, and its last chunk is missing. */
   chunked?: true;
-  /** `Retry-After`, as it is sent. */
+  /** The text of `Retry-After`. */
   retryAfter?: string;
-  /** `Retry-After` as an HTTP date so many seconds from the reply. */
+  /** Seconds from the reply to the HTTP date in `Retry-After`; may be negative. */
   retryAfterDate?: number;
   location?: string;
-  /** Seconds that a hang (default: until the client leaves) or a drip (default 2) lasts. */
+  /** Seconds that a hang (default: until the client leaves) or a drip (default 2) takes. */
   for?: number;
 }
 
-/** Reads an option's value; undefined when it is wrong. */
+/** Parses the value of an option; undefined if it is invalid. */
 type Option = (value: string) => FaultOptions | undefined;
 
 const within = (text: string, least: number, most: number): number | undefined => {
@@ -48,7 +51,7 @@ const given = <K extends keyof FaultOptions>(
   value: FaultOptions[K] | undefined,
 ): FaultOptions | undefined => (value === undefined ? undefined : ({ [key]: value } as FaultOptions));
 
-/** Text that can be sent in a header or a record. */
+/** Text that is safe in a header or a job record; otherwise undefined. */
 const printable = (text: string): string | undefined => (/^[\x20-\x7e]+$/.test(text) ? text : undefined);
 
 const on: Option = (value) =>
@@ -67,9 +70,12 @@ const redirection: Option = (value) => (/^3\d\d$/.test(value) ? { status: Number
 const state: Option = (value) => given('state', printable(value));
 const rows: Option = (value) => given('rows', count(value));
 
-/** Every fault and the options it takes. A number means that HTTP status. */
+/** Every fault and its options. */
 const FAULTS = {
-  /** First of all, since it is written as its number. Answers with the status: 2xx after carrying the request out, any other without. */
+  /**
+   * Written as its number, such as `503`. Must be the first entry, because lists of names leave the first one
+   * out. Answers with this status: a 2xx status after carrying the request out, any other without doing so.
+   */
   status: { on, accepted, html, location, 'retry-after': retryAfter, 'retry-after-date': retryAfterDate },
   /** Answers 200 with an HTML page, as a captive portal does. */
   html: { on, accepted },
@@ -78,22 +84,22 @@ const FAULTS = {
   'reset-before': { on },
   'reset-body': { on },
   'reset-after': { on },
-  /** Carries the request out, then closes the connection within the reply's header or body. */
+  /** Carries the request out, then closes the connection in the middle of the reply's header or body. */
   'cut-header': { on },
   'cut-body': { on, chunked },
   /** Never answers. */
   hang: { on, accepted, for: lasting },
-  /** Carries the request out, then stops within the reply's body. */
+  /** Carries the request out, then stops in the middle of the reply's body. */
   'hang-body': { on, for: lasting },
-  /** Carries the request out, then sends the reply's body byte by byte. */
+  /** Carries the request out, then sends the reply's body slowly, in small pieces. */
   drip: { on, for: lasting },
   /** Carries the request out; the reply lacks `job_id`, or is not JSON. */
   'no-job-id': {},
   'broken-json': { on },
-  /** Answers, then closes a connection that it had promised to keep. */
+  /** Answers, then closes the connection although it is a keep-alive one. */
   close: { on },
   'job-404': {},
-  /** Faults of the job, not of an answer; they are counted by accepted jobs. */
+  /** Faults of jobs, not of answers. `<when>` counts accepted jobs. */
   'fail-job': {},
   'stuck-job': { status: state },
   'unknown-status': { status: state },
@@ -105,7 +111,7 @@ export type FaultKind = keyof typeof FAULTS;
 const JOB_FAULTS: readonly FaultKind[] = ['fail-job', 'stuck-job', 'unknown-status', 'short-job'];
 export const isJobFault = (kind: FaultKind): boolean => JOB_FAULTS.includes(kind);
 
-/** What can be written, for a help page. */
+/** The help text about faults. */
 export const FAULT_HELP = [
   'A fault is <what>:<when>[,<option>…].',
   ...listed('what', ['an HTTP status from 200 to 599', ...Object.keys(FAULTS).slice(1)]),
@@ -114,7 +120,7 @@ export const FAULT_HELP = [
   ...listed('on', [...TARGETS]),
 ].join('\n');
 
-/** `  name    a, b, c`, broken before column 80. */
+/** `  name    a, b, c`, wrapped at column 80. */
 function listed(name: string, words: string[]): string[] {
   const lines = [`  ${name.padEnd(8)}`];
   for (const [i, word] of words.entries()) {
@@ -126,7 +132,7 @@ function listed(name: string, words: string[]): string[] {
 }
 
 export interface Fault {
-  /** As it was written. */
+  /** The text of the fault, as the user wrote it. */
   spec: string;
   kind: FaultKind;
   when: When;
@@ -136,7 +142,7 @@ export interface Fault {
 const FORM =
   'write <what>:<when>[,<option>…], such as 429:every=5,retry-after=2 or 503:first=3 or reset-after:p=0.1 or hang:nth=2,on=job';
 
-/** @throws UsageError naming the spec, what is wrong with it and how one is written */
+/** @throws UsageError that names the spec and the problem, and shows how a spec is written */
 export function parseFault(spec: string): Fault {
   const wrong = (what: string, hint = FORM): UsageError =>
     new UsageError(`fault "${spec}": ${what}`, { hint });

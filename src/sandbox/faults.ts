@@ -1,32 +1,32 @@
-/** Which faults are set, and whether one strikes now. */
+/** The faults that are set, and whether one applies to a request or a job. */
 import { type Fault, isJobFault, parseFault, type Target, type When } from './fault-spec.js';
 import type { SimulatedOutcome } from './timeline.js';
 
 /** The faults of a running sandbox. `profiles sandbox --help` lists them. */
 export interface Faults {
   /**
-   * Adds a fault, such as `503:first=3`. It counts requests from now.
-   * @throws UsageError for a spec that cannot be read
+   * Adds a fault, such as `503:first=3`. It counts requests from now on.
+   * @throws UsageError for a spec that cannot be parsed
    */
   add(spec: string): void;
-  /** The faults that are set, as they were written, in order. */
+  /** The specs of all faults, in the order in which they were added. */
   list(): string[];
-  /** Removes the first fault that is written like this; false if there is none. */
+  /** Removes the first fault with this spec; false if there is none. */
   remove(spec: string): boolean;
-  /** Removes all of them. */
+  /** Removes all faults. */
   clear(): void;
 }
 
 export interface FaultPlan extends Faults {
-  /** Counts a request; returns the fault that strikes it: the first that was added. */
+  /** Counts a request, and returns the fault that applies to it: of several, the one added first. */
   strike(operation: Exclude<Target, 'any'>): Fault | undefined;
-  /** Counts an accepted job of `rows` rows; returns how it will end. */
+  /** Counts an accepted job of `rows` rows, and returns how it will end. */
   outcome(rows: number): SimulatedOutcome;
-  /** Counts from one again. */
+  /** Starts counting from one again. */
   restart(): void;
 }
 
-/** Whether a fault strikes the `ordinal`th (from 1) of the events that it watches. */
+/** Whether a fault applies to the `ordinal`th (from 1) of the events that it counts. */
 export function strikes(when: When, ordinal: number, seed: number, spec: string): boolean {
   switch (when.type) {
     case 'nth':
@@ -41,14 +41,15 @@ export function strikes(when: When, ordinal: number, seed: number, spec: string)
 }
 
 /**
- * @param seed decides about probabilities: the same seed and the same order of requests give the same faults
- * @param failJobs share of jobs that fail, asked for each job
+ * @param seed for faults with a probability: the same seed and the same order of requests give the same
+ * faults
+ * @param failJobs returns the share of jobs that fail; called for each job
  */
 export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan {
   let set: { fault: Fault; seen: number }[] = [];
   let jobs = 0;
 
-  /** Every fault that watches the event counts it, also when an earlier one strikes. */
+  /** Every matching fault counts the event, even if an earlier one applies. */
   const struck = (watches: (fault: Fault) => boolean): Fault | undefined => {
     let first: Fault | undefined;
     for (const one of set) {
@@ -96,13 +97,13 @@ function outcomeOf({ kind, options }: Fault, rows: number): SimulatedOutcome {
   return { type: 'failed' };
 }
 
-/** Chance that can be repeated: the same seed, name and ordinal always give the same number, in [0, 1). */
+/** A repeatable random number in [0, 1): the same seed, name, and ordinal always give the same one. */
 export function chance(seed: number, name: string, ordinal: number): number {
   let hash = 0x811c9dc5; // FNV-1a
   for (const byte of new TextEncoder().encode(`${seed}\n${name}\n${ordinal}`)) {
     hash = Math.imul(hash ^ byte, 0x01000193);
   }
-  // FNV's last bytes reach too few bits; these are the finishing steps of MurmurHash3.
+  // In FNV, the last bytes change too few bits. These are the final steps of MurmurHash3, which mix them.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;

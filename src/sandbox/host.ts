@@ -1,11 +1,15 @@
-/** Which `Host` a listener answers to: a web page can give a name of its own the address of this machine (DNS rebinding). */
+/**
+ * Checks the `Host` of a request: a web page can let a host name of its own resolve to this machine (DNS
+ * rebinding).
+ */
 
-/** A name that a browser resolves to this machine without asking anyone: 127.0.0.0/8, `::1` and localhost. */
+/** Names that a browser resolves to this machine without DNS: 127.0.0.0/8, `::1`, and localhost. */
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|(?:[\w-]+\.)*localhost|\[::1\])(?::\d{1,5})?$/i;
 
 /**
- * @param header the request's `Host`; a program that sends none (HTTP/1.0) is no browser
- * @param address what the listener listens on; one that is not loopback is reached by names that are not known here
+ * @param header the `Host` of the request; a program that sends none (HTTP/1.0) is not a browser
+ * @param address what the listener listens on; if it is not loopback, any name is accepted, because its names
+ * are not known here
  */
 export function answersTo(header: string | undefined, address: string): boolean {
   return header === undefined || LOOPBACK.test(header) || !isLoopbackAddress(address);

@@ -1,4 +1,4 @@
-/** The job record, every field of it (spec: Job). */
+/** The job record, with every field of the spec (spec: Job). */
 import type { Submission } from './store.js';
 import { jobAt } from './timeline.js';
 import type { Region } from './types.js';
@@ -18,18 +18,19 @@ export interface JobRecord {
   /** ISO 8601. */
   start_time: string;
   end_time: string | null;
-  /** URL of the job status operation for this job. */
+  /** The URL of the job status operation for this job. */
   links: string;
 }
 
-/** Path of the job status operation: the id is one segment (spec: Endpoint 4). */
+/** The path of the job status operation: the id is one segment (spec: Endpoint 4). */
 function jobPath(jobId: string): string {
   return `/v1/background_jobs/${encodeURIComponent(jobId)}`;
 }
 
 /**
- * @param reply `accepted`: the bulk operations' record. `status`: the job status operation's, with progress.
- * @param at.baseUrl of the listener that was asked
+ * @param reply `accepted` for the record of a bulk operation, `status` for that of the job status operation,
+ * with progress
+ * @param at.baseUrl URL of the listener that received the request
  */
 export function jobRecord(
   reply: 'accepted' | 'status',
@@ -62,7 +63,7 @@ export function formatJobId(region: Region, instance: string, n: number): string
   return `urn:profiles:job:${region}/${instance}-${n}`;
 }
 
-/** The number of the job, or undefined when the id is not one of this instance and region. */
+/** The number of the job, or undefined if the id is not one of this instance and region. */
 export function parseJobId(id: string, region: Region, instance: string): number | undefined {
   const n = Number(id.slice(id.lastIndexOf('-') + 1));
   return Number.isSafeInteger(n) && formatJobId(region, instance, n) === id ? n : undefined;

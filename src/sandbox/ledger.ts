@@ -1,12 +1,12 @@
-/** What arrived at a sandbox since it started, request by request: for tests to hold a client against. */
+/** The requests that a sandbox has received since it started, for tests that check a client. */
 import type { Operation } from './routes.js';
 import type { Kind, Region } from './types.js';
 
 /** A request that arrived, and how it was answered. */
 export interface LedgerEntry {
-  /** Number, from 1, in order of arrival. */
+  /** Number of the request, from 1, in order of arrival. */
   n: number;
-  /** ISO 8601, by the sandbox's clock. */
+  /** ISO 8601, by the clock of the sandbox. */
   time: string;
   listener: Region | 'lookup';
   method: string;
@@ -16,9 +16,12 @@ export interface LedgerEntry {
   operation: Operation | null;
   /** The `x-request-id` of the reply. */
   request_id: string;
-  /** Status of the reply; null while there is none, or when it was never completed. */
+  /** Status of the reply; null while there is none, or if it was never completed. */
   status: number | null;
-  /** Milliseconds from its headers to the end of its reply, by the sandbox's clock; null before that. */
+  /**
+   * Milliseconds from the headers of the request to the end of the reply, by the clock of the sandbox; null
+   * before that.
+   */
   duration_ms: number | null;
   /** The fault that applied, as it was written. */
   fault: string | null;
@@ -33,7 +36,7 @@ export interface Accepted {
   kind: Kind;
   region: Region;
   items: number;
-  /** Identifiers in order; null where the sandbox does not keep them. */
+  /** Identifiers in order; null if the sandbox does not store them. */
   ids: string[] | null;
   /** Size of the body. */
   bytes: number;
@@ -43,20 +46,23 @@ export interface Accepted {
   job_id: string | null;
 }
 
-/** Which entries a page shows: `problems` were not answered with 2xx, or a fault struck them. */
+/**
+ * Filters for a page of entries. `problems`: requests that a fault applied to, or that were not answered with
+ * 2xx.
+ */
 export const REQUEST_FILTERS = ['all', 'writes', 'polls', 'lookups', 'problems'] as const;
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 
 export interface Ledger {
-  /** Grows with every change of an entry. */
+  /** Increases with every change of an entry. */
   readonly revision: number;
   readonly count: number;
-  /** A new entry, for the exchange to fill in; it calls `changed` when it has. */
+  /** Adds an entry. The caller fills it in, and then calls `changed`. */
   open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry;
   changed(): void;
-  /** Copies, oldest first, of those after ordinal `after`. */
+  /** Copies of the entries after number `after`, oldest first. */
   list(after?: number): LedgerEntry[];
-  /** Newest first, without the identifiers; `total` is how many the filter finds. */
+  /** A page of entries, newest first, without identifiers. `total` is the number of entries that match. */
   page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] };
   get(n: number): LedgerEntry | undefined;
   /** The request that created a job. */
@@ -64,7 +70,7 @@ export interface Ledger {
   clear(): void;
 }
 
-/** @param most older entries are forgotten beyond so many */
+/** @param most the number of entries to keep; up to 10% more are kept for a while */
 export function createLedger(most = 100_000): Ledger {
   let entries: LedgerEntry[] = [];
   let n = 0;
@@ -95,7 +101,7 @@ export function createLedger(most = 100_000): Ledger {
       return { total: found.length, entries: slice.map(withoutIds) };
     },
     get(wanted) {
-      // Ordinals have no gaps, and only the oldest are forgotten.
+      // Numbers have no gaps, because only the oldest entries are removed.
       const entry = entries[wanted - (entries[0]?.n ?? 0)];
       return entry && withoutIds(entry);
     },

@@ -1,33 +1,45 @@
-/** What the sandbox allows, how fast it is, and which rows are at fault; can be changed while it runs. */
+/** What the sandbox allows, how fast it is, and which rows fail. Can be changed while it runs. */
 import type { Bulk, Item } from './body.js';
 import { ID_FIELD, type Kind } from './types.js';
 
-/** The job fails, or ends short of these rows, or the request is refused with 422. */
+/**
+ * What rows at fault do: the job fails, the job completes without them, or the request is refused with 422.
+ */
 export const FAIL_ROWS_WITH = ['failed', 'short', '422'] as const;
 export type FailRowsWith = (typeof FAIL_ROWS_WITH)[number];
 
-/** An identifier, or a metadata key at the top level, and its value as text. */
+/** A rule for rows at fault: an identifier field or a top-level metadata key, and its value as text. */
 export type FailRow = readonly [key: string, value: string];
 
 /** How fast the sandbox is, and what it refuses. */
 export interface Limits {
   /** Milliseconds before each answer. Default 0. */
   latencyMs: number;
-  /** Speed of jobs. Each takes at least 300 ms. Default 2,000. */
+  /** Rows that a job processes per second. A job takes at least 300 ms. Default 2,000. */
   rowsPerSecond: number;
-  /** Answers a bulk request with 409 while a job of its region, of either kind, is unfinished. Default false. */
+  /**
+   * Answers a bulk request with 409 while a job of its region, of either kind, is unfinished. Default false.
+   */
   oneJobAtATime: boolean;
-  /** Items of a bulk request; with more, the answer is 413. Default: null, any number. */
+  /** Maximum number of items in a bulk request; more are refused with 413. Default: null, no limit. */
   maxItems: number | null;
-  /** Bytes of a body; with more, the answer is 413. Default 268,435,456. */
+  /** Maximum size of a body in bytes; more is refused with 413. Default 268,435,456. */
   maxBytes: number;
-  /** Requests in a second, over all operations; beyond, the answer is 429. Default: null, any number. */
+  /**
+   * Maximum number of requests per second, over all operations; more are refused with 429. Default: null, no
+   * limit.
+   */
   rateLimit: number | null;
   /** Share of jobs that fail, from 0 to 1. Default 0. */
   failJobs: number;
-  /** Every job that holds an item with one of these identifiers or metadata values fails. Default: none. */
+  /**
+   * Every job that contains an item with one of these identifiers or metadata values fails. Default: none.
+   */
   failRows: readonly FailRow[];
-  /** How it fails: the job fails (`failed`, the default), completes without these rows (`short`), or its request is refused (`422`). */
+  /**
+   * How it fails: the job fails (`failed`, the default), it completes without these rows (`short`), or its
+   * request is refused (`422`).
+   */
   failRowsWith: FailRowsWith;
 }
 
@@ -36,7 +48,7 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   rowsPerSecond: 2_000,
   oneJobAtATime: false,
   maxItems: null,
-  // A body becomes one string: beyond this, Node's own limits would answer instead of the sandbox.
+  // A body becomes one string: for larger ones, Node's own limits would apply before this one.
   maxBytes: 256 * 1024 * 1024,
   rateLimit: null,
   failJobs: 0,
@@ -44,13 +56,15 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   failRowsWith: 'failed',
 };
 
-/** Requests counted in the running second. */
+/** The number of requests in the current second of the clock. */
 export interface RateWindow {
   second: number;
   requests: number;
 }
 
-/** Counts a request at `now` (milliseconds). `retryAfter`, in seconds, is null when it may continue. */
+/**
+ * Counts a request at `now` (milliseconds). `retryAfter` is in seconds, and null if the request is allowed.
+ */
 export function countRequest(
   window: RateWindow,
   now: number,
@@ -61,7 +75,7 @@ export function countRequest(
   return { window: { second, requests }, retryAfter: limit !== null && requests > limit ? 1 : null };
 }
 
-/** Divides the items of a request: those that no rule names, and those at fault, each in their order. */
+/** Splits the items of a request into good ones and those at fault, each in their order. */
 export function sortOut(kind: Kind, items: readonly Item[], rules: readonly FailRow[]): [Item[], Item[]] {
   const [good, bad]: [Item[], Item[]] = [[], []];
   for (const item of items) (rules.length > 0 && isAtFault(kind, item, rules) ? bad : good).push(item);
@@ -80,6 +94,6 @@ function isAtFault(kind: Kind, { id, companyId, metadata }: Item, rules: readonl
   });
 }
 
-/** What a job works off in order: those at fault last, where they are left out. */
+/** The items of a job in order. Those at fault come last, because a short job leaves out its last rows. */
 export const inOrder = (bulk: Bulk, [good, bad]: readonly [Item[], Item[]]): Bulk =>
   bad.length === 0 ? bulk : { ...bulk, items: [...good, ...bad] };

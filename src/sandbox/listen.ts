@@ -1,16 +1,16 @@
-/** Servers on ports: opened with an error that says what to do, closed without losing what is in flight. */
+/** Starts and stops servers: an error about a port says what to do, and requests in flight may finish. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { UsageError } from '../engine/errors.js';
 
-/** How long requests in flight may take to finish when the sandbox stops, milliseconds. */
+/** How long requests in flight may take when the sandbox stops, in milliseconds. */
 const GRACE_MS = 2_000;
 
 /**
- * Starts a server; returns its URL.
- * @param flag the command's flag for this port, for the hint
- * @throws UsageError when the port or the address is not available
+ * Starts a server, and returns its URL.
+ * @param flag the flag for this port, for the hint
+ * @throws UsageError if the port or the address is not available
  */
 export async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
   try {
@@ -30,12 +30,12 @@ export async function listen(server: Server, host: string, port: number, flag: s
     });
   }
   const { port: given } = server.address() as AddressInfo;
-  // A listener on every address is reached from here through loopback.
+  // A server that listens on all addresses is reached through loopback from this machine.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${given}`;
 }
 
-/** Takes no more requests, lets those in flight finish, then closes every connection. */
+/** Accepts no more requests, lets those in flight finish, then closes all connections. */
 export async function stopServer(server: Server): Promise<void> {
   if (!server.listening) return;
   const closed = new Promise((resolve) => server.close(resolve));

@@ -24,9 +24,9 @@ export interface Shared {
   limits: Readonly<Limits>;
   ledger: Ledger;
   clock: SandboxClock;
-  /** Requests of the running second, over all listeners. */
+  /** The number of requests in the current second, over all listeners. */
   rate: { window: RateWindow };
-  /** Aborted when the sandbox stops: ends hangs and latencies. */
+  /** Aborted when the sandbox stops: this ends hangs and latencies. */
   stop: AbortSignal;
 }
 
@@ -36,10 +36,10 @@ const SERVICE_HEADERS = {
   server: 'profiles-sandbox',
 };
 
-/** Characters of an error that the ledger keeps. */
+/** Maximum number of characters of an error in the ledger. */
 const LONGEST_ERROR = 300;
 
-/** @param urlOf gives the listener's own URL once it listens */
+/** @param urlOf returns the URL of the listener, once it listens */
 export function createListener(role: Role, urlOf: () => string, shared: Shared): Server {
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
     void exchange(role, urlOf(), request, reply, shared).catch(() => reply.destroy());
@@ -98,7 +98,7 @@ async function exchange(
   }
 }
 
-/** What the reply says is wrong, first of all; null for a page of HTML. */
+/** The first error in a reply; null if the body is not an error body, such as an HTML page. */
 function firstError({ body }: Answer): string | null {
   if (!body.startsWith('{"errors":[')) return null;
   const { errors } = JSON.parse(body) as { errors: { details: string; message: string }[] };
@@ -106,7 +106,7 @@ function firstError({ body }: Answer): string | null {
   return (details === '' ? message : `${details}: ${message}`).slice(0, LONGEST_ERROR);
 }
 
-/** What is answered, and what was carried out: these differ when a fault strikes. */
+/** The answer, and what was carried out. With a fault, the answer may say something else. */
 async function decide(
   route: Route | Answer,
   request: ServiceRequest,
@@ -134,7 +134,10 @@ async function decide(
   }
 }
 
-/** Reads the body; one over the limit is read but not kept. `reset`: a fault resets the connection before its end. */
+/**
+ * Reads the body. If it is too large, it is read to its end but not kept. `reset`: a fault resets the
+ * connection before that.
+ */
 async function readBody(
   request: IncomingMessage,
   maxBytes: number,
@@ -144,7 +147,7 @@ async function readBody(
   const half = Number(request.headers['content-length'] ?? 0) / 2;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // Left early, the iterator must not close the connection: it is to be reset.
+  // If the loop ends early, the iterator must not close the connection, because it will be reset.
   const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const chunk of body) {
     bytes += chunk.length;
@@ -155,7 +158,7 @@ async function readBody(
   return bytes > maxBytes ? 'too large' : Buffer.concat(chunks);
 }
 
-/** What is not HTTP at all is answered in the spec's shape too. */
+/** Answers requests that are not valid HTTP, also with an error in the shape of the spec. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const status =

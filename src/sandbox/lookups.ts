@@ -1,10 +1,15 @@
-/** Embeds and checklists: what is built in the service itself, not imported. A file can bring others. */
+/**
+ * Embeds and checklists, which are created in the service itself and not imported. A file can replace them.
+ */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { InputError } from '../engine/errors.js';
 import { troubleOf } from '../engine/file-trouble.js';
 
-/** The file `sandbox-lookups.json`: fields are the spec's (Embed, Checklist lookup record), others are kept. */
+/**
+ * The file `sandbox-lookups.json`: fields are those of the spec (Embed, Checklist lookup record); other
+ * fields are kept.
+ */
 const lookupsSchema = z.strictObject({
   embeds: z
     .array(z.looseObject({ id: z.int(), title: z.string(), type: z.enum(['banner', 'card']) }))
@@ -25,10 +30,10 @@ export interface Lookups {
   checklists: Checklist[];
 }
 
-/** In the data folder, read when it is there. */
+/** Name of the file in the data folder; read if it exists. */
 export const LOOKUPS_FILE = 'sandbox-lookups.json';
 
-/** An account of a small product: enough of each list for a filter to be worth building. */
+/** Example lists, with enough records to try filters. */
 export const DEFAULT_LOOKUPS: Lookups = {
   embeds: [
     { id: 1, title: 'Welcome to the new dashboard', type: 'banner' },
@@ -46,7 +51,7 @@ export const DEFAULT_LOOKUPS: Lookups = {
 };
 
 /**
- * Reads a file of lookup lists. A list that it does not have is the example's.
+ * Reads a file of lookup lists. For a list that is not in the file, the example is used.
  * @throws InputError that names the file and the place in it
  */
 export function readLookups(file: string): Lookups {

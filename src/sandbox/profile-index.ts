@@ -1,23 +1,24 @@
 /**
- * All profiles as they are now, to be searched, sorted and paged. The store is a log that is cheap to append to and
- * to read one profile from; this is what makes a list of it. It is kept in a temporary table of this connection, updated when it is
- * queried, and thrown away with the process: accepting a request costs nothing more, and no other process sees it.
+ * An index of all profiles as they are now, to search, sort, and page them. The store is a log: appending to
+ * it and reading one profile are cheap, but listing all profiles is not. The index is a temporary table of
+ * this connection. It is updated when it is queried, and ends with the process. So it adds nothing to the
+ * cost of accepting a request, and no other process sees it.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { type Folded, foldPieces, objectOf, type Piece } from './profile.js';
 import { eachMember, space } from './raw-json.js';
 import type { Kind, Region } from './types.js';
 
-/** What to sort by. `updated` is when a job last wrote to the profile; any other word is a metadata key. */
+/** What to sort by. `updated` is the time of the last upsert; any other word is a metadata key. */
 export type ProfileSort = 'id' | 'company_id' | 'updated' | (string & {});
 
 /** Which profiles to list. */
 export interface ProfileQuery {
   kind: Kind;
   region: Region;
-  /** Text to find in the identifier, the company, or any value, in any case. Default: all profiles. */
+  /** Text to find in the identifier, the company, or any value, ignoring case. Default: all profiles. */
   search?: string | undefined;
-  /** Default: identifiers, ascending. */
+  /** Default: by identifier, ascending. */
   sort?: { by: ProfileSort; descending: boolean } | undefined;
   offset?: number;
   limit?: number | undefined;
@@ -32,7 +33,7 @@ export interface ProfileRow {
   /** Milliseconds since the epoch. */
   createdAt: number;
   updatedAt: number;
-  /** How many upserts made it. */
+  /** The number of its upserts. */
   upserts: number;
 }
 
@@ -45,7 +46,7 @@ export interface ProfilePage {
   rows: ProfileRow[];
 }
 
-/** Characters of a profile that are searched. */
+/** Maximum number of characters of a profile that are searched. */
 const SEARCHED_CHARACTERS = 20_000;
 
 const TABLES = `
@@ -83,26 +84,27 @@ export class ProfileIndex {
   readonly #db: DatabaseSyncInstance;
   readonly #inMemory: boolean;
   #made = false;
-  /** The submission that is being read, and the entry to continue after. */
+  /** The submission that is being read, and the entry after which to continue. */
   #current: (Pending & { afterId: string; afterOrdinal: number }) | undefined;
-  /** The last submission that was begun: while it is there, nothing was erased. */
+  /** The submission read last. While it is in the store, nothing was erased. */
   #last: { n: number; at: number } | undefined;
   #revision = 0;
 
-  /** @param inMemory whether the temporary table may not touch the disk either */
+  /** @param inMemory whether the temporary table must not use the disk, either */
   constructor(db: DatabaseSyncInstance, inMemory: boolean) {
     this.#db = db;
     this.#inMemory = inMemory;
   }
 
-  /** Grows with every change. */
+  /** Increases with every change. */
   get revision(): number {
     return this.#revision;
   }
 
   /**
-   * Takes in what was applied by `now`, up to so many entries, so that a server can answer others in between.
-   * @returns whether it is up to date
+   * Adds what was applied by `now`, up to `entries` entries, so that a server can answer other requests in
+   * between.
+   * @returns whether the index is up to date
    */
   advance(now: number, entries: number): boolean {
     if (!this.#made) this.#make();
@@ -134,7 +136,7 @@ export class ProfileIndex {
       );
       return { total, found: total, rows };
     }
-    // One pass over all texts, in the order in which they are stored, gives both the number and the page.
+    // One pass over all texts, in the order in which they are stored, finds both the number and the page.
     const found = this.#all<{ at: number }>(
       `SELECT rowid AS at FROM temp.profile NOT INDEXED
        WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,
@@ -181,7 +183,7 @@ export class ProfileIndex {
     this.#revision++;
   }
 
-  /** The next submission to take in, in the order in which they took effect. */
+  /** The next submission to add, in the order in which submissions took effect. */
   #next(now: number): (Pending & { afterId: string; afterOrdinal: number }) | undefined {
     const found = this.#db
       .prepare(
@@ -191,7 +193,7 @@ export class ProfileIndex {
       )
       .get(now) as Pending | undefined;
     if (found === undefined) return undefined;
-    // A clock that was set back: what was taken in already would be in the wrong order.
+    // If the clock was set back, this submission comes before ones that were already added: start again.
     if (this.#last !== undefined && found.at < this.#last.at) {
       this.#clear();
       return this.#next(now);
@@ -200,7 +202,7 @@ export class ProfileIndex {
     return { ...found, afterId: '', afterOrdinal: -1 };
   }
 
-  /** Takes in entries of one submission; returns how many. */
+  /** Adds entries of one submission, and returns how many. */
   #takeIn(from: Pending & { afterId: string; afterOrdinal: number }, most: number): number {
     const { n, region, kind, at } = from;
     const entries = this.#db
@@ -239,12 +241,12 @@ export class ProfileIndex {
       this.#db.prepare('INSERT INTO temp.indexed VALUES (?)').run(n);
       this.#current = undefined;
     }
-    // A submission whose entries were dropped as repeated still takes a step, or a loop over many would not end a slice.
+    // A submission without entries counts as one: otherwise, a slice over many of them would not end.
     return Math.max(1, entries.length);
   }
 }
 
-/** The order as SQL, and the values that it needs. */
+/** The order as SQL, and the values for its parameters. */
 function orderBy({ by, descending }: NonNullable<ProfileQuery['sort']> = { by: 'id', descending: false }): {
   by: string;
   values: string[];
@@ -256,20 +258,23 @@ function orderBy({ by, descending }: NonNullable<ProfileQuery['sort']> = { by: '
   return { by: `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`, values: [by, by] };
 }
 
-/** What is searched: the identifier, the company and each value, a line each, in small letters. */
+/** The searched text: the identifier, the company, and each value, one per line, in lower case. */
 function searchedText(id: string, { companyId, values }: Folded): string {
   const lines = companyId === null ? [id] : [id, companyId];
   for (const value of values.values()) lines.push(plain(value));
   return lines.join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
 }
 
-/** A JSON value as it is read: a string without its quotes and escapes. */
+/** A JSON value as readers see it: a string without quotes and escapes. */
 export function plain(json: string): string {
   if (!json.startsWith('"')) return json;
   return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
 }
 
-/** Numbers by size, before texts; null where there is none. */
+/**
+ * The value to sort by: a number, a text in lower case, or null if the key is absent. SQLite puts numbers
+ * before text.
+ */
 function sortValue(metadata: string, key: string): number | string | null {
   let found: string | undefined;
   eachMember(metadata, space(metadata, 0), (name, start, end) => {

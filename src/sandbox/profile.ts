@@ -1,22 +1,23 @@
-/** Makes a profile from what was sent for it: the contract's merging upsert, as a fold. */
+/** Builds a profile from the items that were sent for it, with merging upserts as in contract §8. */
 import { members } from './raw-json.js';
 
-/** What one accepted item says about a profile. JSON stays text, so that numbers keep their form. */
+/** What one accepted item contains about a profile. JSON stays text, so that numbers keep their form. */
 export interface Piece {
   companyId: string | null;
-  /** Text of a JSON object, or null when the item had no metadata. */
+  /** The text of a JSON object, or null if the item had no metadata. */
   metadata: string | null;
 }
 
-/** A profile, with the text of each value by its key. */
+/** A profile, with the JSON text of each value by its key. */
 export interface Folded {
   companyId: string | null;
   values: Map<string, string>;
 }
 
 /**
- * Folds pieces, oldest first, into one: of each metadata key the last value wins, whole (objects inside
- * are not merged), and `null` removes the key. A company that is not named again stays.
+ * Merges pieces, oldest first. For each metadata key, the last value replaces earlier ones completely
+ * (objects in it are not merged), and `null` removes the key. The company stays if a later piece does not
+ * name one.
  */
 export function foldPieces(pieces: readonly Piece[]): Folded {
   let companyId: string | null = null;
@@ -32,13 +33,13 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
   return { companyId, values };
 }
 
-/** The same with the metadata as the text of one object. */
+/** Like `foldPieces`, with the metadata as the JSON text of one object. */
 export function mergePieces(pieces: readonly Piece[]): { companyId: string | null; metadata: string } {
   const { companyId, values } = foldPieces(pieces);
   return { companyId, metadata: objectOf(values) };
 }
 
-/** The text of an object, of the texts of its values. */
+/** The JSON text of an object, from the JSON texts of its values. */
 export function objectOf(values: ReadonlyMap<string, string>): string {
   const parts = [...values].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
   return `{${parts.join(',')}}`;

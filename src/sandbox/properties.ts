@@ -1,6 +1,9 @@
-/** User properties: what the lookup says about the metadata keys that users were imported with (spec: User property). */
+/**
+ * User properties: the lookup list of metadata keys that users were imported with (spec: User property lookup
+ * record).
+ */
 
-/** Values of `data_type` here. The spec shows none. */
+/** The values of `data_type` in the sandbox. The spec shows none. */
 export type DataType = 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'object';
 
 export interface UserProperty {
@@ -12,7 +15,7 @@ export interface UserProperty {
   is_auto_property: boolean;
 }
 
-/** Kept by the service itself, whatever is imported. */
+/** Properties that the service maintains itself, whatever is imported. */
 const AUTOMATIC: readonly Omit<UserProperty, 'id'>[] = (
   [
     ['first_seen', 'datetime'],
@@ -29,7 +32,7 @@ const AUTOMATIC: readonly Omit<UserProperty, 'id'>[] = (
   is_auto_property: true,
 }));
 
-/** Type of one value; undefined for `null`, which removes a key and says nothing about it. */
+/** The type of one value; undefined for `null`, which removes a key and says nothing about its type. */
 export function dataType(value: unknown): DataType | undefined {
   if (value === null) return undefined;
   if (Array.isArray(value)) return 'list';
@@ -37,14 +40,14 @@ export function dataType(value: unknown): DataType | undefined {
   return typeof value as 'string' | 'boolean' | 'object';
 }
 
-/** The type of a key whose values have both types: integers are numbers, all else is text. */
+/** The type of a key with values of both types: `number` for integers and numbers, otherwise `string`. */
 export function widen(a: DataType | undefined, b: DataType): DataType {
   if (a === undefined || a === b) return b;
   const numeric = (type: DataType): boolean => type === 'integer' || type === 'number';
   return numeric(a) && numeric(b) ? 'number' : 'string';
 }
 
-/** `plan_tier` and `planTier` read `Plan tier`. */
+/** The name for people: `Plan tier` for `plan_tier` and `planTier`. */
 export function displayName(key: string): string {
   const words = key
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -54,8 +57,9 @@ export function displayName(key: string): string {
 }
 
 /**
- * The list: automatic properties, then keys in the order in which they were first seen, so that ids stay.
- * @param imports keys and types of each completed users import, in order of completion
+ * The list: automatic properties, then keys in the order in which they were first imported, so that ids do
+ * not change.
+ * @param imports keys and types of each completed import of users, in order of completion
  */
 export function userProperties(imports: Iterable<Readonly<Record<string, DataType>>>): UserProperty[] {
   const automatic = new Set(AUTOMATIC.map((property) => property.key));

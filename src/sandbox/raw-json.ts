@@ -1,25 +1,29 @@
 /**
- * Cuts JSON text into the texts of its parts, so that values can be kept as they were written: `1.10`
- * stays `1.10`, and no number passes through a double. The text must be valid JSON (`JSON.parse` has
- * accepted it): nothing is checked here.
+ * Splits JSON text into the texts of its parts, so that values can be kept as they were written: `1.10` stays
+ * `1.10`, and no number becomes a double. The text must be valid JSON (`JSON.parse` has accepted it), because
+ * nothing is checked here.
  */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const SPACE = 0x20;
-// `{` and `[` differ in one bit, and so do `}` and `]`. No other character that JSON allows between values maps to these.
+// `{` and `[` differ in one bit, and so do `}` and `]`. No other character that JSON allows between values
+// gives these codes.
 const opens = (code: number): boolean => (code | 0x20) === 0x7b;
 const closes = (code: number): boolean => (code | 0x20) === 0x7d;
 
-/** Members of the object that `json` is: key, then the value's text. Of a repeated key the last value wins, as with `JSON.parse`. */
+/**
+ * The members of an object: the text of each value by its key. The last value of a repeated key wins, as with
+ * `JSON.parse`.
+ */
 export function members(json: string): Map<string, string> {
   const found = new Map<string, string>();
   eachMember(json, space(json, 0), (key, start, end) => found.set(key, json.slice(start, end)));
   return found;
 }
 
-/** Visits the members of the object that begins at `at`, in order; returns the index after the object. */
+/** Visits the members of the object at index `at`, in order. Returns the index after the object. */
 export function eachMember(
   json: string,
   at: number,
@@ -28,7 +32,7 @@ export function eachMember(
   let i = space(json, at + 1);
   while (json.charCodeAt(i) === QUOTE) {
     const keyEnd = stringEnd(json, i);
-    const start = space(json, space(json, keyEnd) + 1); // over the colon
+    const start = space(json, space(json, keyEnd) + 1); // skips the colon
     const end = valueEnd(json, start);
     visit(JSON.parse(json.slice(i, keyEnd)) as string, start, end);
     i = next(json, end);
@@ -36,7 +40,7 @@ export function eachMember(
   return i + 1;
 }
 
-/** Visits the elements of the array that begins at `at`, in order; returns the index after the array. */
+/** Visits the elements of the array at index `at`, in order. Returns the index after the array. */
 export function eachElement(json: string, at: number, visit: (start: number, end: number) => void): number {
   let i = space(json, at + 1);
   while (!closes(json.charCodeAt(i))) {
@@ -47,14 +51,14 @@ export function eachElement(json: string, at: number, visit: (start: number, end
   return i + 1;
 }
 
-/** Index of the first character at or after `i` that is not white space. */
+/** The index of the first character from `i` on that is not white space. */
 export function space(json: string, i: number): number {
   let at = i;
   while (json.charCodeAt(at) <= SPACE) at++;
   return at;
 }
 
-/** After a value: over the comma, if there is one, to what follows. */
+/** The index of what follows a value, after the comma if there is one. */
 function next(json: string, end: number): number {
   const i = space(json, end);
   return json.charCodeAt(i) === COMMA ? space(json, i + 1) : i;
@@ -85,7 +89,7 @@ function stringEnd(json: string, at: number): number {
   return i + 1;
 }
 
-/** A quote is part of the string when an odd number of backslashes is before it. */
+/** Whether a quote is escaped: an odd number of backslashes is before it. */
 function escaped(json: string, quote: number): boolean {
   let i = quote - 1;
   while (json.charCodeAt(i) === BACKSLASH) i--;

@@ -1,9 +1,11 @@
-/** From method and path to operation. Paths are matched as they were sent, segment by segment: nothing is normalized. */
+/**
+ * Finds the operation for a method and a path. Paths are compared as they were sent: nothing is normalized.
+ */
 import { LOOKUP_LISTS, type LookupList } from '../engine/service/names.js';
 import { type Answer, refuse } from './answer.js';
 import type { Kind, Region } from './types.js';
 
-/** What a listener serves: the base operations of a region, or the lookups. */
+/** What a listener serves: the operations of one region, or the lookup lists. */
 export type Role = { type: 'base'; region: Region } | { type: 'lookup' };
 
 export type Route =
@@ -19,7 +21,7 @@ interface Pattern {
   role: Role['type'] | 'both';
   method: 'GET' | 'POST';
   path: RegExp;
-  /** `segment` is the pattern's group, decoded. */
+  /** @param segment the group of the pattern, decoded */
   route(segment: string, region: Region): Route;
 }
 
@@ -51,7 +53,7 @@ const PATTERNS: readonly Pattern[] = [
   { role: 'both', method: 'GET', path: /^\/openapi\.json$/, route: () => ({ operation: 'openapi' }) },
 ];
 
-/** The operation that a request means, or the refusal: 404, 405 with `Allow`, 400 for a query. */
+/** The operation that a request asks for, or the refusal: 404, 405 with `Allow`, or 400 for a query. */
 export function routeOf(role: Role, method: string, target: string): Route | Answer {
   const [path = '', query] = target.split('?', 2);
   const pattern = PATTERNS.find(

@@ -21,22 +21,33 @@ import { createWorld, type Profile } from './world.js';
 
 /** How to start a sandbox. */
 export interface SandboxOptions {
-  /** Folder of its data: `sandbox.db`, and `sandbox-lookups.json` if there is one. Default: it keeps everything in memory. */
+  /**
+   * Folder for its data: `sandbox.db`, and `sandbox-lookups.json` if there is one. Default: it keeps
+   * everything in memory.
+   */
   dataDir?: string;
-  /** Address to listen on. Default `127.0.0.1`; then it only answers requests for a name of this machine. Control and page are always on loopback. */
+  /**
+   * Address to listen on. Default `127.0.0.1`; then it only answers requests for a name of this machine.
+   * Control and page always listen on loopback.
+   */
   host?: string;
-  /** Ports. 0, the default, picks a free one; null leaves a listener out. Control and page are left out unless you name them. */
+  /**
+   * Ports. 0, the default, picks a free one; null turns a listener off. Control and page are off unless you
+   * name a port.
+   */
   ports?: {
     base?: number;
     lookup?: number;
     eu?: number | null;
     control?: number | null;
-    /** `4103 or free`: another port where that one is taken. */
+    /** `4103 or free`: 4103, or a free port if 4103 cannot be used. */
     page?: number | '4103 or free' | null;
   };
-  /** The only API key that it accepts; null accepts any well-formed one. Default: a random one, its `token`. */
+  /**
+   * The only API key that it accepts; null accepts any well-formed key. Default: a random one, see `token`.
+   */
   expectToken?: string | null;
-  /** Its clock, for tests that do not wait. Default: the system's. */
+  /** Its clock, for tests that do not wait. Default: the system clock. */
   clock?: SandboxClock;
   /** Makes faults with a probability repeatable. Default 1. */
   seed?: number;
@@ -68,17 +79,17 @@ export interface Sandbox {
   readonly faults: Faults;
   /** Its limits, which you can change while it runs. */
   readonly limits: Limits;
-  /** Every request that arrived, oldest first. */
+  /** The requests that arrived, oldest first: at least the newest 100,000. */
   ledger(): LedgerEntry[];
   /** A profile as it is now, or undefined. Region `default` unless you name another one. */
   show(kind: Kind, id: string, region?: Region): Profile | undefined;
   /** Profiles as they are now: searched, sorted (by identifier unless you say otherwise), and paged. */
   list(kind: Kind, query?: Partial<Omit<ProfileQuery, 'kind'>>): Promise<ProfilePage>;
-  /** How many profiles of a kind there are in a region. */
+  /** The number of profiles of a kind in a region. */
   count(kind: Kind, region?: Region): number;
-  /** Erases profiles, jobs, and ledger, and counts faults from one again. */
+  /** Erases profiles, jobs, and the ledger, and starts counting for faults from one again. */
   reset(): void;
-  /** Stops it: requests in flight finish, hanging ones end, ports and data are freed. */
+  /** Stops it: requests in flight finish, hanging ones end, and ports and data are released. */
   stop(): Promise<void>;
 }
 
@@ -87,8 +98,8 @@ const PAGE_PORT = 4103;
 
 /**
  * Starts a sandbox.
- * @throws UsageError for a port that is taken, or a fault that cannot be read; StateError for its data; InputError for
- *   its lookups file
+ * @throws UsageError for a port that is taken, or a fault that cannot be parsed; StateError for its data;
+ * InputError for its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;
@@ -145,7 +156,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await Promise.all(servers.map(stopServer));
     world.close();
   };
-  /** Starts a server and gives its URL. */
+  /** Starts a server, and returns its URL. */
   const open = async (
     on: string,
     port: number,
@@ -207,8 +218,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * The service inside a command (`--region sandbox`): data in the state directory, free ports, the default
- * region only, and no other API key than a random one made for this process.
+ * Starts the service inside a command (`--region sandbox`): with data in the state directory, free ports,
+ * only the default region, and only a random API key made for this process.
  */
 export function startEmbedded(options: { stateDir: string; clock: SandboxClock }): Promise<Sandbox> {
   const { stateDir, clock } = options;

@@ -1,4 +1,4 @@
-/** The seven operations: from a whole request to a whole answer, without a socket. */
+/** The seven operations of the spec: from a complete request to a complete answer, without a socket. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';
@@ -10,11 +10,11 @@ import type { SimulatedOutcome } from './timeline.js';
 import type { Arrival, World } from './world.js';
 
 export interface ServiceRequest {
-  /** By lower-case name, as Node gives them. */
+  /** Headers by lower-case name, as in Node. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** `too large`: it was not kept, since it has more bytes than the limit. */
+  /** `too large`: the body has more bytes than the limit, and was not kept. */
   body: Buffer | 'too large';
-  /** Of the listener that was asked. */
+  /** URL of the listener that received the request. */
   baseUrl: string;
 }
 
@@ -26,10 +26,10 @@ export interface Outcome {
 export interface ServiceParts {
   world: World;
   limits: Readonly<Limits>;
-  /** Null: any well-formed token. */
+  /** The accepted API key; null accepts any well-formed one. */
   token: string | null;
   outcome(rows: number): SimulatedOutcome;
-  /** Whether to note the identifiers of what is accepted. */
+  /** Whether the ledger gets the identifiers of what is accepted. */
   keepIds: boolean;
   /** The OpenAPI document, as JSON. */
   openapi(): Promise<string>;
@@ -52,7 +52,7 @@ export function createService(parts: ServiceParts): Service {
     const sorted = sortOut(route.kind, items, limits.failRows);
     const atFault = sorted[1].length;
     if (atFault > 0 && limits.failRowsWith === '422') {
-      // Which item it is, the body does not say: a client must find out.
+      // The body does not say which item it is: a client has to find out.
       return answered(refuse(422, { where: route.kind, message: 'not all items can be accepted' }));
     }
     const arrival = arrivalOf(route.region, body, baseUrl);
@@ -163,7 +163,7 @@ function checkHeaders(
   return undefined;
 }
 
-/** Takes the same time wherever the texts differ. */
+/** Compares two texts in constant time. */
 function sameText(a: string, b: string): boolean {
   const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(digestA!, digestB!);

@@ -1,4 +1,4 @@
-/** The limits as the control route and the page write them. */
+/** The limits in the form that the control API and the page use. */
 import * as z from 'zod';
 import { FAIL_ROWS_WITH, type Limits } from './limits.js';
 import type { Settings } from './page/wire.js';

@@ -1,7 +1,7 @@
 /**
- * What the sandbox holds, as a log. An accepted request is one submission with one entry for each item,
- * written in one transaction and not changed again; what a profile is, is read from the log. So nothing
- * acknowledged can be lost, no two writers lose each other's update, and accepting costs an append.
+ * The sandbox's data as a log. An accepted request is one submission with one entry per item, written in one
+ * transaction and not changed afterwards. Profiles are computed from the log. So nothing acknowledged is
+ * lost, no writer overwrites another one's update, and accepting a request only appends.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Item } from './body.js';
@@ -15,23 +15,23 @@ import type { Kind, Region } from './types.js';
 
 /** One accepted request. */
 export interface Submission extends JobPlan {
-  /** False for a single company's upsert, which is no job. */
+  /** False for a single company's upsert, which is not a job. */
   bulk: boolean;
   region: Region;
   kind: Kind;
   bytes: number;
-  /** Of the body, hex. Null in what is read back once the entries were dropped as repeated. */
+  /** SHA-256 of the body, hexadecimal. Null once the entries were dropped (`#dropRepeated`). */
   sha256: string | null;
-  /** Metadata keys and their types, of users. */
+  /** For users: metadata keys and their types. */
   properties: Record<string, DataType>;
 }
 
-/** How much was accepted, in all regions. @internal */
+/** Totals over all regions. @internal */
 export interface Counts {
-  /** An identifier counts once in each region. */
+  /** An identifier counts once per region. */
   companies: number;
   users: number;
-  /** Bulk requests: a single company's upsert is no job. */
+  /** Bulk requests. A single company's upsert is not a job. */
   jobs: number;
 }
 
@@ -43,34 +43,37 @@ export interface NumberedSubmission extends Submission {
 export interface JobCounts {
   total: number;
   unfinished: number;
-  /** Of those that ended. */
+  /** Those of the ended jobs that failed. */
   failed: number;
 }
 
 export interface Store {
-  /** Random, made with the data: keeps its job ids apart from another sandbox's. */
+  /** A random text, created with the data, which makes job ids different from those of other sandboxes. */
   readonly instance: string;
-  /** Runs `work` as one transaction that no other process interrupts; it is on disk when this returns. */
+  /** Runs `work` as one transaction, isolated from other processes. It is on disk when this returns. */
   transaction<T>(work: () => T): T;
-  /** Appends; returns its number, which is never used again, not even after `clear`. */
+  /** Appends a submission. Returns its number, which is never used again, not even after `clear`. */
   add(submission: Submission, items: readonly Item[]): number;
   get(n: number): Submission | undefined;
-  /** How many jobs of a region have not ended at `now`. */
+  /** The number of jobs of a region that have not ended at `now`. */
   unfinished(region: Region, now: number): number;
-  /** What completed jobs said about a profile, in order of completion. */
+  /** The upserts of a profile that took effect by `now`, in order. */
   upserts(region: Region, kind: Kind, id: string, now: number): Upsert[];
   /** All profiles as they are now. */
   readonly profiles: ProfileIndex;
   /** Jobs of both regions, newest first. */
   jobs(offset: number, limit: number): NumberedSubmission[];
   jobCounts(now: number): JobCounts;
-  /** Identifiers that a submission holds; none where they were dropped as repeated. */
+  /** Identifiers in a submission; none if its entries were dropped. */
   idsOf(n: number, limit: number): string[];
-  /** Whether a job that has not completed at `now` holds the profile. */
+  /** Whether a job that will complete after `now` contains the profile. */
   pending(region: Region, kind: Kind, id: string, now: number): boolean;
-  /** Of users' imports that completed, in all regions, in order of completion. */
+  /** Metadata keys and types of each import of users that completed, in all regions, in order. */
   properties(now: number): Record<string, DataType>[];
-  /** What was accepted, whether or not it has been applied. */
+  /**
+   * Totals of what was accepted, including unfinished jobs. Items of failed and stuck jobs are not stored, so
+   * not counted.
+   */
   counts(): Counts;
   /** If the clock was set back to `now`, moves everything back with it. */
   moveBack(now: number): void;
@@ -81,7 +84,7 @@ export interface Store {
 
 /**
  * Opens the data in a folder, or an empty store in memory.
- * @param dataDir null: memory
+ * @param dataDir null for memory
  * @throws StateError
  */
 export function openStore(dataDir: string | null): Store {
@@ -114,7 +117,7 @@ class SqliteStore implements Store {
       this.#db.exec('COMMIT');
       return result;
     } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK'); // a full disk has rolled it back already
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK'); // on a full disk, SQLite has rolled back already
       throw error;
     }
   }
@@ -146,8 +149,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Drops entries that change nothing any more: those of an applied request that was sent again, byte for
-   * byte, and applied again later. So rehearsing one file over and over does not fill the disk.
+   * Drops entries that no longer matter: those of requests that were sent again with the same body, and
+   * applied again. So repeated rehearsals with one file do not fill the disk. The newest applied ones stay.
    */
   #dropRepeated(s: Submission): void {
     const repeated = this.#all<{ n: number }>(

@@ -1,18 +1,18 @@
-/** How a profile became what it is: for each upsert, what it changed. A fold over the same pieces as the profile itself. */
+/** The story of a profile: what each upsert changed. Computed from the same pieces as the profile itself. */
 import type { Piece } from './profile.js';
 import { members } from './raw-json.js';
 
-/** One upsert, as it is in the log. */
+/** One upsert from the log. */
 export interface Upsert extends Piece {
-  /** Number of the submission. */
+  /** The number of its submission. */
   n: number;
-  /** Whether a job brought it; a single company's upsert is none. */
+  /** Whether it came with a job. A single company's upsert is not a job. */
   bulk: boolean;
-  /** When it took effect, milliseconds since the epoch. */
+  /** When it took effect, in milliseconds since 1970. */
   at: number;
 }
 
-/** What an upsert did to one key, as JSON text; null: the key was not there. */
+/** What an upsert changed in one key, as JSON text. Null means that the key was absent. */
 export interface Change {
   key: string;
   before: string | null;
@@ -23,11 +23,11 @@ export interface Chapter {
   n: number;
   bulk: boolean;
   at: number;
-  /** Keys whose value is another one now. */
+  /** Keys that got another value. */
   changes: Change[];
-  /** Keys that were sent with the value that they had. */
+  /** The number of keys that were sent with the value that they had. */
   unchanged: number;
-  /** Set when it moved the profile to another company. */
+  /** Set if it gave the profile another company, or its first one. */
   company: { before: string | null; after: string } | null;
 }
 

@@ -1,18 +1,18 @@
 /**
- * What a job looks like at a moment. Nothing ticks: a job is what was decided when it was accepted,
- * and its state is a function of that and the clock (contract §8).
+ * The state of a job at a time. There is no timer: everything about a job is decided when it is accepted, and
+ * its state is computed from that and the clock (contract §8).
  */
 
 /** How a job will end, decided when it is accepted. */
 export type SimulatedOutcome =
   | { type: 'completed' }
-  /** Ends in `failed` when processing is over; nothing of it is applied. */
+  /** Ends in `failed` after processing; none of its rows are applied. */
   | { type: 'failed' }
-  /** Reaches `status` and stays there; nothing of it is applied. */
+  /** Reaches `status` and stays there; none of its rows are applied. */
   | { type: 'stuck'; status: string }
   /** Ends in `completed`, but its last `rows` rows are neither counted nor applied. */
   | { type: 'short'; rows: number }
-  /** Shows `status` in place of `processing`, then completes. */
+  /** Shows `status` instead of `processing`, then completes. */
   | { type: 'detour'; status: string };
 
 export interface JobPlan {
@@ -32,10 +32,10 @@ export interface JobState {
   endedAt: number | null;
 }
 
-/** A job takes at least this long, however small it is. */
+/** The minimum duration of a job, however small it is. */
 const SHORTEST_JOB_MS = 300;
 
-/** The states that a job passes through, each with the share of its time at which it begins and ends. */
+/** The states of a job in order, each with the shares of the job's time at which it starts and ends. */
 const PHASES = [
   { status: 'queued', from: 0, until: 0.1 },
   { status: 'validating', from: 0.1, until: 0.2 },
@@ -44,25 +44,25 @@ const PHASES = [
 ] as const;
 const PROCESSING = PHASES[2];
 
-/** Milliseconds that a job of `rows` rows takes. */
+/** The duration of a job of `rows` rows, in milliseconds. */
 export function jobDuration(rows: number, rowsPerSecond: number): number {
   return Math.max(SHORTEST_JOB_MS, Math.round((rows / rowsPerSecond) * 1_000));
 }
 
-/** When the job ends, milliseconds since the epoch; null when it never does. */
+/** When the job ends, in milliseconds since 1970; null if it never does. */
 export function jobEnd(plan: JobPlan): number | null {
   if (plan.outcome.type === 'stuck') return null;
   const share = plan.outcome.type === 'failed' ? PROCESSING.until : 1;
   return plan.acceptedAt + Math.round(plan.durationMs * share);
 }
 
-/** Rows that the job applies when it completes. */
+/** The number of rows that the job applies when it completes. */
 export function appliedRows({ rows, outcome }: Pick<JobPlan, 'rows' | 'outcome'>): number {
   if (outcome.type === 'failed' || outcome.type === 'stuck') return 0;
   return outcome.type === 'short' ? Math.max(0, rows - outcome.rows) : rows;
 }
 
-/** The job as it looks at `now`. A clock that was set back shows a job that has just been accepted. */
+/** The job at `now`. If the clock was set back, it looks as if it had just been accepted. */
 export function jobAt(plan: JobPlan, now: number): JobState {
   const end = jobEnd(plan);
   const elapsedMs = Math.max(0, now - plan.acceptedAt);
@@ -73,14 +73,17 @@ export function jobAt(plan: JobPlan, now: number): JobState {
   return { ...underWay(plan, elapsedMs / plan.durationMs), elapsedMs, endedAt: null };
 }
 
-/** One state of a job, and when it began and ends, milliseconds since the epoch; `until` is null for one without end. */
+/**
+ * One state of a job, and when it starts and ends, in milliseconds since 1970; `until` is null if it never
+ * ends.
+ */
 export interface JobPhase {
   status: string;
   from: number;
   until: number | null;
 }
 
-/** All states that the job passes through, past and to come; the last one is where it ends, or stays. */
+/** All states of the job, past and future. The last one is the state in which it ends or stays. */
 export function jobPhases(plan: JobPlan): JobPhase[] {
   const { acceptedAt, durationMs, outcome } = plan;
   const at = (share: number): number => acceptedAt + Math.round(durationMs * share);
@@ -98,7 +101,10 @@ export function jobPhases(plan: JobPlan): JobPhase[] {
   return [...phases, { status, from: jobEnd(plan) ?? at(1), until: null }];
 }
 
-/** For a stuck job, time stops in the middle of its state. A state that no job passes through is shown instead of `processing`. */
+/**
+ * A stuck job stops in the middle of its state. A status that is not one of the states is shown instead of
+ * `processing`.
+ */
 function underWay({ rows, outcome }: JobPlan, share: number): { status: string; completedRows: number } {
   const named = 'status' in outcome ? outcome.status : undefined;
   const known = PHASES.find((phase) => phase.status === named);

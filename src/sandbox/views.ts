@@ -1,4 +1,4 @@
-/** What the sandbox holds, in the form of its API. */
+/** Converts the sandbox's data to the form of its API. */
 import type { LedgerEntry } from './ledger.js';
 import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
 import { type ProfileRow, plain } from './profile-index.js';
@@ -7,13 +7,13 @@ import { eachMember, space } from './raw-json.js';
 import type { Chapter } from './story.js';
 import type { JobView, Profile } from './world.js';
 
-/** Characters of a value that are shown of a profile, and of what changed. */
+/** Maximum number of characters of a value in a profile, and in a change. */
 const LONGEST_VALUE = 2_000;
 const LONGEST_CHANGE = 300;
-/** Characters of a profile's line in a list, and of one value there. */
+/** Maximum number of characters of a profile's preview, and of one key or value in it. */
 const LONGEST_PREVIEW = 160;
 const LONGEST_PREVIEW_VALUE = 60;
-/** Upserts, and changed keys of one, that a story lists. */
+/** Maximum number of upserts in a story, and of changed keys in an upsert. */
 const LONGEST_STORY = 100;
 const MOST_CHANGES = 200;
 
@@ -24,14 +24,17 @@ function shown(json: string, most: number): Shown {
   return { type: typeOf(json), text: cut(text, most), characters: text.length };
 }
 
-/** Not in the middle of a pair of code units. */
+/** Cuts a text, but never within a surrogate pair. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most - 1 : most;
   return `${text.slice(0, end)}…`;
 }
 
-/** As the lookup lists name types; the text may be long, so only its beginning is looked at where that is enough. */
+/**
+ * The type, named as in the lookup lists. The text may be long, so only its first character is used where
+ * possible.
+ */
 function typeOf(json: string): string {
   const first = json.charAt(0);
   if (first === '"') return 'string';

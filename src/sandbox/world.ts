@@ -1,6 +1,6 @@
 /**
- * The service without its wire: a state machine over a clock and a store. It does nothing by itself; what
- * there is to see at a moment follows from what was accepted and from the time.
+ * The service without HTTP: a state machine over a clock and a store. Nothing runs in the background:
+ * everything that it returns is computed from what was accepted and from the time.
  */
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
@@ -14,13 +14,13 @@ import { type Chapter, storyOf } from './story.js';
 import { type JobPhase, jobDuration, jobPhases, type SimulatedOutcome } from './timeline.js';
 import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
 
-/** Where a request arrived and what its body was. */
+/** Where a request arrived, and facts about its body. */
 export interface Arrival {
   region: Region;
-  /** Of the listener that was asked; job records link to it. */
+  /** URL of the listener that received the request. Job records link to it. */
   baseUrl: string;
   bytes: number;
-  /** Of the body, hex. */
+  /** SHA-256 of the body, in hexadecimal. */
   sha256: string;
 }
 
@@ -29,14 +29,14 @@ export interface Profile {
   kind: Kind;
   region: Region;
   id: string;
-  /** Company of a user; null if none was named, and for companies. */
+  /** The company of a user. Null if none was named, and for companies. */
   companyId: string | null;
   metadata: Record<string, unknown>;
-  /** The whole profile as JSON text, with numbers as they were sent. */
+  /** The complete profile as JSON text, with numbers as they were sent. */
   json: string;
 }
 
-/** A job as its owner sees it: the record, and what was decided about it when it was accepted. */
+/** A job with more than its record: its number, its region, and when each state begins and ends. */
 export interface JobView {
   n: number;
   region: Region;
@@ -44,37 +44,46 @@ export interface JobView {
   phases: JobPhase[];
 }
 
-/** Entries that are taken into the list of profiles at once, while others wait for an answer. */
+/**
+ * Maximum number of entries that are added to the list of profiles at a time, before other requests get a
+ * turn.
+ */
 const SLICE = 500;
 
 export interface World {
-  /** Endpoints 1 and 3. `busy`: a job of the region has not ended, and only one may run. `outcome` is asked once it is accepted. */
+  /**
+   * Endpoints 1 and 3. `busy`: a job of the region is unfinished, and only one may run. `rules.outcome` is
+   * called only if the job is accepted.
+   */
   submit(arrival: Arrival, kind: Kind, bulk: Bulk, rules: JobRules): JobRecord | 'busy';
   /** Endpoint 2: takes effect at once. */
   upsertCompany(arrival: Arrival, item: Item): void;
-  /** Endpoint 4. Undefined for an id that this region never gave out. */
+  /** Endpoint 4. Undefined for an id that is not one of this region. */
   job(region: Region, jobId: string, baseUrl: string): JobRecord | undefined;
-  /** Endpoints 5 to 7: one lookup host for both regions, so what it lists is of both. */
+  /** Endpoints 5 to 7. There is one lookup host, so the lists cover both regions. */
   lookup(list: LookupList): unknown[];
   profile(kind: Kind, id: string, region: Region): Profile | undefined;
-  /** Whether a job under way will touch the profile when it completes. */
+  /** Whether an unfinished job will change the profile when it completes. */
   pending(kind: Kind, id: string, region: Region): boolean;
-  /** How the profile became what it is, oldest first; empty where there is none. */
+  /** What each upsert changed, oldest first; empty if there is no such profile. */
   story(kind: Kind, id: string, region: Region): (Chapter & { jobId: string | null })[];
-  /** Profiles as they are now. @param patient lets others work in between; else it is done at once */
+  /**
+   * Profiles as they are now.
+   * @param patient whether to let other work run in between; otherwise, everything is done at once
+   */
   profiles(query: ProfileQuery, patient?: boolean): Promise<ProfilePage>;
-  /** Takes a slice of what was applied into the list of profiles; true when nothing is left. */
+  /** Adds a slice of what was applied to the list of profiles; true if nothing is left. */
   catchUp(): boolean;
   /** Jobs of all regions, newest first. */
   jobs(offset: number, limit: number): JobView[];
   jobView(jobId: string): JobView | undefined;
-  /** Identifiers that a completed job upserted, up to so many. */
+  /** Identifiers that a completed job upserted, at most `limit`. */
   idsOf(n: number, limit: number): string[];
   jobCounts(): JobCounts;
   profileCounts(): Record<Region, Record<Kind, number>>;
-  /** Grows with every change of the list of profiles. */
+  /** Increases with every change of the list of profiles. */
   readonly revision: number;
-  /** Erases all profiles and jobs; returns what there was. */
+  /** Erases all profiles and jobs. Returns the totals before that. */
   reset(): Counts;
   close(): void;
 }
@@ -86,8 +95,8 @@ export interface JobRules {
 }
 
 /**
- * @param lookups the lists that no import changes
- * @param baseUrl of the listener of a region, for links; empty where there is none
+ * @param lookups the lists that imports do not change
+ * @param baseUrl returns the URL of a region's listener, for links; empty if there is none
  */
 export function createWorld(
   store: Store,
@@ -126,7 +135,7 @@ export function createWorld(
           properties: bulk.properties,
         };
         const n = store.add(submission, bulk.items);
-        // As it was when it was accepted: queued, however long the writing took.
+        // The record at the time of acceptance: queued, however long the writing took.
         return jobRecord('accepted', n, submission, { now: acceptedAt, instance, baseUrl: arrival.baseUrl });
       });
     },
@@ -187,7 +196,7 @@ export function createWorld(
 
     async profiles(query, patient = false) {
       const { profiles } = store;
-      const asOf = now(); // or it would run after an import that continues
+      const asOf = now(); // read once, or the loop might never catch up with an import
       while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
         await new Promise((resolve) => setImmediate(resolve));
       return profiles.list(query);

@@ -13,13 +13,13 @@ import { hurried } from './place.js';
 const TOKEN = 'key-7f3b91c2d4e8a6054';
 
 describe('--no-input at a terminal', () => {
-  it('config init writes what it knows, and says what is missing', async () => {
+  it('config init writes what it knows, and names what is missing', async () => {
     const { code, screen } = await atTerminal(['config', 'init', '--region', 'eu', '--no-input'], []);
     expect(code).toBe(0);
     expect(screen).toContain('profiles config set regions.eu.base_url');
     expect(screen).not.toMatch(/: $/m); // no question
   });
-  it('config set token says how else it can be given', async () => {
+  it('config set token names other ways to provide the token', async () => {
     const { code, screen } = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect([code, screen]).toEqual([
       2,
@@ -28,7 +28,7 @@ describe('--no-input at a terminal', () => {
   });
 });
 
-describe('stdin that stays open and silent', () => {
+describe('stdin that stays open without data', () => {
   it.each([
     ['config', 'init', '--region', 'eu'],
     ['config', 'init', '--region', 'eu', '--no-input'],
@@ -45,7 +45,7 @@ describe('stdin that stays open and silent', () => {
     ]);
   });
 
-  it('a token that comes late is taken', async () => {
+  it('a token that arrives late is accepted', async () => {
     const stdin = new PassThrough();
     const cwd = scratch();
     setTimeout(() => stdin.end(`${TOKEN}\n`), 50);
@@ -54,7 +54,7 @@ describe('stdin that stays open and silent', () => {
   });
 });
 
-describe('Ctrl-C while stdin is waited for', () => {
+describe('Ctrl-C while waiting for stdin', () => {
   beforeAll(built);
 
   it.runIf(process.platform === 'linux')('ends the process', async () => {

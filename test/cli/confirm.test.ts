@@ -81,14 +81,14 @@ describe('an import', () => {
     expect([again.code, again.stderr.includes('Send?')]).toEqual([0, false]);
   });
 
-  test('invalid rows are said before anybody is asked', async ({ start }) => {
+  test('invalid rows are reported before the question', async ({ start }) => {
     const { cwd, run } = desk(await start());
     writeFileSync(join(cwd, 'c.csv'), 'company_id\n\n,\n1\n,x\n');
     const ended = await run(IMPORT, asked(''));
     expect([ended.code, ended.stderr.includes('Send?')]).toEqual([5, false]);
   });
 
-  test('what has changed is among the totals', async ({ start }) => {
+  test('the totals include changes', async ({ start }) => {
     const { cwd, run } = desk(await start());
     await run([...IMPORT, '--yes']);
     writeFileSync(join(cwd, 'c.csv'), 'company_id,tier\n1,gold\n2,gold\n3,gold\n');
@@ -102,7 +102,7 @@ describe('an import', () => {
   });
 });
 
-test('an account asks by itself, and can be the one that does not', async ({ start }) => {
+test('the key of an account overrides the one at the top', async ({ start }) => {
   const sandbox = await start();
   const accounts = (top: boolean, own: boolean) => ({
     confirm: top,
@@ -117,7 +117,7 @@ test('an account asks by itself, and can be the one that does not', async ({ sta
   expect(list.stdout).toContain('accounts.production.confirm');
 });
 
-test('a resume says what is left', async ({ start }) => {
+test('a resume shows how many rows are left', async ({ start }) => {
   const sandbox = await start({ faults: ['422:nth=2'] });
   const { run } = desk(sandbox);
   expect((await run([...IMPORT, '--chunk-size', '1', '--yes'])).code).toBe(6);

@@ -107,7 +107,7 @@ describe('the dialect is named', () => {
 });
 
 describe('rows', () => {
-  it('that are blank count as lines and as rows of the file, and not as rows that were read', async () => {
+  it('blank rows count as lines and rows of the file, but not as rows read', async () => {
     const { stdout } = await inspect('company_id,name\nc1,A\n,\n\n,,,\nc2,B\n,C\n', '--json');
     expect(JSON.parse(stdout).files[0]).toMatchObject({
       rows: { read: 3, rejected: 1 },
@@ -115,7 +115,7 @@ describe('rows', () => {
     });
   });
 
-  it('that are short are filled up under --short-rows pad; surplus empty cells are no matter', async () => {
+  it('short rows are padded with --short-rows pad; surplus empty cells are ignored', async () => {
     const text = 'company_id,name,city\nc1,A,Lyon,,\nc2\n,B\nc3,C,Rom,x\n';
     const { stdout } = await inspect(text, '--short-rows', 'pad', '--json');
     expect(JSON.parse(stdout).files[0]).toMatchObject({
@@ -127,7 +127,7 @@ describe('rows', () => {
     });
   });
 
-  it('nothing but blank ones is no row', async () => {
+  it('a file of only blank rows has no rows', async () => {
     const { code, stderr } = await inspect('company_id,name\n,\n,,\n');
     expect([code, stderr]).toEqual([0, 'warning: in.csv: no rows\n']);
   });

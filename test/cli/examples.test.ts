@@ -75,7 +75,7 @@ function withRealIds(line: string): string {
 
 const examples = await allExamples();
 
-it('they read like the real thing', () => {
+it('examples look realistic', () => {
   expect(examples.length).toBeGreaterThan(50);
   for (const [path, line] of examples) expect(line.startsWith(path)).toBe(true);
 });

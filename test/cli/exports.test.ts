@@ -231,7 +231,7 @@ const CASES: Export[] = [
   },
 ];
 
-describe('what arrives from an export of', () => {
+describe('what is sent from an export of', () => {
   test.for(CASES)('$program', async ({ line, kind, items, warnings = [] }, { sandbox }) => {
     const cwd = scratch();
     const words = shellWords(line);

@@ -14,7 +14,7 @@ afterAll(() => place.stop());
 const named = (invocations: readonly Invocation[]): [string, Invocation][] =>
   invocations.map((invocation) => [`${invocation.line} -> ${invocation.ends}`, invocation]);
 
-it('the table has every command, going well and going wrong', () => {
+it('the table has every command, with a success and a failure', () => {
   const cases = (ends: (code: number) => boolean): Set<string> =>
     new Set(INVOCATIONS.filter(({ ends: code }) => ends(code)).map(({ line }) => line.split(' ')[0]!));
   const names = COMMANDS.map(({ name }) => name);
@@ -85,7 +85,7 @@ describe('text, and --quiet', () => {
 });
 
 // The wait is a second of real time: the other job must have failed by then, on a busy machine too.
-it('a failed job outranks a wait that timed out', async () => {
+it('a failed job decides the exit code before a wait that timed out', async () => {
   const { code, stdout, stderr } = await run(
     place,
     {

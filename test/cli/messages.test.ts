@@ -348,7 +348,7 @@ test.each([
   expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
 });
 
-test('the command for a rejects file can be pasted, whatever the file is called and the settings are', () => {
+test('the command for a rejects file can be pasted with any file name and settings', () => {
   const problem: Problem = { code: 'rejects_of_unknown_run', path: '-a.rejects.csv' };
   expect(wordsOf(problem, typedAs('import --state-dir s -- -a.rejects.csv')).hint).toContain(
     ': profiles import --mapping mapping.json --state-dir s -- -a.rejects.csv, or --types strings',
@@ -372,7 +372,7 @@ test.each(['doctor', 'config init'])('`%s` tries the settings itself, and does n
   );
 });
 
-test('where nothing can be told, the encoding and the format are to be named', () => {
+test('if nothing is recognized, the hint asks for encoding and format', () => {
   expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
   expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
@@ -380,7 +380,7 @@ test('where nothing can be told, the encoding and the format are to be named', (
   );
 });
 
-test('an error keeps its own words where this page has no others', () => {
+test('an error without texts here keeps its own', () => {
   const plain = new InputError('is empty', { file: 'a.csv', hint: 'export it again' });
   expect(errorWords(plain)).toEqual({ message: 'a.csv: is empty', hint: 'export it again' });
   const unknown = new UsageError('encoding: "cp99" is not a known encoding', {
@@ -393,7 +393,7 @@ test('an error keeps its own words where this page has no others', () => {
   });
 });
 
-test('a warning is one line, with its hint where it has one', () => {
+test('a warning is one line, with its hint if it has one', () => {
   expect(warningText({ message: 'no rows' })).toBe('no rows');
   expect(warningText({ message: 'n: 1.90', problem: { code: 'digits_lost', column: 'n' } })).toBe(
     'n: 1.90; --type n=string keeps them',
@@ -418,7 +418,7 @@ test('what to continue with is a command line, also for a run that kept one of i
   expect(resume(null)).toBeNull();
 });
 
-test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {
+test('events have the texts, and the summary those of all warnings; nothing else changes', () => {
   const say = eventWords(commands);
   const warning: ImportEvent = {
     type: 'warning',

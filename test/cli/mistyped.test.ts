@@ -97,7 +97,7 @@ describe('habits from other programs lead to the right command', () => {
     expect(stderr).toMatch(/^profiles: unknown (command|option) .*\n {2}/);
     expect(stderr.split('\n')[1]).toContain(hint);
   });
-  it('every hint names a command that there is', () => {
+  it('every hint names an existing command', () => {
     const known = COMMANDS.map(({ name }) => name);
     for (const [word, hint] of HABITS) {
       expect(known).not.toContain(word);
@@ -126,7 +126,7 @@ describe('a path is needed', () => {
     expect(stderr).toContain(`profiles: ${message}, but `);
     expect(stderr).not.toContain('hunter2');
   });
-  it('a file:// URL is one', async () => {
+  it('a file:// URL is a path', async () => {
     const cwd = scratch();
     const { code, stdout } = await cli(
       ['config', 'path', '--config', pathToFileURL(join(cwd, 'a b.json')).href],
@@ -137,7 +137,7 @@ describe('a path is needed', () => {
 });
 
 describe('profiles alone', () => {
-  it('at a terminal where nothing is set up, says in five lines what to type first', async () => {
+  it('shows five lines with first steps at a terminal if nothing is set up', async () => {
     const { code, stdout, stderr } = await cli([], { columns: 100 });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.match(/\n/g)).toHaveLength(5);
@@ -146,7 +146,7 @@ describe('profiles alone', () => {
     }
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   });
-  it('shows help where there is a config, an environment, or no terminal', async () => {
+  it('shows help if there is a config or an environment, or no terminal', async () => {
     const cwd = scratch();
     await cli(['config', 'set', 'region', 'sandbox'], { cwd });
     const results = [
@@ -159,7 +159,7 @@ describe('profiles alone', () => {
   });
 });
 
-describe('what is missing or too much is named, with the way it is written', () => {
+describe('missing and excess arguments are named, with the correct form', () => {
   it.each([
     [
       'import',

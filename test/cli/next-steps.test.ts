@@ -103,7 +103,7 @@ test.each([
   expect(nextOf(line, { ...REJECTED, ...over, jobs: [], rows: none }, known)).toEqual([FIX]);
 });
 
-describe('unfinished jobs that nothing else continues are followed', () => {
+describe('unfinished jobs are followed if no other step continues them', () => {
   const open = [aJob({ status: 'queued' }), aJob({ job_id: 'job-2' })];
   const FOLLOW = 'follow with: profiles job job-1 --watch';
 
@@ -119,7 +119,7 @@ describe('unfinished jobs that nothing else continues are followed', () => {
     expect(nextOf('import a.csv --no-wait', { jobs: open, ...over })).toEqual(steps);
   });
 
-  test('a job that the service no longer knows is not', () => {
+  test('a job that the service no longer knows is not followed', () => {
     const jobs = [aJob({ status: 'unknown' })];
     expect(nextOf('import a.csv', { status: 'partial', jobs })).toEqual([
       'see what became of its rows: profiles runs run-1',

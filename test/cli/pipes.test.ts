@@ -65,7 +65,7 @@ describe('| head -1', () => {
   });
 });
 
-describe('a reader that has left before the first byte', () => {
+describe('a reader that is gone before the first byte', () => {
   it.each(one)('%s', async (line) => {
     const folder = place.folder();
     const words = [BIN, ...place.words(line), '--quiet'];
@@ -94,7 +94,7 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk under stdout is one sente
   });
 });
 
-describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () => {
+describe('nothing is cut at the 64 KiB of a pipe, even for a slow reader', () => {
   /** Takes nothing until the program has had time to fill the pipe. */
   const slowly = '(sleep 0.4; cat)';
 
@@ -124,7 +124,7 @@ describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () =
   });
 });
 
-it('with few files to open it says so in one sentence', async () => {
+it('too many open files is one sentence', async () => {
   const hint = 'allow more of them: ulimit -n 1024';
   const error = { code: 'unexpected', message: 'too many open files (EMFILE)', hint };
   let told = 0;
@@ -197,7 +197,7 @@ it.runIf(canBecomeAnother)(
 );
 
 // Last, since it empties the place's service.
-describe('readers of stdout and stderr that have left', () => {
+describe('readers of stdout and stderr that are gone', () => {
   it('do not stop an import', async () => {
     const folder = place.folder();
     place.service.reset();

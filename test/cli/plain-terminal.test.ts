@@ -67,7 +67,7 @@ describe.skipIf(missing.length > 0)('all commands in a terminal of 80 columns', 
 
   const inEnvironment = (env: object): Shown[] => recorded.get(JSON.stringify(env)) ?? [];
 
-  it.each(ENVIRONMENTS)('%j: each ends as it does elsewhere, and says something', (env) => {
+  it.each(ENVIRONMENTS)('%j: each has the same exit code as elsewhere, and prints something', (env) => {
     const all = inEnvironment(env);
     expect(all.map(({ line, code }) => ({ line, code }))).toEqual(
       INVOCATIONS.map(({ line, ends }) => ({ line, code: ends })),
@@ -81,7 +81,7 @@ describe.skipIf(missing.length > 0)('all commands in a terminal of 80 columns', 
     }
   });
 
-  it('otherwise there are some, and each that hides the cursor shows it again', () => {
+  it('otherwise, there are control sequences, and the cursor is always shown again', () => {
     const hiding = inEnvironment(ENVIRONMENTS[2]!).filter(({ shown }) => shown.includes('\u001b[?25l'));
     expect(hiding.length).toBeGreaterThan(10);
     for (const { line, shown } of hiding) {

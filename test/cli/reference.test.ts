@@ -18,7 +18,7 @@ describe('the table of options', () => {
     }
   });
 
-  it('names commands that there are', async () => {
+  it('names only existing commands', async () => {
     const paths = ['*', 'completion complete', ...(await allCommands()).map(pathOf)];
     for (const { long, commands } of OPTIONS) {
       expect(commands.length, long).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ describe('the table of options', () => {
     }
   });
 
-  it('is what the commands take, and nothing else is', async () => {
+  it('has exactly the options that commands accept', async () => {
     for (const command of await allCommands()) {
       const path = pathOf(command);
       const declared = command.options.filter((option) => !option.hidden);

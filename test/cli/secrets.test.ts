@@ -53,7 +53,7 @@ describe.each(ways)('a token from the %s, %j', (token, flags) => {
   );
 });
 
-describe('a token that is typed', () => {
+describe('a token typed at a prompt', () => {
   it.each([
     [['config', 'set', 'token'], [{ at: 'API key (hidden): ', type: `${TOKEN}\n` }]],
     [
@@ -77,7 +77,7 @@ describe('a token that is typed', () => {
   });
 });
 
-it('the test would find one: it is in the file it was put in, and rows are in a rehearsal', () => {
+it('the test can find a secret: the token is in its file, and rows are in a rehearsal', () => {
   const folder = place.folder();
   expect(filesWith(TOKEN, folder)).toEqual(['token.txt']);
   expect(filesWith(CANARY, join(folder, '.state'))).toContainEqual(expect.stringMatching(KEEPS_ROWS));

@@ -41,7 +41,7 @@ describe('PowerShell', () => {
     expect(powerShellWord(text)).toBe(word);
   });
 
-  test('commands are written for it on Windows', () => {
+  test('commands are quoted for PowerShell on Windows', () => {
     const env = { APPDATA: 'C:\\a', LOCALAPPDATA: 'C:\\l', PROFILES_ACCOUNT: 'prod', PROFILES_TOKEN: 'x' };
     const world = { env, platform: 'win32' as const, cwd: 'C:\\work' };
     const { command, again } = commandsOf({ argv: ['import', "it's.csv", '--kind', 'users'], world });

@@ -61,7 +61,7 @@ describe('what it holds', () => {
     );
   });
 
-  test('what is not there is null, and says whether it is to come', async ({ sandbox }) => {
+  test('a missing profile is null, with whether it is pending', async ({ sandbox }) => {
     await rehearsed(sandbox);
     expect(await ask(sandbox, '/profile?kind=companies&id=b')).toEqual({ profile: null, pending: false });
     expect(await ask(sandbox, '/profile?kind=users&id=u&region=eu')).toEqual({
@@ -143,7 +143,7 @@ describe('what arrived', () => {
 });
 
 describe('switches', () => {
-  test('one fault is removed by how it is written', async ({ sandbox }) => {
+  test('one fault is removed by its spec', async ({ sandbox }) => {
     for (const spec of ['503:every=2', '429:every=5', '503:every=2']) sandbox.faults.add(spec);
     const gone = await send(`${sandbox.controlUrl}/faults?spec=503:every%3D2`, { method: 'DELETE' });
     expect(gone.json()).toEqual({ faults: ['429:every=5', '503:every=2'] });
@@ -167,7 +167,7 @@ describe('switches', () => {
     expect(await ask(sandbox, '/overview')).toEqual(before);
   });
 
-  test('a fault that cannot be read says how one is written', async ({ sandbox }) => {
+  test('the error for an invalid fault shows the correct form', async ({ sandbox }) => {
     const reply = await send(`${sandbox.controlUrl}/faults`, { method: 'POST', body: '{"spec":"503"}' });
     expect([reply.status, reply.json()]).toMatchObject([
       422,
@@ -200,7 +200,7 @@ describe('the document', () => {
     expect(new Set(named)).toEqual(new Set(served));
   });
 
-  test('is of the page’s API too: one implementation', async ({ sandbox }) => {
+  test('covers the API of the page, too', async ({ sandbox }) => {
     await rehearsed(sandbox);
     for (const target of ['/overview', '/jobs', '/requests', '/profile?kind=companies&id=a', '/nowhere']) {
       const page = await send(`${sandbox.pageUrl}api${target}`);

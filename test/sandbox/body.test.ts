@@ -4,7 +4,7 @@ import { readBulk, readCompany } from '../../src/sandbox/body.js';
 
 const bytes = (body: unknown): Buffer => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
-describe('what is wrong is named', () => {
+describe('problems are named', () => {
   it.each<[string, unknown, string[]]>([
     ['not JSON', '{', ['400 body not JSON']],
     ['nothing', '', ['400 body not JSON']],
@@ -71,7 +71,7 @@ describe('what is wrong is named', () => {
   });
 });
 
-describe('what is right is kept as it was written', () => {
+describe('valid bodies are kept as they were written', () => {
   it('items in order, metadata as text, types of users’ keys', () => {
     const body =
       '{ "users" : [ {"user_id":"00042","company_id":"c","metadata":{"n":1.10,"s":"\\u00e9","gone":null}}, {"metadata":{"n":2},"user_id":"u"} ] }';
@@ -95,7 +95,7 @@ describe('what is right is kept as it was written', () => {
     });
   });
 
-  it('any items, however they are spaced', () => {
+  it('any items, with any white space', () => {
     const item = fc.record(
       { company_id: fc.string({ minLength: 1 }), metadata: fc.dictionary(fc.string(), fc.jsonValue()) },
       { requiredKeys: ['company_id'] },

@@ -36,7 +36,7 @@ test('settings are read and changed while it runs', async ({ sandbox }) => {
   expect((await post(sandbox, COMPANIES, companies(2))).status).toBe(413);
 });
 
-test('the ledger is read from where one left off, and emptied', async ({ sandbox }) => {
+test('the ledger can be read from a given number on, and emptied', async ({ sandbox }) => {
   await post(sandbox, COMPANIES, companies(1));
   await post(sandbox, COMPANIES, companies(2));
   const { ledger } = (await control(sandbox, 'GET /ledger?after=1')).json() as { ledger: object[] };
@@ -62,7 +62,7 @@ describe('refusals', () => {
     expect(reply.text).toContain(says);
   });
 
-  test('it is not there unless asked for', async ({ start }) => {
+  test('it is off by default', async ({ start }) => {
     expect((await start()).controlUrl).toBeNull();
   });
 });

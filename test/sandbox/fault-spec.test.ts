@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/engine/errors.js';
 import { parseFault } from '../../src/sandbox/fault-spec.js';
 
-describe('a spec that can be read', () => {
+describe('a spec that can be parsed', () => {
   it.each<[string, string, object, object]>([
     ['429:every=5', 'status', { type: 'every', n: 5 }, { status: 429 }],
     ['503:first=3,retry-after=2', 'status', { type: 'first', n: 3 }, { status: 503, retryAfter: '2' }],
@@ -25,7 +25,7 @@ describe('a spec that can be read', () => {
   });
 });
 
-describe('a spec that cannot be read is named, with what is wrong and how one is written', () => {
+describe('a spec that cannot be parsed is named, with the problem and the correct form', () => {
   it.each([
     ['', 'unknown fault ""', 'reset-after'],
     ['429', '"" is not nth=, every= or first= with a number from 1, or p= with one up to 1', '503:first=3'],

@@ -22,7 +22,7 @@ async function outcome(sent: Promise<Reply>): Promise<string> {
   }
 }
 
-describe('what a bulk request meets, and whether it was carried out', () => {
+describe('the answer to a bulk request, and whether it was carried out', () => {
   test.for<[spec: string, seen: string, carriedOut: boolean]>([
     ['400:first=1', '400', false],
     ['401:first=1', '401', false],
@@ -65,7 +65,7 @@ describe('what a bulk request meets, and whether it was carried out', () => {
   });
 });
 
-describe('what the replies hold', () => {
+describe('what the replies contain', () => {
   const first = async (sandbox: Sandbox, spec: string): Promise<Reply> => {
     sandbox.faults.add(spec);
     return post(sandbox, COMPANIES, companies(1));
@@ -92,7 +92,7 @@ describe('what the replies hold', () => {
     expect((await first(sandbox, '200:first=1')).json()).toMatchObject({ status: 'queued', total_rows: 1 });
   });
 
-  test('a request that is refused on its own account is refused, whatever the fault promises', async ({
+  test('a request that is refused anyway is refused, even with a fault for a 2xx answer', async ({
     sandbox,
   }) => {
     for (const spec of ['200:first=1', 'no-job-id:first=2', 'broken-json:first=3']) {
@@ -108,7 +108,7 @@ describe('what the replies hold', () => {
     expect(record).not.toHaveProperty('job_id');
   });
 
-  test('broken-json is complete, and no JSON', async ({ sandbox }) => {
+  test('broken-json is complete, but not JSON', async ({ sandbox }) => {
     const { text, headers } = await first(sandbox, 'broken-json:first=1');
     expect(text.length).toBe(Number(headers['content-length']));
     expect(() => JSON.parse(text)).toThrow();
@@ -131,7 +131,7 @@ describe('what the replies hold', () => {
 });
 
 describe('connections', () => {
-  test('reset-before resets before the body has come', async ({ sandbox }) => {
+  test('reset-before resets before the body has arrived', async ({ sandbox }) => {
     sandbox.faults.add('reset-before:first=1');
     const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
     const failure = new Promise((resolve) => socket.on('error', resolve));
@@ -179,7 +179,7 @@ describe('connections', () => {
     expect(replies.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
 
-  test('close promises keep-alive and closes all the same', async ({ sandbox }) => {
+  test('close announces keep-alive, but closes the connection', async ({ sandbox }) => {
     sandbox.faults.add('close:first=1');
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const closed = new Promise<void>((resolve) => {
@@ -192,7 +192,7 @@ describe('connections', () => {
   });
 });
 
-describe('where faults strike', () => {
+describe('where faults apply', () => {
   test('only the operation that they name', async ({ sandbox }) => {
     for (const on of ['identify', 'job', 'lookup']) sandbox.faults.add(`503:every=1,on=${on}`);
     const job = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
@@ -206,7 +206,7 @@ describe('where faults strike', () => {
     expect(statuses).toEqual([503, 503, 503, 200, 404]);
   });
 
-  test('job-404 strikes polls', async ({ sandbox }) => {
+  test('job-404 applies to polls', async ({ sandbox }) => {
     sandbox.faults.add('job-404:nth=2');
     const { links } = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
     const statuses: number[] = [];
@@ -263,7 +263,7 @@ describe('where faults strike', () => {
   });
 });
 
-test('the same seed gives the same day', async ({ start }) => {
+test('the same seed gives the same sequence of faults', async ({ start }) => {
   const day = async (seed: number): Promise<(string | null)[]> => {
     const sandbox = await start({
       seed,

@@ -18,7 +18,7 @@ describe('when', () => {
     expect(firstTwelve.filter((n) => strikes(when, n, 1, 'x'))).toEqual(struck);
   });
 
-  it('by probability: as often as it says, the same for the same seed, other for another', () => {
+  it('by probability: as often as given, the same for the same seed, different for another', () => {
     const run = (seed: number): number[] =>
       Array.from({ length: 10_000 }, (_, i) => i).filter((n) =>
         strikes({ type: 'p', p: 0.1 }, n, seed, '429:p=0.1'),
@@ -30,7 +30,7 @@ describe('when', () => {
   });
 });
 
-it('chance is spread evenly, and one ordinal says nothing about the next', () => {
+it('random numbers are spread evenly, and do not depend on the one before', () => {
   const tenths = new Array<number>(10).fill(0);
   const pairs = new Array<number>(4).fill(0);
   for (let n = 0; n < 20_000; n++) {
@@ -64,7 +64,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('lets the first one strike where several would; the others have counted', () => {
+  it('applies the first of several faults; the others count the request, too', () => {
     const plan = planned('500:nth=1', '503:first=2');
     expect([plan.strike('submit')?.kind, plan.strike('submit')?.spec]).toEqual(['status', '503:first=2']);
   });

@@ -27,7 +27,7 @@ it.each<[host: string | undefined, address: string, answers: boolean]>([
   expect(answersTo(host, address)).toBe(answers);
 });
 
-describe('a request by another name', () => {
+describe('a request for another host name', () => {
   test('is refused by every listener, carried out by none, and logged', async ({ sandbox }) => {
     const headers = { host: 'evil.example' };
     for (const url of [
@@ -44,7 +44,7 @@ describe('a request by another name', () => {
     expect(sandbox.ledger().at(-1)).toMatchObject({ status: 403, accepted: null, operation: null });
   });
 
-  test('is answered where it listens on all addresses', async ({ start }) => {
+  test('is answered if the sandbox listens on all addresses', async ({ start }) => {
     const sandbox = await start({ host: '0.0.0.0' });
     expect((await send(`${sandbox.url}/openapi.json`, { headers: { host: 'ci-sandbox' } })).status).toBe(200);
   });

@@ -11,7 +11,7 @@ const test = base.extend<{ sandboxOptions: SandboxOptions }>({
 });
 const ask = (sandbox: Sandbox, path: string, options: Send = {}) => send(sandbox.pageUrl! + path, options);
 
-describe('who is let in', () => {
+describe('who may open it', () => {
   test.for<[name: string, path: string, options: Send, status: number]>([
     ['the shell', '', {}, 200],
     ['a permalink', 'job?id=x', {}, 200],
@@ -62,7 +62,7 @@ describe('who is let in', () => {
   });
 });
 
-describe('where it is not', () => {
+describe('where the page is not served', () => {
   test('unless it was asked for', async ({ start }) => {
     expect((await start()).pageUrl).toBeNull();
   });
@@ -74,7 +74,7 @@ describe('where it is not', () => {
     expect([pageUrl, controlUrl]).toEqual([null, null]);
   });
 
-  test('on a port that is taken; unless another one will do', async ({ start }) => {
+  test('on a port that is taken, unless another one is allowed', async ({ start }) => {
     const first = await start({ ports: { page: '4103 or free' } });
     const second = await start({ ports: { page: '4103 or free' } });
     expect(second.pageUrl).not.toBe(first.pageUrl);
@@ -91,7 +91,7 @@ describe('where it is not', () => {
   });
 });
 
-test('the module and the style sheet are small, whole and load nothing', async ({ sandbox }) => {
+test('the module and the style sheet are small and complete, and load nothing', async ({ sandbox }) => {
   const shell = await ask(sandbox, '');
   expect(shell.text).not.toMatch(/<script(?![^>]* src=)/);
   expect(shell.text).not.toMatch(/ on\w+=| style=/);
@@ -147,7 +147,7 @@ describe('events', () => {
     expect(seen.at(-1)).toMatchObject({ requests: 1, faults: ['fail-job:nth=9'], jobs: { total: 1 } });
   });
 
-  test('are the control route’s too, and end with the sandbox', async ({ start }) => {
+  test('are on the control route, too, and end with the sandbox', async ({ start }) => {
     const sandbox = await start({ ports: { control: 0 } });
     const reply = await fetch(`${sandbox.controlUrl}/events`);
     await sandbox.stop();

@@ -33,7 +33,7 @@ const submit = (to: SandboxProcess, users: object[]): ReturnType<typeof send> =>
   });
 
 describe('several processes', () => {
-  it('make the data together, when all start on an empty folder at once', async () => {
+  it('create the data together if all start in an empty folder at once', async () => {
     const dir = folder();
     const all = await Promise.all([started(dir), started(dir), started(dir)]);
     const replies = await Promise.all(all.map((one) => submit(one, [{ user_id: 'u' }])));
@@ -42,7 +42,7 @@ describe('several processes', () => {
     expect(new Set(ids.map((id) => id.replace(/-\d+$/, ''))).size).toBe(1);
   });
 
-  it('lose none of each other’s updates to the same profiles', async () => {
+  it('lose no updates to the same profiles', async () => {
     const dir = folder();
     const both = await Promise.all([started(dir), started(dir)]);
     const rounds = 25;
@@ -77,7 +77,7 @@ describe('several processes', () => {
 });
 
 describe('SIGKILL under load', () => {
-  it('leaves everything that was acknowledged, and no half of a request', async () => {
+  it('keeps everything that was acknowledged, and no partial request', async () => {
     const dir = folder();
     const acknowledged: { job: string; ids: string[] }[] = [];
     const unknown: string[][] = [];

@@ -53,7 +53,7 @@ const ids = (store: Store, query: Partial<ProfileQuery> = {}): string[] =>
   list(store, query).rows.map(({ id }) => id);
 
 describe('what is in it', () => {
-  it('is each profile as its own view has it: merged, without removed keys, numbers as they were sent', () => {
+  it('has each profile as a single look-up returns it: merged, without removed keys, numbers as sent', () => {
     const store = storeIn();
     accept(store, 1_000, [
       ['a', '{"n":1.10,"plan":"free","gone":1}', 'x'],
@@ -103,7 +103,7 @@ describe('what is in it', () => {
     expect(ids(here)).toEqual(['c']);
   });
 
-  it('is right although the clock was set back', () => {
+  it('is correct after the clock was set back', () => {
     const store = storeIn();
     accept(store, 5_000, [['a', { plan: 'later' }]]);
     expect(list(store).rows[0]!.metadata).toBe('{"plan":"later"}');
@@ -160,7 +160,7 @@ describe('search, order and pages', () => {
     expect(ids(filled(), { sort: { by, descending } })).toEqual(order);
   });
 
-  it('gives a page', () => {
+  it('returns a page', () => {
     expect(ids(filled(), { offset: 1, limit: 1 })).toEqual(['c-2']);
     expect(ids(filled(), { offset: 9, limit: 1 })).toEqual([]);
   });

@@ -10,7 +10,7 @@ it('is linear where jobs follow each other', () => {
   expect([50, 100, 150, 300, 900].map(scale.at)).toEqual([0, 0, 0.25, 1, 1]);
 });
 
-it('leaves out what no job took', () => {
+it('leaves out pauses without a job', () => {
   const scale = scaleOf([
     { from: 90_000_000, until: 90_000_100 },
     { from: 0, until: 100 },
@@ -22,7 +22,7 @@ it('leaves out what no job took', () => {
   expect(scale.at(90_000_100)).toBeCloseTo(1);
 });
 
-it('keeps rests that are short beside the jobs', () => {
+it('keeps pauses that are short compared with the jobs', () => {
   const scale = scaleOf([
     { from: 0, until: 100 },
     { from: 110, until: 210 },

@@ -149,14 +149,14 @@ describe('refusals, all with the spec’s error body', () => {
     },
   );
 
-  test('lists ten problems of many, and says how many there are', async ({ sandbox }) => {
+  test('lists ten of many problems, and says how many are left out', async ({ sandbox }) => {
     const reply = await post(sandbox, USERS, { users: Array.from({ length: 25 }, () => ({})) });
     const { errors } = reply.json() as { errors: { message: string }[] };
     expect(errors).toHaveLength(11);
     expect(errors[10]!.message).toBe('15 more problems are not listed');
   });
 
-  test('what is not HTTP gets a reply in that shape too', async ({ sandbox }) => {
+  test('a request that is not HTTP gets a reply in the same shape', async ({ sandbox }) => {
     const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
     socket.write('NONSENSE\r\n\r\n');
     const reply = await text(socket);
@@ -168,7 +168,7 @@ describe('refusals, all with the spec’s error body', () => {
   });
 });
 
-describe('what is taken', () => {
+describe('what is accepted', () => {
   test.for([
     ['no Content-Type: the spec has it optional', { 'content-type': '' }],
     ['a charset', { 'content-type': 'application/json; charset=UTF-8' }],
@@ -213,7 +213,7 @@ describe('what is taken', () => {
 });
 
 describe('regions', () => {
-  test('are listeners that know nothing of each other', async ({ start }) => {
+  test('have separate data', async ({ start }) => {
     const clock = new ManualClock();
     const sandbox = await start({ clock });
     const reply = await post(sandbox, USERS, { users: [{ user_id: 'u' }] }, { to: sandbox.euUrl! });
@@ -306,7 +306,7 @@ describe('the ledger', () => {
     expect(JSON.stringify(sandbox.ledger())).not.toContain(sandbox.token);
   });
 
-  test('leaves identifiers out where it is told to', async ({ start }) => {
+  test('leaves identifiers out on request', async ({ start }) => {
     const sandbox = await start({ ledgerIds: false });
     await post(sandbox, COMPANIES, companies(2));
     expect(sandbox.ledger()[0]?.accepted).toMatchObject({ items: 2, ids: null });
@@ -352,7 +352,7 @@ describe('start and stop', () => {
     }
   });
 
-  test('on every address, it does answer elsewhere, but its control route does not', async ({ start }) => {
+  test('on every address, it answers other machines, but its control route does not', async ({ start }) => {
     const sandbox = await start({ host: '0.0.0.0', ports: { control: 0 } });
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     const at = (url: string): string => url.replace('127.0.0.1', '127.0.0.2');

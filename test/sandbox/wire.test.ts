@@ -141,7 +141,7 @@ describe('OpenAPI', () => {
     }
   });
 
-  test('is served as it is published', async ({ sandbox }) => {
+  test('is served unchanged', async ({ sandbox }) => {
     expect((await send(`${sandbox.url}/openapi.json`)).json()).toEqual(openapi);
   });
 
@@ -165,7 +165,7 @@ describe('the server that answers from the examples', () => {
       ...(body === undefined ? {} : { body }),
     });
 
-  test('gives the examples of one place in their order, the last again', async () => {
+  test('serves the examples for one place in order, and repeats the last', async () => {
     server = await startWireServer(wireExamples('job-processing', 'job-completed', 'embeds'));
     const url = `${server.baseUrl}/v1/background_jobs/urn%3Aexample%3Ajobs%2F42`;
     const states: unknown[] = [];

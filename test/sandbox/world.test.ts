@@ -73,7 +73,7 @@ describe('a clock that is set back', () => {
 });
 
 describe('profiles', () => {
-  it('are there when their job has completed, and not before', () => {
+  it('exist only after their job has completed', () => {
     const { world, clock, submit } = makeWorld();
     submit('companies', [{ company_id: '00042', metadata: { name: 'A' } }]);
     clock.advance(299);
@@ -106,7 +106,7 @@ describe('profiles', () => {
     expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ from: 'slow', slow: 1, fast: 1 });
   });
 
-  it('take equal ids of one request in their order', () => {
+  it('merge equal ids of one request in order', () => {
     const { world, clock, submit } = makeWorld();
     submit('users', [
       { user_id: 'u', metadata: { a: 1, b: 1 } },
@@ -187,7 +187,7 @@ describe('jobs', () => {
     expect(world.job('default', id.replace(/1$/, '2'), '')).toBeUndefined();
   });
 
-  it('run one at a time where that is the rule: both kinds together, each region by itself', () => {
+  it('run one at a time on request: over both kinds, but for each region separately', () => {
     const { clock, submit, company, idOf } = makeWorld();
     const one = { oneAtATime: true };
     submit('companies', [{ company_id: 'c' }], one);
@@ -204,7 +204,7 @@ describe('jobs', () => {
 });
 
 describe('lookups', () => {
-  it('list what completed users’ imports of both regions brought', () => {
+  it('list the keys of completed user imports in both regions', () => {
     const { world, clock, submit } = makeWorld();
     const imported = () =>
       (world.lookup('user_properties') as { key: string; data_type: string; is_auto_property: boolean }[])
@@ -228,7 +228,7 @@ describe('lookups', () => {
 });
 
 describe('data', () => {
-  it('are private and there again after a restart, ids going on', () => {
+  it('are private, and exist after a restart with continued ids', () => {
     const dir = join(folder(), 'made');
     const clock = new ManualClock();
     const before = makeWorld(dir, clock);
@@ -261,7 +261,7 @@ describe('data', () => {
       expect(readFileSync(join(dir, file)).includes('remember-me')).toBe(false);
   });
 
-  it('do not grow when the same request is sent over and over, and stay what they were', () => {
+  it('do not grow or change when the same request is sent again and again', () => {
     const dir = folder();
     const { world, clock, submit } = makeWorld(dir);
     const items = Array.from({ length: 50 }, (_, i) => ({

@@ -1,4 +1,7 @@
-/** The built command in a process of its own: for signals, kills, locks, and what Node reads at its start. */
+/**
+ * Runs the built command in a process of its own: for signals, kills, locks, and what Node reads at its
+ * start.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,11 +10,11 @@ import { expect } from 'vitest';
 import { expireLeases, onPostgres, stateEnv } from './state.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** The command as npm links it. */
+/** The file of the command, which npm links. */
 export const BIN = join(ROOT, 'bin/profiles.js');
 
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -21,9 +24,9 @@ export interface Ended {
 export interface Child {
   process: ChildProcess;
   kill(signal: NodeJS.Signals): void;
-  /** Resolves once stderr holds this text. */
+  /** Resolves when stderr contains this text; rejects if the process ends first. */
   says(text: string | RegExp): Promise<void>;
-  /** Resolves once this path is there, below its working directory. */
+  /** Resolves when this path exists below the working directory, or the process has ended. */
   has(path: string): Promise<void>;
   ended: Promise<Ended>;
 }
@@ -31,17 +34,17 @@ export interface Child {
 export interface ChildOptions {
   cwd: string;
   env?: Record<string, string>;
-  /** Null keeps it open, for the test to write to. Default: empty. */
+  /** The text for stdin. Null keeps stdin open, for the test to write to. Default: empty. */
   stdin?: string | null;
-  /** It may write no file larger than this. */
+  /** Size limit of the files that it writes, in KiB. */
   fileKib?: number;
-  /** Another user than this one, where that is allowed. */
+  /** Another user to run as, if this user may do that. */
   uid?: number;
-  /** A command that runs the one behind it: `nsenter`, to be in another place. */
+  /** A command in front of this one, which runs it in another environment, such as `nsenter`. */
   within?: readonly string[];
 }
 
-/** What was chosen on a command line, or else in an environment. */
+/** The state directory that a command line chooses, or otherwise an environment. */
 export function stateDirOf(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
@@ -50,17 +53,17 @@ export function stateDirOf(
   return (at >= 0 ? argv[at + 1] : undefined) ?? env.PROFILES_STATE_DIR;
 }
 
-/** Starts the built command. State and config are kept below `cwd` unless `env` says otherwise. */
+/** Starts the built command. State and config are below `cwd`, unless `env` says otherwise. */
 export function profiles(argv: readonly string[], options: ChildOptions): Child {
   return node([BIN, ...argv], options);
 }
 
-/** Starts a script with this Node. */
+/** Starts a script with the Node of this process. */
 export function node(
   argv: readonly string[],
   { cwd, env, stdin, uid, fileKib, within = [] }: ChildOptions,
 ): Child {
-  // As root it starts and then becomes that user, who need not be able to reach this Node's own file.
+  // It starts as root and then becomes that user, who may not be able to read the file of this Node.
   const become = `process.setgroups([]); process.setgid(${uid}); process.setuid(${uid})`;
   const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
   const command = [process.execPath, ...first, ...argv];
@@ -88,7 +91,8 @@ export function node(
   const ended = new Promise<Ended>((settle, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      // Of a state on this machine the operating system releases the lock; a lease takes a while to run out.
+      // The operating system releases the lock of a state on this machine; a lease in PostgreSQL takes a
+      // while to expire.
       if (onPostgres && signal === 'SIGKILL') expireLeases(stateDir);
       settle({ code, signal, ...texts });
     });
@@ -112,10 +116,10 @@ export function node(
   };
 }
 
-/** Builds the command unless the build is newer than its sources. For `beforeAll`. */
+/** Builds the command, unless the build is newer than its sources. For `beforeAll`. */
 export async function built(): Promise<void> {
   const lock = join(ROOT, 'node_modules/.building');
-  // Test files run side by side, and a build removes the one before it.
+  // Test files run in parallel, and a build removes files of the one before it.
   for (let waited = 0; !taken(lock); waited += 20) {
     if (waited > 300_000) throw new Error(`another build has not ended: ${lock}`);
     await wait(20);
@@ -132,7 +136,7 @@ function taken(lock: string): boolean {
     mkdirSync(lock);
     return true;
   } catch {
-    // Of a run that died in the middle of its build.
+    // Left by a process that died during its build.
     if (Date.now() - timeOf(lock) > 120_000) rmSync(lock, { recursive: true, force: true });
     return false;
   }

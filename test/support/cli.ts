@@ -1,4 +1,7 @@
-/** Runs a command line in process, in a world of the test's own, and gives stdout, stderr and exit code together. */
+/**
+ * Runs a command line in this process, with streams and environment of its own, and returns stdout, stderr,
+ * and exit code.
+ */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -20,18 +23,18 @@ export interface CliResult {
 export interface CliOptions {
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** A stream is handed over as it is. */
+  /** The input. A stream is passed on as it is. */
   stdin?: string | Buffer | Readable;
-  /** Terminal width of stdout and stderr; absent: both are pipes. */
+  /** Width of the terminal that stdout and stderr are. Without it, both are pipes. */
   columns?: number;
-  /** Streams to write to, such as a process's own; the result then has no text. */
+  /** Streams to write to, such as those of a process. The result then contains no text. */
   streams?: { stdout: TextStream; stderr: TextStream };
   clock?: World['clock'];
   stop?: AbortSignal;
   abort?: AbortSignal;
 }
 
-/** A folder of its own for a test; it goes with the run's (`temporary.ts`). */
+/** Makes a folder for one test. It is deleted at the end of the run (`temporary.ts`). */
 export function scratch(): string {
   return mkdtempSync(join(tmpdir(), 'profiles-test-'));
 }
@@ -44,7 +47,10 @@ function capture(columns: number | undefined): { stream: TextStream; text: () =>
   return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
 }
 
-/** State and config are kept below `cwd` unless `env` says otherwise, so no test sees another's or the machine's. */
+/**
+ * Runs a command line. State and config are below `cwd`, unless `env` says otherwise, so tests do not affect
+ * each other.
+ */
 export async function cli(argv: string[], options: CliOptions = {}): Promise<CliResult> {
   const cwd = options.cwd ?? scratch();
   const stdout = capture(options.columns);
@@ -72,7 +78,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     abort: options.abort ?? new AbortController().signal,
   });
   await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
-  // Every command it prints names the state of this test; what is printed then is a test of its own (`next.test.ts`).
+  // Printed commands name the state of this test. That is removed here; `next.test.ts` tests it.
   const own = ` --state-dir ${shellWord(join(cwd, '.state'))}`;
   const said = (text: string): string => (options.env?.PROFILES_STATE_DIR ? text : text.replaceAll(own, ''));
   return { code, stdout: said(stdout.text()), stderr: said(stderr.text()) };

@@ -1,4 +1,4 @@
-/** A clock that runs only when nobody has anything else to do: a sleep of a day takes no time. */
+/** A clock that advances only when the event loop is idle: a sleep of a day takes no time. */
 import type { Clock } from '../../src/engine/clock.js';
 
 interface Sleeper {
@@ -7,13 +7,14 @@ interface Sleeper {
 }
 
 /**
- * Time stands still while code runs and jumps to the next sleeper's hour once the event loop is idle. For work
- * without sockets and files: those take real time, which this clock does not wait for.
+ * Time does not advance while code runs. When the event loop is idle, it jumps to the time at which the next
+ * sleeper wakes. For work without sockets and files: those take real time, and this clock does not wait for
+ * them.
  */
 export class IdleClock implements Clock {
   #time = 0;
   #sleepers: Sleeper[] = [];
-  /** What `now` says at the start. */
+  /** The value of `now` at the start. */
   readonly #epoch: number;
 
   constructor(epoch = Date.UTC(2026, 0, 15, 12, 0, 0)) {
@@ -28,7 +29,7 @@ export class IdleClock implements Clock {
     return this.#time;
   }
 
-  /** Lets time pass by hand. */
+  /** Advances the time. */
   advance(ms: number): void {
     this.#time += ms;
   }

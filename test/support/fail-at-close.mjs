@@ -1,9 +1,9 @@
-// Loaded into the built command with --import: no database of SQLite can be closed.
+// Loaded into the built command with --import: closing an SQLite database fails.
 import { createRequire } from 'node:module';
 
-// As the built command loads it: what `import` gives is another copy.
+// Loaded with `require`, as in the built command: `import` would return another copy.
 const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite');
-// The native prototype is sealed; one that inherits from it is not.
+// The native prototype is sealed; an object that inherits from it is not.
 DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
   close: {
     value() {

@@ -1,6 +1,7 @@
 /**
- * A service that is not the product's own: it reads requests off real sockets, keeps a ledger, and has bad
- * moments where a test wants them. It shares no code with the sandbox, so that the two cannot agree on a mistake.
+ * A service that is independent of the product: it reads requests from real sockets, keeps a ledger, and
+ * fails where a test asks for it. It shares no code with the sandbox, so that they cannot have the same
+ * mistakes.
  */
 import { EventEmitter } from 'node:events';
 import {
@@ -22,7 +23,7 @@ export interface JobRecord {
   completed_rows: number;
 }
 
-/** One request and the means to mistreat it. */
+/** One request, and the ways to answer it well or badly. */
 export class Exchange {
   readonly #service: FaultServer;
   #arrival: Arrival | undefined;
@@ -32,7 +33,7 @@ export class Exchange {
     service: FaultServer,
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
-    /** Ordinal among the requests of its sort, from 1. */
+    /** Number among the requests of its sort (`submit` or `poll`), from 1. */
     readonly nth: number,
   ) {
     this.#service = service;
@@ -42,7 +43,7 @@ export class Exchange {
     return this.request.socket;
   }
 
-  /** Reads the request to its end; a bulk request goes into the ledger. */
+  /** Reads the whole request, and adds it to the ledger. */
   async read(): Promise<Arrival> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.request) chunks.push(chunk as Buffer);
@@ -51,7 +52,7 @@ export class Exchange {
     return this.#arrival;
   }
 
-  /** Carries the request out, and says nothing yet. */
+  /** Carries the request out, but does not answer yet. */
   async accept(): Promise<JobRecord> {
     const arrival = await this.read();
     this.#service.ledger.accept(arrival);
@@ -59,14 +60,14 @@ export class Exchange {
     return this.#job;
   }
 
-  /** The whole reply of a service in good health. */
+  /** Carries the request out, and answers as a healthy service does. */
   async acknowledge(): Promise<void> {
     const job = await this.accept();
     this.confirm();
     this.reply(202, JSON.stringify(job));
   }
 
-  /** From here on the client has been told with a complete 2xx. */
+  /** Records that the client gets a complete 2xx reply. */
   confirm(): void {
     this.#arrival!.acknowledged = true;
   }
@@ -76,21 +77,21 @@ export class Exchange {
     this.response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers }).end(body);
   }
 
-  /** Bytes past everything that knows HTTP. */
+  /** Writes bytes to the socket, past everything that knows HTTP. */
   raw(bytes: string): void {
     this.socket.write(bytes);
   }
 }
 
 export type Strike = (exchange: Exchange) => void | Promise<void>;
-/** What a poll of a job finds; `polls` counts those of this job, from 1. */
+/** Returns what a poll of a job finds. `polls` counts the polls of this job, from 1. */
 export type Fate = (job: JobRecord, polls: number) => JobRecord;
 
-/** What goes wrong: for each request, by its ordinal, a fault or none. */
+/** What goes wrong: returns a fault, or undefined, for the number of a request. */
 export interface Trouble {
   submit?: (nth: number) => Strike | undefined;
   poll?: (nth: number) => Strike | undefined;
-  /** By the ordinal of the job. */
+  /** By the number of the job. */
   fate?: (nth: number) => Fate | undefined;
 }
 
@@ -99,10 +100,10 @@ const COMPLETED: Fate = (job) => ({ ...job, status: 'completed', completed_rows:
 export class FaultServer {
   readonly ledger = new Ledger();
   trouble: Trouble = {};
-  /** Requests of each sort since the start. */
+  /** Number of requests of each sort since the start. */
   readonly seen = { submit: 0, poll: 0 };
   connections = 0;
-  /** `submit` and `poll`, as they arrive. */
+  /** Emits `submit` and `poll` when requests arrive. */
   readonly events = new EventEmitter();
   #server: Server | undefined;
   #jobs: { record: JobRecord; polls: number }[] = [];
@@ -114,17 +115,17 @@ export class FaultServer {
     return `${this.tls ? 'https' : 'http'}://127.0.0.1:${this.#port}`;
   }
 
-  /** Listens on its port of last time, or on the one given, or on a free one. */
+  /** Listens on the given port, otherwise on the one that it had before, otherwise on a free one. */
   async start(port = this.#port): Promise<this> {
     const answer: RequestListener = (request, response) => {
-      // A fault that cuts the connection makes the rest of its own work fail.
+      // A fault that cuts the connection makes the rest of its own code fail.
       void this.#answer(request, response).catch(() => request.socket.destroy());
     };
     const server = this.tls ? createTlsServer(this.tls, answer) : createServer(answer);
     server.on('tlsClientError', () => {});
     server.on('connection', (socket) => {
       this.connections++;
-      socket.on('error', () => {}); // the client went away
+      socket.on('error', () => {}); // the client is gone
     });
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     this.#server = server;
@@ -132,7 +133,10 @@ export class FaultServer {
     return this;
   }
 
-  /** From here on: has this done when the nth request was carried out, before it is answered. The others are in good health. */
+  /**
+   * From now on, runs a function after the nth request was carried out, but before it is answered. All
+   * requests are answered well.
+   */
   during(nth: number, happens: () => void | Promise<void>): void {
     const strike: Strike = async (exchange) => {
       await exchange.accept();
@@ -142,7 +146,7 @@ export class FaultServer {
     this.trouble = { submit: (request) => (request === nth ? strike : undefined) };
   }
 
-  /** Refuses connections from here on. */
+  /** Refuses connections from now on. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -151,7 +155,7 @@ export class FaultServer {
     await new Promise((resolve) => server.close(resolve));
   }
 
-  /** Shows another certificate from here on. */
+  /** Uses another certificate from now on. */
   present(certificate: ServerOptions): void {
     (this.#server as TlsServer).setSecureContext(certificate);
   }

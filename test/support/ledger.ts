@@ -1,18 +1,18 @@
-/** What a service was given, kept by the test itself: whatever the program says is held against this. */
+/** What a service received, recorded by the test itself: the claims of the program are compared with it. */
 import { createHash } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../../src/engine/model.js';
 
-/** A bulk request whose body was read to its end. */
+/** A bulk request that was read completely. */
 export interface Arrival {
-  /** In order of arrival, from 1. */
+  /** Number in order of arrival, from 1. */
   n: number;
   kind: Kind;
   ids: string[];
-  /** Of the body, hexadecimal. */
+  /** SHA-256 of the body, hexadecimal. */
   sha256: string;
-  /** The service carried it out, whatever the client was told. */
+  /** Whether the service carried it out, whatever it answered. */
   accepted: boolean;
-  /** A complete 2xx reply was sent: from here on the client has no reason to send it again. */
+  /** Whether a complete 2xx reply was sent: from then on, the client has no reason to send it again. */
   acknowledged: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Item {
 
 export class Ledger {
   readonly arrivals: Arrival[] = [];
-  /** Profiles as the upserts left them, by kind and id. */
+  /** The profiles that result from the upserts, by kind and id. */
   readonly profiles = { companies: new Map<string, object>(), users: new Map<string, object>() };
   readonly #bodies = new Map<Arrival, Item[]>();
 
@@ -43,7 +43,7 @@ export class Ledger {
     return arrival;
   }
 
-  /** The upserts of a request, done. */
+  /** Applies the upserts of a request. */
   accept(arrival: Arrival): void {
     arrival.accepted = true;
     const profiles = this.profiles[arrival.kind];
@@ -53,7 +53,7 @@ export class Ledger {
     }
   }
 
-  /** How often each id was carried out. */
+  /** How often each id was upserted. */
   get timesAccepted(): Map<string, number> {
     const times = new Map<string, number>();
     for (const { ids } of this.arrivals.filter(({ accepted }) => accepted)) {
@@ -62,7 +62,10 @@ export class Ledger {
     return times;
   }
 
-  /** Ids that arrived again after a request that held them was acknowledged. For inputs in which an id stands once. */
+  /**
+   * Ids that arrived again after a request with them was acknowledged. For inputs in which each id occurs
+   * once.
+   */
   get resentAfterAcknowledgement(): string[] {
     const acknowledged = new Set<string>();
     const resent = new Set<string>();

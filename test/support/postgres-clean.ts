@@ -1,4 +1,4 @@
-/** vitest's setup file of `npm run test:postgres`: the schemas of a file of tests go with it. */
+/** A setup file of vitest for `npm run test:postgres`: removes the schemas of a test file at its end. */
 import { afterAll } from 'vitest';
 import { dropSchemas } from './state.js';
 

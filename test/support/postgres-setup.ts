@@ -1,4 +1,7 @@
-/** vitest's globalSetup of `npm run test:postgres`: one server and one pooler for all test files, which have a schema each. */
+/**
+ * The globalSetup of vitest for `npm run test:postgres`: one server and one pooler for all test files, which
+ * have a schema each.
+ */
 import {
   missingForPostgres,
   startPooler,

@@ -1,6 +1,6 @@
 /**
- * Debian's PostgreSQL in a temporary folder, and PgBouncer in transaction mode in front of it. Each ends with the process
- * that started it, whatever became of that: a shell waits for the end of its own stdin and stops it then.
+ * Debian's PostgreSQL in a temporary folder, with PgBouncer in transaction mode in front of it. Each one ends
+ * with the process that started it: a shell waits for the end of a pipe, and then stops it.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,40 +10,40 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A password that has to be quoted wherever it is written. */
+/** A password that must be quoted wherever it is written. */
 export const PASSWORD = `pass'w:ö/r d@?"#%41\\`;
 
-/** Debian keeps them out of the PATH. */
+/** Debian does not put them on the PATH. */
 const BINARIES = '/usr/lib/postgresql';
 const POOLERS = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
 
-/** How long a server may take to start or to stop. */
+/** How long a server may take to start or stop. */
 const PATIENCE_MS = 60_000;
 
 const pooler = (): string | undefined => POOLERS.find((path) => existsSync(path));
 
-/** Why tests with PostgreSQL cannot run here; null where they can. */
+/** Why tests with PostgreSQL cannot run here; null if they can. */
 export function missingForPostgres(): string | null {
   if (!existsSync(BINARIES)) return 'PostgreSQL is not installed (apt-get install postgresql)';
   return pooler() ? null : 'PgBouncer is not installed (apt-get install pgbouncer)';
 }
 
 export interface PostgresClient {
-  /** A URL of a schema, over TCP unless `host` says otherwise. */
+  /** The URL of a schema, over TCP unless `host` says otherwise. */
   url(schema: string, more?: { user?: string; password?: string; query?: string; host?: string }): string;
-  /** What psql prints of these statements, as the superuser, without headings. */
+  /** Runs statements as the superuser. Returns what psql prints, without headings. */
   sql(statements: string, database?: string): string;
-  /** Removes schemas, those that are there. */
+  /** Removes the schemas that exist. */
   drop(...schemas: readonly string[]): void;
 }
 
 export interface TestPostgres extends PostgresClient {
-  /** Its data, and its socket. */
+  /** The folder of its data and its socket. */
   readonly folder: string;
   readonly port: number;
-  /** `immediate` is as if the machine had failed. */
+  /** `immediate` simulates a failure of the machine. */
   stop(how?: 'fast' | 'immediate'): Promise<void>;
-  /** On the same port and the same data. */
+  /** Starts it again, on the same port and with the same data. */
   start(): Promise<void>;
   /** Stops it, and removes its folder. */
   remove(): Promise<void>;
@@ -51,7 +51,7 @@ export interface TestPostgres extends PostgresClient {
 
 export interface TestPooler extends Pick<PostgresClient, 'url'> {
   readonly port: number;
-  /** Whether a statement gets through to the server: for a while after that has crashed, none does. */
+  /** Whether a statement reaches the server. After a crash of the server, none does for a while. */
   isReady(): boolean;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -59,7 +59,7 @@ export interface TestPooler extends Pick<PostgresClient, 'url'> {
 
 /**
  * @param settings lines of postgresql.conf
- * @param files to be put beside the data, by name
+ * @param files files to put beside the data, by name
  * @param parent where its folder is made
  */
 export async function startPostgres(
@@ -90,7 +90,7 @@ export async function startPostgres(
     "listen_addresses = '127.0.0.1'",
     `port = ${port}`,
     `unix_socket_directories = '${folder}'`,
-    // As on a real server; in memory it costs nothing.
+    // As on a real server. In a folder in memory it costs nothing.
     'fsync = on',
     'max_connections = 60',
     'shared_buffers = 32MB',
@@ -100,7 +100,7 @@ export async function startPostgres(
   return serve({ folder, data, port });
 }
 
-/** A server of its own, on data that is there. */
+/** Starts a server on existing data. */
 export async function serve({
   folder,
   data,
@@ -134,7 +134,7 @@ export async function serve({
   return postgres;
 }
 
-/** What can be done with a server that another process started. Through a pooler: its URLs. */
+/** A client of a server that another process started. For the port of a pooler, only `url` works. */
 export function clientOf({ folder, port }: { folder: string; port: number }): PostgresClient {
   const client: PostgresClient = {
     url(schema, { user = 'postgres', password = PASSWORD, query = '', host = '127.0.0.1' } = {}) {
@@ -157,7 +157,7 @@ export function clientOf({ folder, port }: { folder: string; port: number }): Po
   return client;
 }
 
-/** @param settings lines of its section `pgbouncer` */
+/** @param settings lines of the section `pgbouncer` */
 export async function startPooler(of: TestPostgres, settings: readonly string[] = []): Promise<TestPooler> {
   const port = await freePort();
   const file = join(of.folder, `pgbouncer-${port}.ini`);
@@ -174,7 +174,7 @@ export async function startPooler(of: TestPostgres, settings: readonly string[] 
     'auth_type = scram-sha-256',
     `auth_file = ${users}`,
     'pool_mode = transaction',
-    // Fewer than the tests' connections: a session kept for itself would be noticed.
+    // Fewer than the connections of the tests, so that code which needs its own session fails.
     'default_pool_size = 8',
     'server_login_retry = 1',
     ...settings,
@@ -213,7 +213,7 @@ interface Guarded {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Runs a server below a shell that sends it the signal `end` when this process ends, since that closes a pipe. */
+/** Runs a server below a shell, which sends it `end` when this process ends, because that closes a pipe. */
 function guard(
   server: string,
   args: readonly string[],
@@ -242,7 +242,7 @@ function guard(
         try {
           if (await isReady()) return;
         } catch {
-          // Not yet.
+          // Not ready yet.
         }
         await wait(50);
       }
@@ -257,13 +257,13 @@ function guard(
   };
 }
 
-/** PostgreSQL and PgBouncer refuse to run as root. */
+/** The user to run as: PostgreSQL and PgBouncer refuse to run as root. */
 function how(cwd: string): { cwd: string; uid?: number; gid?: number } {
   const id = serverUser();
   return { cwd, ...(id && { uid: id.uid, gid: id.gid }) };
 }
 
-/** A program of PostgreSQL, to its end. */
+/** Runs a program of PostgreSQL until it ends. */
 export function run(name: string, args: readonly string[]): void {
   execFileSync(program(name), args, { ...how('/'), stdio: 'pipe', env: { ...process.env, TZ: 'UTC' } });
 }
@@ -283,7 +283,7 @@ function serverUser(): { uid: number; gid: number } | null {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Gives a file or folder to the user that the servers run as; nobody else may read it. */
+/** Gives a file or folder to the user that the servers run as. Nobody else can read it. */
 export function give(path: string): string {
   const user = serverUser();
   if (user) chownSync(path, user.uid, user.gid);

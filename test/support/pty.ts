@@ -1,7 +1,8 @@
 /**
- * Real terminals. `openTerminal` runs a program in tmux, which keeps a screen: what a person would see, at a size that
- * can change, with keys and a cursor. `recordTerminal` runs one in `script`, which keeps every byte that was written.
- * Both give the program an environment of its own: the test machine's CI variables would change what it draws.
+ * Runs programs in real terminals. `openTerminal` uses tmux, which keeps a screen: what a person would see,
+ * at a size that can change, with keys and a cursor. `recordTerminal` uses `script`, which keeps every byte
+ * that was written. Both run the program in an environment of its own, because the CI variables of the test
+ * machine would change what it draws.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,43 +13,47 @@ import { scratch } from './cli.js';
 export interface TerminalOptions {
   columns: number;
   rows?: number;
-  /** Beyond PATH, HOME, a UTF-8 locale and TERM. */
+  /** Added to PATH, HOME, a UTF-8 locale, and TERM. */
   env?: Record<string, string>;
   cwd?: string;
 }
 
 export interface Terminal {
-  /** Lines of the screen, without blanks at their ends and without empty lines at the end. */
+  /** The lines of the screen, without spaces at their ends and empty lines at the end. */
   screen(): Promise<string[]>;
-  /** The same with its colors, as SGR sequences. */
+  /** The same with colors, as SGR sequences. */
   colored(): Promise<string[]>;
-  /** The screen with all that has scrolled off it; lines that the terminal broke are whole. */
+  /** The screen and everything that has scrolled off it. Lines that the terminal wrapped are joined. */
   scrollback(): Promise<string[]>;
-  /** Waits until the screen is as it should be, and gives it; fails with the screen as it was last. */
+  /**
+   * Waits for the screen to be as expected, and returns it. If that takes too long, the error shows the last
+   * screen.
+   */
   until(what: string, found: (screen: string[]) => boolean): Promise<string[]>;
   /** tmux key names: `C-c`, `Enter`, `x`. */
   press(...keys: string[]): Promise<void>;
   resize(columns: number, rows?: number): Promise<void>;
   signal(signal: NodeJS.Signals): Promise<void>;
   cursorShown(): Promise<boolean>;
-  /** Waits for the program's end; beyond 128 when a signal ended it. The screen stays as it was left. */
+  /** Waits until the program has ended; more than 128 if a signal ended it. The screen stays as it is. */
   exitCode(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** What is not installed here: a test that needs it is skipped, and the report says so. */
+/** Programs that are not installed here: tests that need them are skipped, and the report says so. */
 export const missing = ['tmux', 'script'].filter(
   (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0,
 );
 
 const run = promisify(execFile);
-// `window-size manual` is not set: before the first window it ends tmux 3.3. `resize-window` implies it.
+// `window-size manual` is not set: before the first window exists, it crashes tmux 3.3. `resize-window`
+// implies it.
 const CONFIG = 'set -g status off\n';
-/** A program on a busy machine may take seconds to start. */
+/** On a busy machine, a program may take seconds to start. */
 const PATIENCE_MS = process.env.CI ? 60_000 : 15_000;
 const LOOK_EVERY_MS = 20;
 
-/** Opens a terminal of that size and runs the program in it. Needs tmux. */
+/** Opens a terminal of this size, and runs the program in it. Needs tmux. */
 export async function openTerminal(command: readonly string[], options: TerminalOptions): Promise<Terminal> {
   const { columns, rows = 24 } = options;
   const folder = scratch();
@@ -60,8 +65,8 @@ export async function openTerminal(command: readonly string[], options: Terminal
     return (await run('tmux', [...socket, ...words], { env })).stdout;
   };
   const place = ['-c', options.cwd ?? folder];
-  // TERM is tmux's own to set, so the program gets ours from `env`. A shell outlives it, Ctrl-C included, because tmux
-  // hides the cursor of a pane whose process has ended.
+  // tmux sets TERM itself, so `env` sets ours for the program. A shell outlives the program, also after
+  // Ctrl-C, because tmux hides the cursor of a pane when its process has ended.
   const [pid, status] = [join(folder, 'pid'), join(folder, 'status')];
   const program = ['env', `TERM=${env.TERM}`, ...command].map(quoted).join(' ');
   const line = `trap : INT; (sh -c 'echo $$ > ${pid}; exec "$@"' sh ${program}); echo $? > ${status}; exec cat`;
@@ -106,11 +111,14 @@ export async function openTerminal(command: readonly string[], options: Terminal
 
 export interface Recording {
   code: number;
-  /** Every byte that reached the terminal, stdout and stderr as they came. */
+  /** Every byte that reached the terminal, from stdout and stderr in order. */
   output: string;
 }
 
-/** Runs a program to its end in a terminal of that size (0 columns: of no known size). Needs util-linux's `script`. */
+/**
+ * Runs a program until it ends, in a terminal of this size (0 columns: unknown size). Needs `script` of
+ * util-linux.
+ */
 export async function recordTerminal(
   command: readonly string[],
   options: TerminalOptions,

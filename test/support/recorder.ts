@@ -1,11 +1,11 @@
-/** A server in front of a sandbox that keeps the bodies of bulk requests as they came. */
+/** A server in front of a sandbox that records the bodies of bulk requests unchanged. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Sandbox } from '../../src/sandbox/index.js';
 
 export interface Recorder {
   url: string;
-  /** In order of arrival. */
+  /** The bodies in order of arrival. */
   bodies: string[];
   stop(): Promise<void>;
 }

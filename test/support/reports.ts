@@ -1,4 +1,4 @@
-/** What reports are made of, made up: an ordinary run, and what an attacker would put into each text. */
+/** Made-up data for reports: an ordinary run, and what an attacker would put into each text. */
 import type { Facts } from '../../src/cli/output/report/facts.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { aCause, aJob, aPlan, aSummary } from './runs.js';
@@ -72,7 +72,9 @@ export const HOSTILE = [
   '__proto__',
 ];
 
-/** Every text of it is one of the hostile ones; lists are `times` as long as those. */
+/**
+ * Facts in which every text is a hostile one. Lists have `times` as many entries as there are hostile texts.
+ */
 export function hostileFacts(times = 1): Facts {
   const all = Array.from({ length: times }, () => HOSTILE).flat();
   const files = all.map((path) => ({

@@ -1,4 +1,4 @@
-/** Made-up results of imports, for tests of what is said about them. */
+/** Made-up results of imports, for tests of how they are shown. */
 import type { PrintedSummary } from '../../src/cli/output/result.js';
 import type { ImportEvent } from '../../src/engine/events.js';
 import type { Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
@@ -17,7 +17,7 @@ export function aJob(over: Partial<RunJob> = {}): RunJob {
   };
 }
 
-/** Everything went well, unless said otherwise. */
+/** A successful import, unless `over` says otherwise. */
 export function aSummary(over: Partial<PrintedSummary> = {}): PrintedSummary {
   return {
     run: 'run-1',
@@ -49,7 +49,7 @@ export function aSummary(over: Partial<PrintedSummary> = {}): PrintedSummary {
   };
 }
 
-/** A step that goes on with a command. */
+/** A next step with a command. */
 export const aStep = (
   command: string,
   what = 'continue with',
@@ -75,7 +75,10 @@ export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
   };
 }
 
-/** With `n` rejected rows of `companies.csv`, each for a reason of its own; a summary holds the first 20. */
+/**
+ * A summary with `n` rejected rows of `companies.csv`, each for another reason. It has the first 20
+ * rejections.
+ */
 export function withRejections(n: number, over: Partial<PrintedSummary> = {}): PrintedSummary {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',

@@ -1,4 +1,5 @@
-// A sandbox in a process of its own: prints its addresses as one line of JSON, serves until its stdin ends.
+// Runs a sandbox in a process of its own: prints its addresses as one line of JSON, and serves until stdin
+// ends.
 const [bundle, options] = process.argv.slice(2);
 const { startSandbox } = await import(bundle);
 const { url, lookupUrl, token, stop } = await startSandbox(JSON.parse(options));

@@ -1,4 +1,4 @@
-/** Sandboxes in processes of their own: what only another process can show, such as being killed. */
+/** Runs sandboxes in processes of their own, for what cannot be tested in one process, such as kills. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -12,16 +12,16 @@ export interface SandboxProcess {
   url: string;
   lookupUrl: string;
   token: string;
-  /** SIGKILL: no handler of the process runs. */
+  /** Sends SIGKILL: no handler of the process runs. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 let bundle: Promise<string> | undefined;
 
-/** Bundles the sandbox from its sources: a test needs no build, and tests what it stands beside. */
+/** Bundles the sandbox from its sources, so that a test needs no build and tests the current code. */
 function bundled(): Promise<string> {
-  // Below node_modules, so that the bundle finds the SQLite binding there.
+  // Below node_modules, where the bundle finds the SQLite binding.
   const outfile = at(`../../node_modules/.cache/profiles-test/sandbox-${process.pid}.mjs`);
   bundle ??= build({
     entryPoints: [at('../../src/sandbox/index.ts')],
@@ -36,7 +36,7 @@ function bundled(): Promise<string> {
   return bundle;
 }
 
-/** Starts one; resolves when it listens. Only options that JSON can hold. */
+/** Starts a sandbox, and resolves when it listens. The options must be JSON. */
 export async function startSandboxProcess(options: Omit<SandboxOptions, 'clock'>): Promise<SandboxProcess> {
   const child = spawn(process.execPath, [at('sandbox-child.mjs'), await bundled(), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-/** A sandbox for a test: in memory, on free ports, stopped by itself. */
+/** Sandboxes for tests: in memory, on free ports, and stopped automatically. */
 import { test as base } from 'vitest';
 import {
   type Sandbox,
@@ -7,7 +7,7 @@ import {
   startSandbox,
 } from '../../src/sandbox/index.js';
 
-/** A clock that a test sets. Starts at a moment that is easy to read in a failure. */
+/** A clock that a test sets. It starts at a time that is easy to read in a failure. */
 export class ManualClock implements SandboxClock {
   time = Date.parse('2026-01-02T03:04:05.000Z');
   now(): number {
@@ -18,13 +18,13 @@ export class ManualClock implements SandboxClock {
   }
 }
 
-/** A clock that runs `factor` times as fast as the real one: the shortest job, 300 ms, ends in 300 / factor. */
+/** A clock that is `factor` times as fast as the real one: the shortest job ends after 300 / `factor` ms. */
 export function hurriedClock(factor = 100): SandboxClock {
   const start = Date.now();
   return { now: () => start + (Date.now() - start) * factor };
 }
 
-/** The environment that points a command at a sandbox. */
+/** The environment with which a command uses a sandbox. */
 export function environmentOf(sandbox: Sandbox): Record<string, string> {
   return {
     PROFILES_BASE_URL: sandbox.url,
@@ -34,11 +34,11 @@ export function environmentOf(sandbox: Sandbox): Record<string, string> {
 }
 
 export interface SandboxFixtures {
-  /** Options of `sandbox`; override with `test.override` or `test.extend`. */
+  /** Options of `sandbox`. Override them with `test.override` or `test.extend`. */
   sandboxOptions: SandboxOptions;
-  /** Runs on a hurried clock unless the options say otherwise. */
+  /** A sandbox with a fast clock, unless the options say otherwise. */
   sandbox: Sandbox;
-  /** Starts further ones; all are stopped after the test. */
+  /** Starts more sandboxes. All are stopped after the test. */
   start: (options?: SandboxOptions) => Promise<Sandbox>;
 }
 

@@ -1,15 +1,15 @@
-/** A stream that keeps what is written to it, and says of itself what a test wants. */
+/** A stream that keeps what is written to it, and can look like a terminal. */
 import { Writable } from 'node:stream';
 import type { TextStream } from '../../src/cli/output/terminal.js';
 
 export type Sink = TextStream & {
-  /** All that was written. */
+  /** Everything that was written. */
   text(): string;
-  /** What was written since the last call. */
+  /** Everything that was written since the last call. */
   fresh(): string;
 };
 
-/** A pipe; with `columns`, a terminal of that width. */
+/** Makes a pipe; with `columns`, a terminal of that width. */
 export function sink(terminal: { columns?: number; rows?: number } = {}): Sink {
   const chunks: string[] = [];
   let read = 0;
@@ -30,5 +30,5 @@ export function sink(terminal: { columns?: number; rows?: number } = {}): Sink {
   });
 }
 
-/** Text without color and cursor movements. */
+/** The text without colors and cursor movements. */
 export const bare = (text: string): string => text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');

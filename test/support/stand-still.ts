@@ -1,14 +1,17 @@
-/** The built command, which stops itself (SIGSTOP) at a point between two requests at which time may pass (`stop-at-await.mjs`). */
+/**
+ * Runs the built command so that it stops itself (SIGSTOP) at a point between two requests where time may
+ * pass (`stop-at-await.mjs`).
+ */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { BIN, type Child, node } from './child.js';
 
 const HOOK = resolve(import.meta.dirname, '../loss/stop-at-await.mjs');
-/** All points (`PAUSES=all`), or one of so many. */
+/** One of this many points is tried; all of them with `PAUSES=all`. */
 const STEP = 20;
 
-/** Some of so many points, from 1. */
+/** The points to try out of `count`, from 1. */
 export function pointsOf(count: number): number[] {
   const step = process.env.PAUSES === 'all' ? 1 : STEP;
   return Array.from({ length: Math.ceil(count / step) }, (_, index) => 1 + index * step);
@@ -16,15 +19,15 @@ export function pointsOf(count: number): number[] {
 
 export const canStandStill = process.platform === 'linux';
 
-/** @param nth it stops before the request after this one */
+/** @param nth it stops between this request and the next one @param point number of the point, from 1 */
 export function standingStill(
   argv: readonly string[],
   { nth, point }: { nth: number; point: number },
   { cwd, env }: { cwd: string; env: Record<string, string> },
 ): Child & {
-  /** Resolves once it stands still, or has ended. */
+  /** Resolves when it has stopped, or has ended. */
   settled(): Promise<'still' | 'ended'>;
-  /** Points that there were, once it has ended. */
+  /** The number of points, after it has ended. */
   points(): number;
 } {
   const count = join(cwd, 'points');

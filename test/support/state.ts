@@ -1,6 +1,6 @@
 /**
- * The state as tests open it. With `PROFILES_TEST_STATE` it is a schema of PostgreSQL, one for each state directory: by
- * `postgres` directly, by `pgbouncer` through a pooler (`npm run test:postgres`).
+ * Opens the state for tests. With `PROFILES_TEST_STATE`, it is a schema in PostgreSQL for each state
+ * directory: reached directly (`postgres`) or through a pooler (`pgbouncer`). See `npm run test:postgres`.
  */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -28,13 +28,13 @@ function server(): { folder: string; port: number; pooler: number } {
   return found;
 }
 
-/** Of the state that belongs to a state directory. */
+/** The URL of the state for a state directory. */
 export function stateUrl(folder: string): string {
   const { port, pooler } = server();
   return clientOf({ folder: '', port: HOW === 'pgbouncer' ? pooler : port }).url(schemaOf(folder));
 }
 
-/** What a command is to be told, so that it uses that state. */
+/** The environment with which a command uses that state. */
 export const stateEnv = (folder: string): { PROFILES_STATE?: string } =>
   onPostgres ? { PROFILES_STATE: stateUrl(folder) } : {};
 
@@ -43,17 +43,17 @@ export function openState(folder: string, now: () => number): Promise<State> {
   return open(folder, now, { at: { kind: 'postgres', url: stateUrl(folder) }, env: {}, origin: 'test' });
 }
 
-/** What psql prints of statements within the schema of a state directory. */
+/** Runs statements in the schema for a state directory, and returns what psql prints. */
 export const stateSql = (folder: string, statements: string): string =>
   clientOf(server()).sql(`SET search_path TO ${schemaOf(folder)}; ${statements}`);
 
-/** As on a machine that never imported. */
+/** Removes the state, as on a machine that never imported. */
 export function removeState(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   if (onPostgres) clientOf(server()).drop(schemaOf(folder));
 }
 
-/** All that its tables hold, bytes as they are. */
+/** Everything in its tables, with binary values as they are. */
 export function stateBytes(folder: string): Buffer {
   const tables = stateSql(
     folder,
@@ -64,7 +64,7 @@ export function stateBytes(folder: string): Buffer {
   return Buffer.concat([Buffer.from(text), ...bytes]);
 }
 
-/** Makes the state of one state directory a copy of another one's. */
+/** Copies the state of one state directory to another one. */
 export function copyTables(from: string, to: string): void {
   const [source, target] = [schemaOf(from), schemaOf(to)];
   const each = (statement: string): string =>
@@ -81,10 +81,14 @@ export function copyTables(from: string, to: string): void {
     COMMIT;`);
 }
 
-/** As if their owners had not been heard of for long. The last commit of one that was killed is carried out by then. */
+/**
+ * Makes leases expire, as if their owners had not been heard of for a long time. Waits first for the last
+ * commit of an owner that was killed.
+ */
 export function expireLeases(folder: string): void {
   const past = "now() - interval '1 day'";
-  // Who commits has the turn to write until then. Who else has it, in this process, must not wait for this.
+  // A commit holds this advisory lock until its end. If somebody else in this process holds it, this stops
+  // waiting after 2 s.
   const turn = `DO $$ BEGIN SET LOCAL lock_timeout = '2s'; PERFORM pg_advisory_xact_lock(${lockOf(schemaOf(folder))});
     EXCEPTION WHEN lock_not_available THEN NULL; END $$`;
   const isThere = `SELECT to_regclass('leases') IS NOT NULL`;
@@ -92,7 +96,7 @@ export function expireLeases(folder: string): void {
     stateSql(folder, `UPDATE leases SET beat_at = ${past}, expires_at = ${past}`);
 }
 
-/** Called when a file of tests has ended. */
+/** Called at the end of each test file. */
 export function dropSchemas(): void {
   if (schemas.size > 0) clientOf(server()).drop(...schemas);
 }

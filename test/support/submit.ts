@@ -1,7 +1,7 @@
-/** Submits companies past the product's own client. */
+/** Submits companies without the product's own client. */
 import type { Sandbox } from '../../src/sandbox/index.js';
 
-/** Submits `n` companies in one bulk request and gives the job's id. */
+/** Submits `n` companies in one bulk request, and returns the id of the job. */
 export async function submitCompanies(sandbox: Sandbox, n = 3): Promise<string> {
   const companies = Array.from({ length: n }, (_, i) => ({ company_id: `c${i}` }));
   const reply = await fetch(`${sandbox.url}/v1/companies/bulk_identify`, {

@@ -1,11 +1,11 @@
 /**
- * The folder in which a run of tests makes all that is temporary: workers and the processes that tests start with
- * their environment inherit it. It goes when the run ends, whatever failed in it; one that a killed run left behind
- * goes with the first run a day later.
+ * Makes the folder for all temporary files of a test run. Workers, and processes that tests start with their
+ * environment, inherit it. It is deleted when the run ends, even if tests fail. A folder that a killed run
+ * left is deleted by the first run after a day.
  *
- * It lies in memory, where the machine has room for it. Every commit of a state database waits for the disk: on a
- * busy one the suite would do little else. Nothing that is tested could tell, since a process that is killed leaves
- * its files whole in either place.
+ * It is in memory if the machine has enough. Every commit of a state database waits for the disk, and a busy
+ * disk would slow the tests down. No test depends on the difference, because a killed process leaves complete
+ * files in both places.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -24,13 +24,13 @@ import { join } from 'node:path';
 const NAME = 'profiles-tests-';
 const STALE_MS = 24 * 3_600_000;
 const MEMORY = '/dev/shm';
-/** What the suite leaves behind until its end, about 90 MB, several times over. */
+/** Required free space: the tests leave about 90 MB until their end. This is several times as much. */
 const ROOM_BYTES = 1024 ** 3;
 
-/** vitest's globalSetup. Who sets TMPDIR decides. @returns its teardown */
+/** The globalSetup of vitest. If TMPDIR is set, it decides. @returns the teardown */
 export default function setup(): () => void {
   const folder = (process.env.TMPDIR ? null : inMemory()) ?? madeIn(tmpdir());
-  // A test runs the command as another user.
+  // Some tests run the command as another user.
   chmodSync(folder, 0o711);
   for (const variable of ['TMPDIR', 'TEMP', 'TMP']) process.env[variable] = folder;
   return () => remove(folder);
@@ -55,7 +55,7 @@ function madeIn(above: string): string {
   return mkdtempSync(join(above, NAME));
 }
 
-/** Containers often forbid programs there; tests write some. */
+/** Whether programs in a folder can be run: tests write some, and containers often forbid it in memory. */
 function executes(folder: string): boolean {
   const program = join(folder, 'program');
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
@@ -67,5 +67,5 @@ function executes(folder: string): boolean {
   }
 }
 
-/** A process that a test has just ended may still be writing. */
+/** Retries, because a process that a test has just ended may still write. */
 const remove = (path: string): void => rmSync(path, { recursive: true, force: true, maxRetries: 5 });

@@ -1,6 +1,6 @@
 /**
- * What the spec says about a request and a reply, checked by hand. Nothing here comes from `src/`: a mistake in
- * a schema of the program must not be repeated by what checks it.
+ * Checks requests and replies against the spec, by hand. Nothing is imported from `src/`: this must not
+ * repeat a mistake in a schema of the program.
  */
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -17,9 +17,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 export interface SeenRequest {
   listener: 'base' | 'lookup';
   method: string;
-  /** As it was sent. */
+  /** The path as it was sent. */
   path: string;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   headers: Record<string, string>;
   body: string;
 }
@@ -27,12 +27,12 @@ export interface SeenRequest {
 const BULK = { companies: 'company_id', users: 'user_id' } as const;
 const LOOKUPS = '/api/v1/analytics/exports/lookups/';
 
-/** Headers that HTTP itself brings, and those that the spec lists. */
+/** Headers that are part of HTTP itself, and those in the spec. */
 const HEADERS = new Set(
   'host connection content-length transfer-encoding user-agent authorization content-type accept'.split(' '),
 );
 
-/** What is wrong with a request, sentence by sentence; empty when the spec has nothing against it. */
+/** The problems of a request, one sentence each; empty if it follows the spec. */
 export function checkRequest(request: SeenRequest, key: string): string[] {
   const { headers, method, path } = request;
   const wrong = Object.keys(headers)
@@ -67,7 +67,7 @@ function operationOf({ listener, method, path }: SeenRequest): Operation | undef
   if (route === 'base POST /v1/companies/bulk_identify') return { kind: 'write', check: bulk('companies') };
   if (route === 'base POST /v1/users/bulk_identify') return { kind: 'write', check: bulk('users') };
   if (route === 'base POST /v1/companies/identify') return { kind: 'write', check: company };
-  // One segment: no slash, and nothing that a URL parser would read as climbing.
+  // The id is one segment, without a slash, and is not `.` or `..`, which a URL parser would resolve.
   if (/^base GET \/v1\/background_jobs\/(?!\.{1,2}$)[\w.~!$&'()*+,;=:@%-]+$/.test(route))
     return { kind: 'read' };
   const list = ['user_properties', 'embeds', 'checklists'].find(
@@ -102,7 +102,7 @@ function itemProblems(kind: 'companies' | 'users', item: unknown): string[] {
   return wrong;
 }
 
-/** Fields of each record, with the spec's types. */
+/** Fields of the records, with the types in the spec. */
 const JOB: Record<string, Check> = {
   job_id: (value) => typeof value === 'string' && URL.canParse(value),
   type: text,
@@ -129,7 +129,7 @@ const RECORDS: Record<string, Record<string, Check>> = {
 };
 const ERROR: Record<string, Check> = { details: text, error: text, error_code: text, message: text };
 
-/** What the spec has against the reply to a request; fields beyond the spec's are not wrong. */
+/** The problems of the reply to a request. Fields that are not in the spec are allowed. */
 export function checkReply(method: string, path: string, status: number, body: unknown): string[] {
   if (status >= 400) {
     const errors = isObject(body) ? body.errors : undefined;
@@ -151,7 +151,7 @@ export function checkReply(method: string, path: string, status: number, body: u
   if (path.startsWith(LOOKUPS) && record !== undefined) {
     return Array.isArray(body) ? body.flatMap((one) => fields(record, one)) : ['not an array'];
   }
-  return []; // a single company's success is not shown
+  return []; // the spec does not show a single company's success
 }
 
 function fields(checks: Record<string, Check>, record: unknown): string[] {

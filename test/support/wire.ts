@@ -1,4 +1,4 @@
-/** The examples of `fixtures/wire`, and a server that answers from them and checks every request against the spec. */
+/** Reads the examples in `fixtures/wire`, and serves them while checking every request against the spec. */
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { checkRequest, type SeenRequest } from './wire-checks.js';
 
-/** See `fixtures/wire/README.md`. */
+/** The format is described in `fixtures/wire/README.md`. */
 export interface WireExample {
   name: string;
   about: string;
@@ -25,7 +25,7 @@ export interface WireExample {
 
 const FOLDER = new URL('../../fixtures/wire/', import.meta.url);
 
-/** All examples, or those named, in the order of the names. */
+/** All examples in the order of their names, or those named. */
 export function wireExamples(...names: string[]): WireExample[] {
   const files = names.length > 0 ? names.map((name) => `${name}.json`) : readdirSync(FOLDER).sort();
   return files
@@ -36,16 +36,16 @@ export function wireExamples(...names: string[]): WireExample[] {
 export interface WireServer {
   baseUrl: string;
   lookupBaseUrl: string;
-  /** Every request, as it came. */
+  /** Every request that arrived. */
   requests: SeenRequest[];
-  /** What the spec has against them: a test asserts that it is empty. */
+  /** How requests violate the spec. Tests assert that this is empty. */
   violations: string[];
   stop(): Promise<void>;
 }
 
 /**
- * Answers requests from the examples, by listener, method and path: in their order, the last one again and
- * again. A request without an example is a violation, and answered 404.
+ * Answers requests with the examples for their listener, method, and path, in order; the last one is
+ * repeated. A request without an example is a violation, and gets 404.
  */
 export async function startWireServer(examples: readonly WireExample[], key = 'KEY'): Promise<WireServer> {
   const requests: SeenRequest[] = [];

@@ -1,4 +1,4 @@
-/** Writes workbooks of one sheet. */
+/** Writes Excel workbooks with one sheet. */
 import { zip } from './zip.js';
 
 const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -6,12 +6,12 @@ const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /**
- * A cell: a text, an error such as `#N/A`, a number, a number under a format, or a boolean; `xml` is text as it is
- * written.
+ * A cell: a text, an error such as `#N/A`, a number, a number with a format, a boolean, or raw XML for its
+ * text.
  */
 export type Cell = string | number | boolean | { number: string; format?: string } | { xml: string };
 
-/** @param rows of at most 26 cells; an empty one is not in the sheet */
+/** @param rows with at most 26 cells; an empty row is left out of the sheet */
 export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
   const formats: string[] = [];
   const styleOf = (format: string | undefined): number => {

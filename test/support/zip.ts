@@ -1,12 +1,12 @@
-/** Writes zip archives, also ones that no program should write. */
+/** Writes zip archives, including invalid ones. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface Member {
   name: string;
   content?: string | Uint8Array;
-  /** Bytes as they stand in the archive. Default: `content`, deflated. */
+  /** The compressed bytes. Default: `content`, deflated. */
   packed?: Uint8Array;
-  /** What the archive says of it, where that is not so. */
+  /** What the headers claim, if it is to be wrong. */
   claims?: { size?: number; crc?: number; method?: number; flags?: number };
 }
 

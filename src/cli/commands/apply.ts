@@ -20,9 +20,9 @@ interface Options {
   inputs: readonly string[];
   expect: string | undefined;
   again: boolean;
-  /** The part of the plan to send; null: all of it. */
+  /** The part of the plan to send; null for all of it. */
   shard: { shard: number; shards: number } | null;
-  /** Options for sending that override those of the plan. */
+  /** Options for sending, which override those of the plan. */
   how: Partial<ImportOptions>;
 }
 
@@ -140,7 +140,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);
-  // The plan contains the private values, so they need not be given again.
+  // The plan contains the private values (`--set`, `--where`), so they need not be given again.
   const values = { sets: setsOf(planned), where: planned.where };
   const kept = { ...(earlier && !shard ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
@@ -150,7 +150,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     full: earlier ? false : kept.full,
     dryRun: false,
     outcomes,
-    // A run that timed out must be able to continue.
+    // A continued run waits without a limit unless a flag sets one: otherwise, a run that timed out could
+    // time out again at once.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
@@ -166,7 +167,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
 
-/** Reports the earlier result again. */
+/** Prints why nothing was sent, and the result of the earlier session. */
 async function nothingLeft(
   message: string,
   summary: Summary | null,

@@ -1,4 +1,4 @@
-/** The parts of a command file: options, run, print. Its flags are in the table (`cli/options`). */
+/** The parts of a command file: options, run, print. Its flags are in the table (`src/cli/options`). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -14,8 +14,8 @@ export interface Ending {
 }
 
 /**
- * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
- * `UsageError`), `run` does the work, prints, and returns the exit code. Errors travel up to `main`.
+ * Makes a commander action from two functions: `options` turns words and flags into a validated object (it
+ * throws `UsageError`); `run` does the work, prints, and returns the exit code. `main` handles their errors.
  */
 export type Wire = <O>(
   options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
@@ -23,8 +23,8 @@ export type Wire = <O>(
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
 /**
- * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
- * `commands` has all commands, for a command that lists the others.
+ * A command file exports `define`, which declares arguments, examples, and subcommands, and wires the
+ * actions. `commands` has all commands, for a command that lists the others.
  */
 export interface CommandModule {
   define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;
@@ -37,7 +37,10 @@ export interface CommandEntry {
   load(): Promise<CommandModule>;
 }
 
-/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+/**
+ * Declares a command: its arguments, examples, and subcommands, and the options from the table for each of
+ * them.
+ */
 export async function declare(
   entry: CommandEntry,
   command: Command,
@@ -46,17 +49,18 @@ export async function declare(
 ): Promise<void> {
   const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
   define(command, wire, commands);
-  // Inherited from a command that takes them to report a mistyped subcommand.
+  // A command with subcommands accepts excess arguments, to report a mistyped one. commander passes that on
+  // to them.
   for (const child of command.commands) child.allowExcessArguments(false);
   declareOptions(command);
 }
 
-/** Adds the `Examples:` section that every command has. Each line is run by a test. */
+/** Adds the `Examples:` section to the help of a command. A test runs each line. */
 export function examples(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
-/** For a command that only groups subcommands: without a valid one, it lists them. */
+/** For a command that only groups subcommands: without a valid one, the error lists them. */
 export function requireSubcommand(command: Command, wire: Wire): Command {
   const reject = ([word]: readonly string[]): never => {
     const names = command.commands.map((child) => child.name());
@@ -73,7 +77,7 @@ export function requireSubcommand(command: Command, wire: Wire): Command {
     .action(wire(reject, async () => Exit.usage));
 }
 
-/** Does the work, and stops at a signal. @throws InterruptedError with the hint if a signal ended it */
+/** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */
 export async function stopOnSignal<T>(
   { stop }: Pick<Context, 'stop'>,
   work: (signal: AbortSignal) => Promise<T>,

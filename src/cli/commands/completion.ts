@@ -1,4 +1,7 @@
-/** `profiles completion <shell>`: a script for the shell, and the hidden command that it calls at each Tab. */
+/**
+ * `profiles completion <shell>`: prints a script for the shell, and has the hidden command that the script
+ * calls at each Tab.
+ */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -59,10 +62,10 @@ async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode
   return Exit.done;
 }
 
-/** Bits of a directive, as cobra's and tab's scripts read them. */
+/** Bits of a directive, which the scripts of cobra and `@bomb.sh/tab` read. */
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
-/** Never fails: completion has nowhere to report an error. */
+/** Prints the suggestions. Never fails, because completion cannot show an error. */
 async function answer(
   root: Command,
   commands: readonly CommandEntry[],
@@ -73,7 +76,7 @@ async function answer(
   try {
     found = await complete(root, commands, words, context);
   } catch {
-    // Nothing is offered, and the shell completes file names.
+    // Suggests nothing; the shell then completes file names.
   }
   const directive =
     (found.open ? DIRECTIVE.noSpace : 0) +
@@ -93,10 +96,10 @@ async function complete(
   const unwired: Wire = () => async () => {};
   const at = await locate(root, words, async (command) => {
     const entry = commands.find(({ name }) => name === command.name());
-    // The running command is already declared.
+    // `completion` itself is already declared, because it is running.
     if (entry && command.name() !== 'completion') await declare(entry, command, unwired, commands);
   });
-  // `--config` and `--state-dir` on the line apply to the lookup too.
+  // `--config` and `--state-dir` in the typed line apply to these look-ups, too.
   for (const name of ['config', 'stateDir'] as const) {
     const value = at.flags.get(spelled(name))?.at(-1);
     if (value !== undefined) context.flags[name] = value;
@@ -107,7 +110,7 @@ async function complete(
   );
 }
 
-/** What `profiles help` can be asked about. */
+/** The arguments of `profiles help`: commands and topics. */
 async function topics(root: Command): Promise<Suggestion[]> {
   const { TOPICS } = await import('./topics.js');
   const commands = root.commands.map((command) => ({

@@ -1,4 +1,7 @@
-/** `profiles config`: the config file (contract §2). Each subcommand's work is in `config/`. */
+/**
+ * `profiles config`: reads and writes the config file (contract §2). Each subcommand is implemented in
+ * `config/`.
+ */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Exit, type ExitCode } from '../../engine/errors.js';

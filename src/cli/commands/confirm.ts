@@ -1,4 +1,4 @@
-/** With `confirm: true` in the config, nothing is sent before a person says yes (contract §2). */
+/** Asks before anything is sent, if the config has `confirm: true` (contract §2). */
 import { NotConfirmedError, UsageError } from '../../engine/errors.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Confirm } from '../../engine/run/deps.js';
@@ -15,15 +15,15 @@ export const isAttended = (context: Context): boolean =>
   context.stderr.isTTY === true && !inCi(context.env) && canAsk(context);
 
 /**
- * Asks whether to continue, and throws if the answer is no.
- * @throws NotConfirmedError InterruptedError
+ * Asks whether to send.
+ * @throws NotConfirmedError if the answer is not yes; InterruptedError
  */
 type Ask = (what: string) => Promise<void>;
 
 /**
- * Undefined if `confirm` is off, or `--yes` was given.
+ * Makes the question; undefined if `confirm` is off or `--yes` was given.
  * @param pause clears the live display before the question
- * @throws UsageError if there is no terminal to ask on
+ * @throws UsageError if there is no terminal to ask at
  */
 export async function confirmation(context: Context, pause = (): void => {}): Promise<Ask | undefined> {
   const { confirm, origins } = await context.settings();
@@ -46,7 +46,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   };
 }
 
-/** The same for an import, with its totals. */
+/** The same for an import: the question shows its totals. */
 export async function importConfirmation(context: Context, pause: () => void): Promise<Confirm | undefined> {
   const ask = await confirmation(context, pause);
   if (!ask) return undefined;
@@ -69,7 +69,7 @@ export async function importConfirmation(context: Context, pause: () => void): P
   };
 }
 
-/** Names the service that a profile would be sent to. */
+/** The service that profiles would be sent to, in words. */
 export function whereTo({ account, region, baseUrl, embedded }: Settings): string {
   const host = embedded ? 'embedded' : safeLine(baseUrl ?? 'no host set');
   const service = `region ${safeLine(region)}, ${host}`;

@@ -1,4 +1,7 @@
-/** `profiles doctor`: checks the installation, one line for each check, with a hint if it fails (contract §1). */
+/**
+ * `profiles doctor`: checks settings, state, and service. One line per check, with a hint if it fails
+ * (contract §1).
+ */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
@@ -32,7 +35,7 @@ async function run(_: object, context: Context): Promise<ExitCode> {
   return worst(findings);
 }
 
-/** In order of dependency: a check whose prerequisites failed is skipped. */
+/** Runs the checks in order of dependency: a check is skipped if one that it needs has failed. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
   yield checkNode(context.nodeVersion);
   const config = await checkConfig(context);
@@ -57,7 +60,7 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
   }
 }
 
-/** The same, with a spinner while the next check runs. */
+/** Shows a spinner while the next check runs. */
 async function* waited(findings: AsyncGenerator<Finding>, context: Context): AsyncGenerator<Finding> {
   for (;;) {
     const next = await whileWaiting('checking the service', context, () => findings.next());
@@ -67,10 +70,13 @@ async function* waited(findings: AsyncGenerator<Finding>, context: Context): Asy
 }
 
 const WIDTH = 'lookup_base_url'.length;
-/** The indentation of a hint, if the terminal has no room for it on the same line. */
+/** The indentation of hints that are on lines of their own. */
 const INDENT = ' '.repeat('fail  '.length);
 
-/** One line; at a terminal that is too narrow for it, the hint is on its own line, ready to copy. */
+/**
+ * One line for each finding. If a terminal is too narrow, hints get lines of their own, where they are easy
+ * to copy.
+ */
 function line({ check, status, message, hint }: Finding, { stdout, env, flags }: Context): string {
   const styles = stylesFor(usesColor(stdout, env, flags));
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];

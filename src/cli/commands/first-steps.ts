@@ -1,4 +1,4 @@
-/** Help for new users: what to type first, and which command matches a word of another program. */
+/** Help for new users: what to run first, and the command for a word from another program. */
 import { existsSync } from 'node:fs';
 import type { World } from '../context.js';
 import { configLocation } from '../settings/location.js';
@@ -10,7 +10,7 @@ const STEPS = `Nothing is set up yet. Try it without an account, then connect yo
 profiles --help lists all commands.
 `;
 
-/** The text for a terminal if nothing is configured yet; otherwise null. */
+/** The text, if stdout is a terminal and nothing is configured yet; otherwise null. */
 export function firstSteps({ stdout, env, platform, cwd }: World): string | null {
   const isSet = ['PROFILES_CONFIG', 'PROFILES_ACCOUNT', 'PROFILES_REGION', 'PROFILES_BASE_URL'].some(
     (name) => env[name],

@@ -1,4 +1,4 @@
-/** `profiles help [command or topic]`: the same as `--help`, and topics that belong to no single command. */
+/** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -8,7 +8,7 @@ import { type CommandEntry, declare, examples, type Wire } from './command.js';
 import { TOPICS, twoColumns } from './topics.js';
 
 export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
-  // The words are not declared as arguments, because the list of commands would then show them for this command only.
+  // The words are not declared as arguments: the list of commands would show arguments only for this command.
   command.usage('[command or topic]').allowExcessArguments();
   const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
   command.addHelpText('after', `\nTopics:\n${twoColumns(rows)}`);
@@ -33,7 +33,10 @@ async function run(
   return Exit.done;
 }
 
-/** A topic wins over a command with its name: `profiles config --help` shows the command. @throws UsageError */
+/**
+ * A topic comes before a command with its name: `profiles config --help` shows the command. @throws
+ * UsageError
+ */
 async function textAbout(
   root: Command,
   commands: readonly CommandEntry[],
@@ -51,7 +54,7 @@ async function textAbout(
   return helpOf(command);
 }
 
-/** Declares the command of this name: the root knows only names. */
+/** Declares a command: until then, the root knows only its name. */
 async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
   const entry = commands.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};

@@ -1,4 +1,4 @@
-/** `profiles history company|user <id>`: what this state knows of one profile (contract §1). */
+/** `profiles history company|user <id>`: what this state knows about one profile (contract §1). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import type { Kind } from '../../engine/model.js';
@@ -23,7 +23,7 @@ const FIELDS = [
   'account',
   'region',
 ] as const;
-/** The fields that fit a terminal. */
+/** The fields of a table. */
 const TABLE_FIELDS = [
   'at',
   'age',

@@ -1,4 +1,7 @@
-/** `profiles identify company|user <id>`: one profile (contract §1; spec: Endpoints 2 and 3). */
+/**
+ * `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and
+ * 3).
+ */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
@@ -71,7 +74,7 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
   for (const [key, value] of metadata.set ?? []) refuseIdentifier(kind, key, value);
   const profile = { kind, id, company: company ?? null, metadata: metadataOf(metadata) };
   for (const [field, text] of identifiersOf(profile)) {
-    // What is typed by hand may look like a missing value, but not like nothing.
+    // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
     const reason = identifierCheck({ ...NO_RULES, allowIds: [text] })(text, field);
     if (reason !== null) throw new UsageError(reason, { hint: 'write the identifier as the service has it' });
   }
@@ -98,8 +101,8 @@ function refuseIdentifier(kind: Kind, key: string, value: string): void {
 }
 
 /**
- * Pairs of key and JSON text. `--set` and `--unset` come after `--metadata`: the later wins. A key that is unset is sent
- * as null, which removes it.
+ * The metadata, as JSON text by key. `--set` and `--unset` override `--metadata`. A key to unset is sent as
+ * null, which removes it.
  * @throws UsageError
  */
 function metadataOf({

@@ -1,4 +1,4 @@
-/** The options of an import: flags over the mapping file over the config file. */
+/** Reads the options of an import: flags override the mapping file, which overrides the config file. */
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
@@ -27,7 +27,7 @@ export interface Report {
   form: Form;
   /** Whether output that others read may contain cells. */
   values: boolean;
-  /** The report page, as it was typed. */
+  /** The name of the report page, as given on the command line. */
   page: string | null;
 }
 
@@ -45,7 +45,7 @@ function formOf(flags: Flags): Form {
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
 }
 
-/** The options of an import: flags over the config file's `import.*`. @throws UsageError ConfigError */
+/** The options of an import: flags override `import.*` of the config file. @throws UsageError; ConfigError */
 export async function importOptions(
   paths: readonly string[],
   flags: Flags,
@@ -66,7 +66,7 @@ export async function importOptions(
   if (flags.changedOnly && options.full) {
     throw new UsageError('--changed-only and --full cannot be combined', { hint: 'choose one of them' });
   }
-  // A flag wins over the config file's import.changed_only.
+  // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
   if (flags.refreshAfter !== undefined && !changedOnly) {
     throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
@@ -104,7 +104,7 @@ export async function importOptions(
   };
 }
 
-/** The file for the saved plan. @throws UsageError if there would be no plan */
+/** The file to save the plan to. @throws UsageError if the plan could not be saved */
 export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flags): string | undefined {
   const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
   if (savePlan === undefined) return undefined;
@@ -124,7 +124,7 @@ export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flag
   return savePlan;
 }
 
-/** Makes the path absolute, because a resume may start in another folder. @throws UsageError */
+/** Makes the path absolute, because a resume may run in another folder. @throws UsageError */
 export function outcomesFile(path: string | undefined, cwd: string): string | null {
   if (path === undefined) return null;
   if (path !== '-' && path !== '') return resolve(cwd, path);
@@ -132,8 +132,9 @@ export function outcomesFile(path: string | undefined, cwd: string): string | nu
 }
 
 /**
- * Checks that each file that an import writes is named once: one would replace another after everything was sent.
- * @param files by the flags that name them
+ * Checks that the files that an import writes are all different: otherwise one would replace another after
+ * everything was sent.
+ * @param files paths by the flags that name them
  * @throws UsageError
  */
 export function checkFilesDiffer(
@@ -154,23 +155,26 @@ export function checkFilesDiffer(
   }
 }
 
-/** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
+/**
+ * How many rows may be invalid: any number with `--skip-invalid`, a count or a share of the rows with
+ * `--max-invalid`.
+ */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
   if (flags.maxInvalid !== undefined && flags.skipInvalid === true) {
     throw new UsageError('--skip-invalid and --max-invalid cannot be combined: one has no bound', {
       hint: 'choose one of them',
     });
   }
-  // Either flag wins over either key of the config file.
+  // Each of these flags overrides both keys of the config file.
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
   return maxInvalid ?? (skipInvalid ? 'any' : 'none');
 }
 
 /**
- * How files are read and mapped: flags win over the mapping file, which wins over the config file.
- * @param defaults the config file's `import.*`
- * @throws UsageError, and ConfigError for the mapping file
+ * How files are read and mapped: flags override the mapping file, which overrides the config file.
+ * @param defaults `import.*` of the config file
+ * @throws UsageError; ConfigError for the mapping file
  */
 export async function readingOptions(
   paths: readonly string[],
@@ -189,7 +193,7 @@ export async function readingOptions(
   };
 }
 
-/** Their names, as they were typed. */
+/** The names of the mapping files, as given on the command line. */
 export const mappingFiles = (flags: Flags): readonly string[] =>
   given({ mapping: COLUMNS.mapping }, flags).mapping ?? [];
 

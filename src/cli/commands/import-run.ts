@@ -1,4 +1,4 @@
-/** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
+/** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
 import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
@@ -24,7 +24,7 @@ import { checkFilesDiffer, type Report } from './import-options.js';
 import { offerOf } from './offer.js';
 import { checkPlanFile, writePlan } from './save-plan.js';
 
-/** @throws ProfilesError the error that ended the import early, after its summary was reported */
+/** @throws ProfilesError that ended the import early; its summary has been reported by then */
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
@@ -37,14 +37,16 @@ export async function runAndReport(
     savePlan,
     reads = [],
   }: {
-    /** For a resumed run: its own scope, even with another token. */
+    /** For a resumed run: the scope that it began with, even if the token is another one now. */
     scope?: Scope | null;
     /** For a resumed run: inputs that are elsewhere now. */
     inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
-    /** Files that were read for it: its mapping files, or its plan. */
+    /**
+     * Files that the import reads besides its inputs: mapping files, or the plan. It must not write to them.
+     */
     reads?: readonly string[];
   } = {},
 ): Promise<ExitCode | Ending> {
@@ -93,12 +95,12 @@ export async function runAndReport(
         if (reporter.lost()) output.abort(reporter.lost());
       }
     } finally {
-      // Where the reporting failed: the run gives back its locks.
+      // If reporting has failed, this ends the run, which then releases its locks.
       await events.return(undefined as never);
     }
   };
   const endOf = ({ failure, exit, summary }: ImportResult): ExitCode | Ending => {
-    // A failed job outranks a wait that timed out (contract §7); the summary shows both.
+    // A failed job decides before a wait that timed out (contract §7); the summary shows both.
     if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
     const lost = reporter.lost();
     if (lost) throw lost;
@@ -112,7 +114,7 @@ export async function runAndReport(
   }
 }
 
-/** The values that a run sets for every item, as `--set` takes them. */
+/** The values that a run sets for every item, in the form of `--set`. */
 const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ...new Set(
     [rules, byKind?.companies?.rules, byKind?.users?.rules]
@@ -121,7 +123,7 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ),
 ];
 
-/** Removes the query of an address, which may be a signature. */
+/** Removes the query of a URL, which may be a signature. */
 const withoutQuery = (path: string): string =>
   /^https?:\/\//i.test(path) ? path.replace(/[?#].*$/s, '') : path;
 
@@ -147,7 +149,10 @@ async function recorderOf(
   });
 }
 
-/** Writes the report however the import ended. An error that ended the import counts more than one of the report. */
+/**
+ * Runs the import, and writes the report also if the import fails. If both fail, the error of the import is
+ * thrown, and the other one becomes a warning.
+ */
 async function writingReport<T>(
   recorder: ReportRecorder,
   follow: () => Promise<T>,
@@ -175,7 +180,7 @@ async function importDeps(
 ): Promise<ImportDeps> {
   const settings = await context.settings();
   if (!options.dryRun && !settings.embedded) {
-    requireBaseUrl(settings); // fails before a long plan, not after it
+    requireBaseUrl(settings); // fails before a long plan, and not after it
     await context.token();
   }
   const known =

@@ -23,7 +23,7 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-/** Loaded only by an import: help does not need it. */
+/** Loads its modules only for an import, because help does not need them. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importOptions, mappingFiles, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);

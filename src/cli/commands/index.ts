@@ -1,4 +1,4 @@
-/** All commands, in the order the help shows them. A file is loaded only when its command is called. */
+/** All commands, in the order of help. The file of a command is loaded only when the command is called. */
 import type { CommandEntry } from './command.js';
 
 export const COMMANDS: readonly CommandEntry[] = [

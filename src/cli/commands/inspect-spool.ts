@@ -1,4 +1,7 @@
-/** Private copies of the inputs of `inspect` that are not files, such as stdin and downloads. They are removed at the end. */
+/**
+ * Private copies of inputs of `inspect` that are not files, such as stdin and downloads. They are removed at
+ * the end.
+ */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +26,7 @@ export class Spool {
     const name = `input-${++this.#copies}`;
     const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
     for (;;) {
-      const next = await fetching.next(); // the spinner shows that something is on its way
+      const next = await fetching.next(); // progress is not shown: there is a spinner
       if (next.done) return next.value;
       if (next.value.type === 'warning') this.context.warn(next.value.message);
     }

@@ -36,20 +36,20 @@ import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { readingOptions } from './import-options.js';
 import { Spool, sourceDeps } from './inspect-spool.js';
 
-/** The most rejected rows that are shown at a terminal (contract §3 "Result"). */
+/** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
 const SHOWN = 10;
 
 interface Options {
   reading: ReadOptions;
   sources: AnySource[];
-  /** Size limit of a request's body: a row with a larger item is rejected. */
+  /** Maximum size of a request body, in bytes. A row is rejected if its item alone is larger. */
   chunkBytes: number;
   writeMapping: string | null;
 }
 
 interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
   duplicates: number;
-  /** The first 20. */
+  /** The first 20 (`keepFirst`). */
   rejected: Rejection[];
   warnings: Warning[];
 }
@@ -115,7 +115,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
   }
 }
 
-/** Prints the lines after the first as they are, because they can be pasted. */
+/** Prints a warning. Lines after the first are commands to paste, so unusual spaces stay as they are. */
 function warn(text: string, { warn: say }: Context): void {
   say(
     text
@@ -151,7 +151,7 @@ async function inspect(
     const finder = new DuplicateFinder();
     const kinds = new EitherKind();
     const scan = await scanInput(opened, {
-      hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
+      hashKey: new Uint8Array(0), // hashes are only compared within this file
       itemLimitBytes: chunkBytes - envelopeBytes(opened.kind),
       pool,
       signal,
@@ -166,7 +166,7 @@ async function inspect(
   }
 }
 
-/** The warnings and questions of an import. */
+/** The warnings that an import would print, and what it would ask about the kind of the rows. */
 function warningsOf(
   { opened, scan, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'duplicates'>,
   unclear: boolean,
@@ -221,7 +221,7 @@ function rejections(rejected: readonly Rejection[], total: number): string {
   return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
-/** Never overwrites a file: it may hold somebody's work. */
+/** Writes the mapping file. Never overwrites a file, which may be somebody's work. */
 async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
   const draft = mappingDraft(inspected);
   const place = resolve(context.cwd, path);

@@ -1,4 +1,7 @@
-/** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
+/**
+ * `profiles job <id...>`: shows background jobs, or follows them to their end (contract §5; spec: Endpoint
+ * 4).
+ */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, StateError, UsageError, WaitTimeoutError } from '../../engine/errors.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
@@ -21,7 +24,7 @@ import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 
-/** A job as named on the command line; `host` if that was a URL. */
+/** A job named on the command line; `host` is set if it was a URL. */
 interface JobName {
   id: string;
   host: string | null;
@@ -29,7 +32,7 @@ interface JobName {
 
 interface Options {
   jobs: JobName[];
-  /** Several ids were given, even if they name one job: the result is an array. */
+  /** Whether several ids were given, even if they name one job: the result is then an array. */
   several: boolean;
   watch: boolean;
   intervalMs: number | null;
@@ -65,12 +68,13 @@ function options(words: readonly string[], flags: Flags): Options {
 const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
 
 /**
- * Reads a job id, or the part of a URL after `/background_jobs/` (an id may contain a slash, and a pasted URL may show
- * it unencoded). Any other text is an id, because the spec allows URIs as ids. @throws UsageError for an id that would
- * name another path
+ * Reads a job id, or a URL of a job: then the id is the part after `/background_jobs/`. An id may contain a
+ * slash, and a pasted URL may show it unencoded. Any other text is an id, because ids may be URIs (spec:
+ * Job).
+ * @throws UsageError for an id that would lead to another path
  */
 export function readJobName(word: string): JobName {
-  // Read from the text, not from a parsed path: a URL parser would resolve `..` before it can be refused.
+  // Uses the text, not a parsed path: a URL parser would resolve `..` before it can be refused.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
@@ -109,7 +113,7 @@ interface Services extends Pick<ServiceClient, 'job'> {
 
 /**
  * The service of each job: the recorded one if the state knows the job, otherwise the one in use.
- * @throws UsageError for a job whose URL names another host
+ * @throws UsageError for the URL of a job at another host
  */
 async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Context): Promise<Services> {
   const words = (id: string): string[] => ['job', id, ...(watch ? ['--watch'] : [])];
@@ -130,14 +134,16 @@ async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Con
   return {
     job: (id, signal) => places.get(id)!.client.job(id, signal),
     save: async (job) => {
-      // The record may have another id than the one that was asked for.
+      // The record may have another id than the one that was requested.
       const place = places.get(job.job_id) ?? [...places.values()][0]!;
       await saveJobs(place.context, [job], place.scope);
     },
   };
 }
 
-/** Where a known job was submitted; the service in use is preferred. Null if the state does not know the job. */
+/**
+ * Where a known job was submitted; the service in use is preferred. Null if the state does not know the job.
+ */
 async function recordedScope(id: string, context: Context): Promise<Scope | null> {
   const { region, account, baseUrl } = context.flags;
   if (region !== undefined || account !== undefined || baseUrl !== undefined) return null;
@@ -147,7 +153,7 @@ async function recordedScope(id: string, context: Context): Promise<Scope | null
   return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
 }
 
-/** If the state cannot be read, jobs can still be shown. */
+/** Jobs in the state. If it cannot be read, there is only a warning: jobs can still be shown. */
 async function knownJobs(context: Context): Promise<KnownJob[]> {
   try {
     return (await context.state()).knownJobs();
@@ -172,13 +178,13 @@ async function follow(
   const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const watching = async (signal: AbortSignal): Promise<void> => {
     for await (const seen of watchJobs(services, ids, { clock, signal, intervalMs, deadlineMs })) {
-      if (seen.missing) continue; // without a grace period a missing job is an error
+      if (seen.missing) continue; // without a grace period, a missing job is an error
       records.set(seen.job_id, seen.job);
       await services.save(seen.job);
       const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
-      // Records of the first round arrive one by one. A plain line about the first one would say little, and be the
-      // only line for 5 s.
+      // Records of the first round arrive one by one. A plain line about the first of them would say little,
+      // and no other line would follow for 5 s.
       if (records.size === ids.length) await display.changed();
     }
   };
@@ -209,7 +215,10 @@ async function follow(
 const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
   ids.flatMap((id) => records.get(id) ?? []);
 
-/** Prints one record (nothing if it was never seen). Several are an array (JSON), or one block each. */
+/**
+ * Prints one record, or nothing if the job was never seen. Several records are a JSON array, or one block
+ * each.
+ */
 async function print(
   records: readonly Job[],
   several: boolean,

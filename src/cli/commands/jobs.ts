@@ -1,4 +1,4 @@
-/** `profiles jobs`: jobs known to this machine, as last seen or as they are now (contract §1). */
+/** `profiles jobs`: lists the jobs in the state, as last seen or as they are now (contract §1). */
 import type { Command } from 'commander';
 import {
   AuthError,
@@ -34,7 +34,7 @@ const FIELDS = [
   'submitted_at',
   'seen_at',
 ];
-/** The fields that fit a terminal. */
+/** The fields of a table. */
 const TABLE_FIELDS = ['job_id', 'status', 'kind', 'rows', 'completed_rows', 'region', 'submitted_at'];
 
 interface Options {

@@ -1,4 +1,4 @@
-/** What all commands that list records share: selecting records, and the four forms of the result. */
+/** Shared by all commands that list records: selecting records, and the four forms of the result. */
 import { UsageError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
@@ -17,7 +17,7 @@ export interface Listing {
   selection: Selection;
 }
 
-/** Reads the flags that choose records, and their form. @throws UsageError */
+/** Reads the flags that select records and their form. @throws UsageError */
 export function readListing(flags: Flags): Listing {
   const { filter, sort, ...others } = given(LISTING, flags);
   const selection: Selection = { ...others };
@@ -34,15 +34,15 @@ export function readListing(flags: Flags): Listing {
 
 export interface RecordList {
   records: readonly ListRecord[];
-  /** Fields that are shown even if no record has them, in their order. */
+  /** Fields that are shown even if no record has them, in order. */
   fields: readonly string[];
   /** Fields of a table unless `--columns` names others. Default: all fields. */
   tableFields?: readonly string[];
-  /** The field that users copy from a table: other fields are cut first. */
+  /** The field that users copy from a table. Other fields are cut first. */
   id?: string;
-  /** Fields that hold times: a table at a terminal also says how long ago each was. */
+  /** Fields with times. At a terminal, a table also shows how long ago each was. */
   times?: readonly string[];
-  /** The JSON text of `records` as it came; printed untouched when nothing is selected. */
+  /** The original JSON text of `records`. It is printed unchanged if nothing is selected. */
   source?: string;
   /** Text for stderr if there are no records at all. */
   empty: string;
@@ -50,7 +50,7 @@ export interface RecordList {
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
 }
 
-/** Prints the selected records in the selected form. @throws UsageError for an unknown field */
+/** Prints the selected records in the requested form. @throws UsageError for an unknown field */
 export async function printListing(
   list: RecordList,
   { form, selection }: Listing,
@@ -73,14 +73,14 @@ export async function printListing(
   else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);
 }
 
-/** Shows all columns that were named; of default columns, those that fit the terminal. */
+/** Prints all columns that were named; of the default columns, only those that fit the terminal. */
 async function printTable(
   { records, columns }: { records: readonly ListRecord[]; columns: readonly string[] },
   list: RecordList,
   selection: Selection,
   { stdout, stderr, env, flags, clock }: Context,
 ): Promise<void> {
-  // Loaded here: measuring text takes 35 ms to load, and `--json` does not need it.
+  // Loaded here, because the code that measures text takes 35 ms to load, and `--json` does not need it.
   const { renderFitting, renderTable } = await import('../output/table.js');
   const shown = selection.columns ? columns : (list.tableFields ?? columns);
   const heads = shown.map((field) => {
@@ -112,7 +112,7 @@ async function printTable(
   );
 }
 
-/** A pipe gets the data unchanged; a terminal gets no control sequences. */
+/** Data for a pipe is unchanged; for a terminal it has no control characters. */
 function forTerminal(text: string, { stdout }: Context): string {
   return stdout.isTTY ? text.split('\n').map(safeLine).join('\n') : text;
 }

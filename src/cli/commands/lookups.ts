@@ -1,4 +1,4 @@
-/** `profiles lookups <list>`: the service's lookup lists (contract §5; spec: Endpoints 5 to 7). */
+/** `profiles lookups <list>`: prints a lookup list of the service (contract §5; spec: Endpoints 5 to 7). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -9,14 +9,14 @@ import { requireLookupBaseUrl } from '../settings/index.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 
-/** Fields of each list's records, in the spec's order. */
+/** Fields of the records of each list, in the order of the spec. */
 const FIELDS = {
   user_properties: ['id', 'type', 'key', 'display_name', 'data_type', 'is_auto_property'],
   embeds: ['id', 'title', 'type'],
   checklists: ['display_name', 'key', 'data_type'],
 } as const satisfies Record<LookupList, readonly string[]>;
 
-/** As they are typed. */
+/** The names as users type them. */
 const NAMES = LOOKUP_LISTS.map((list) => list.replace('_', '-'));
 
 interface Options {

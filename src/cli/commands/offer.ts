@@ -1,4 +1,7 @@
-/** At a terminal, an import of files whose run is unfinished asks whether to continue that (contract §4). */
+/**
+ * If an earlier run of the same files is unfinished, an import at a terminal asks whether to continue it
+ * (contract §4).
+ */
 
 import { count, grouped } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -6,7 +9,9 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
 import { isAttended } from './confirm.js';
 
-/** Undefined if there is no terminal to ask on, or a flag already says what to do with such a run. */
+/**
+ * The question; undefined if there is no terminal to ask at, or if a flag already decides about such a run.
+ */
 export function offerOf(
   { resume, full, dryRun }: ImportOptions,
   context: Context,

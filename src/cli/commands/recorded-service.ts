@@ -1,4 +1,7 @@
-/** Uses the service to which a run or a job was sent: the region and account in the state (contract §4, §5). */
+/**
+ * Uses the service that a run or a job was sent to: its region and account are in the state (contract §4,
+ * §5).
+ */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -9,7 +12,7 @@ import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { resolveSettings, type Settings } from '../settings/index.js';
 
-/** @throws UsageError for an unknown run */
+/** Finds a run by its id. @throws UsageError for an unknown one */
 export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
   const found = runs.find((run) => run.run === id);
   if (found) return found;
@@ -22,27 +25,31 @@ export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
   );
 }
 
-/** Whether a process is at work on it now: one that says so without its locks has died. */
+/**
+ * Whether a process is working on the run. If it is recorded as running but its locks are free, its process
+ * has died.
+ */
 export const isAlive = async ({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> =>
   status === 'running' && (await state.isLocked(scope, kinds));
 
 export interface Recorded {
-  /** Its name in errors: `run 20261120-101500-x7k2`. */
+  /** The name in errors: `run 20261120-101500-x7k2`. */
   what: string;
   scope: Scope;
-  /** Configured name of its account, or null. */
+  /** The configured name of the account, or null. */
   account: string | null;
-  /** The command that needs it, from which a working one is made for the hint. */
+  /** The words of the command that needs it. The hint repeats them with flags that work. */
   words: readonly string[];
 }
 
-/** The account of a job, which has only a scope: null unless the scope has a name. */
+/** The configured account in a scope; null if it has no name. For jobs, the state has only the scope. */
 export const namedAccount = ({ account, region }: Scope): string | null =>
   account.startsWith('token:') || region === 'sandbox' ? null : account;
 
 /**
- * The context of the service to which it was sent. Flags that were given are kept.
- * @throws UsageError if another host is configured now; ConfigError if its account or region is no longer configured
+ * The context for the service that it was sent to. Flags that were given stay.
+ * @throws UsageError if another host is configured now; ConfigError if the account or region is no longer
+ * configured
  */
 export async function contextOf(recorded: Recorded, context: Context): Promise<Context> {
   const there = await chosen(recorded, context);
@@ -80,7 +87,7 @@ function hostsIn({ embedded, region, baseUrl }: Settings): Scope {
   return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
 }
 
-/** Sets region and account, unless a flag gave them. */
+/** Chooses the recorded region and account, unless flags chose others. */
 async function chosen({ what, scope, account }: Recorded, context: Context): Promise<Context> {
   const { flags } = context;
   const settings = await context.settings();

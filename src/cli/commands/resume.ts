@@ -1,4 +1,4 @@
-/** `profiles resume [run]`: continue an unfinished import (contract §4). */
+/** `profiles resume [run]`: continues an unfinished import (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
@@ -36,7 +36,7 @@ interface Options {
   isolateJobs: number | undefined;
   outcomes: string | null;
   rejects: string | undefined;
-  /** Inputs that are elsewhere now, and values that are on another machine. */
+  /** Inputs that are elsewhere now, and private values that this machine does not know. */
   inputs: readonly string[];
   values: Repeated;
 }
@@ -108,12 +108,12 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     waitTimeoutMs: asked.waitTimeoutMs ?? defaults.waitTimeoutMs,
     waitForLockMs: asked.waitForLockMs ?? defaults.waitForLockMs,
     intervalMs: intervalMs ?? kept.intervalMs,
-    // Runs of earlier versions do not have the option.
+    // Runs of earlier versions do not have these options.
     isolate: isolate ?? kept.isolate ?? false,
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
-    // Retries are always followed to their end.
+    // Jobs of rows that are sent again are always followed to their end.
     wait: kept.wait || failed || isolate === true,
     failed,
     resume: false,
@@ -123,12 +123,15 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   return runAndReport(options, stored, report, there, { scope: stored.scope, inputs: asked.inputs });
 }
 
-/** @throws UsageError if the run is unknown or finished */
+/**
+ * Chooses the run to continue. @throws UsageError if there is none, or if the named one is unknown or
+ * finished
+ */
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
   const runs = await state.knownRuns();
   if (id === undefined) {
     const unfinished = runs.filter((run) => !run.finished);
-    // Where all of them are under way, the lock of the newest one says by whom.
+    // If a process is working on each of them, takes the newest: the error about its lock names the process.
     const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
     if (newest) return newest;
     throw hinted(
@@ -148,7 +151,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   );
 }
 
-/** Finds a finished run with something to send again. @throws UsageError if there is none */
+/** Chooses a finished run with rows to send again. @throws UsageError if there is none */
 async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {
   const hasFailed = async (run: StoredRun): Promise<boolean> =>
     run.finished && run.status !== 'superseded' && failedOf(await state.requests(run.run)).length > 0;
@@ -177,7 +180,7 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   );
 }
 
-/** The first run for which the condition holds. */
+/** The first run that meets the condition. */
 async function firstOf(
   runs: readonly StoredRun[],
   holds: (run: StoredRun) => Promise<boolean>,
@@ -187,7 +190,8 @@ async function firstOf(
 }
 
 /**
- * Checks that the service is the same; another token is allowed only if the first one was refused (contract §4).
+ * Checks that the account is the same. Another token is allowed only if the first one was refused (contract
+ * §4).
  * @throws UsageError
  */
 function checkAccount(run: StoredRun, here: Scope): void {

@@ -1,4 +1,4 @@
-/** `profiles runs [run]`: imports known to this machine, and `--forget` (contract §1). */
+/** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -108,7 +108,9 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
-/** The true status of a run that is recorded as running: without its locks, its process has died. */
+/**
+ * The run with its true status: if it is recorded as running, but its locks are free, its process has died.
+ */
 async function asItIs(run: StoredRun, state: State): Promise<StoredRun> {
   return run.status !== 'running' || (await isAlive(run, state)) ? run : { ...run, status: 'crashed' };
 }

@@ -1,4 +1,4 @@
-/** `profiles sandbox`: the embedded service as a server, what it holds, and erasing that (contract §8). */
+/** `profiles sandbox`: serves the embedded service, shows its data, or erases it (contract §8). */
 import type { Command } from 'commander';
 import { FAULT_HELP } from '../../sandbox/fault-spec.js';
 import { examples, type Wire } from './command.js';

@@ -5,7 +5,10 @@ import type { Job } from '../../engine/service/contract.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 
-/** Saves jobs in the state. If the state cannot be written, or has moved, it warns, so that the record is still printed. */
+/**
+ * Saves jobs in the state. If the state cannot be written or has moved, it only warns, so that the records
+ * are still printed.
+ */
 export async function saveJobs(
   context: Context,
   jobs: readonly Job[],

@@ -1,4 +1,4 @@
-/** Plan files: written completely or not at all, and read again. */
+/** Writes plan files, completely or not at all, and reads them. */
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -8,11 +8,11 @@ import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/pla
 import { replaceFile } from '../../engine/replace-file.js';
 import type { Context } from '../context.js';
 
-/** How each plan begins. */
+/** The start of every plan file. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
 
 /**
- * Checks the file and its folder before the inputs are read: only an empty file or an earlier plan is replaced.
+ * Checks the file and its folder before the inputs are read. It may be new or empty, or an earlier plan.
  * @throws UsageError
  */
 export async function checkPlanFile(path: string, { cwd }: Context): Promise<void> {
@@ -43,7 +43,10 @@ export async function checkPlanFile(path: string, { cwd }: Context): Promise<voi
   }
 }
 
-/** Only the owner can read it, because it contains values of `--set` and `--where`. @throws UsageError, OutputError */
+/**
+ * Writes the plan. Only the owner can read it, because it contains values of `--set` and `--where`.
+ * @throws UsageError, OutputError
+ */
 export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
   await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
     throw noRoom(path, error) ?? unwritable(path, error);
@@ -56,7 +59,7 @@ function unwritable(path: string, error: unknown): UsageError {
   return new UsageError(`--save-plan: ${path} cannot be written: ${why}`, { cause: error });
 }
 
-/** @throws UsageError if the plan cannot be read, or is not the expected one */
+/** Reads a plan. @throws UsageError if it cannot be read, or is not the one that `expect` names */
 export async function loadPlan(
   path: string,
   expect: string | undefined,

@@ -1,8 +1,8 @@
-/** A shard of a run, as it is listed. */
+/** A shard of a run as a record. */
 import type { ShardRecord } from '../../engine/state/shards.js';
 import type { ListRecord } from '../output/records.js';
 
-/** A shard of a run; its rows are those of when it ended. */
+/** A shard of a run. Its counts of rows are from the end of its last session; null before that. */
 export function shardRecord({
   shard,
   status,

@@ -1,4 +1,7 @@
-/** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
+/**
+ * `profiles state`: shows, checks, backs up, moves, and unlocks the state. Each subcommand is implemented in
+ * `state/`.
+ */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../engine/errors.js';

@@ -1,4 +1,4 @@
-/** Help topics that belong to no single command: exit codes, environment, config file (contract §2, §7). */
+/** Help topics that belong to no single command (contract §2, §3, §7). */
 import { Exit } from '../../engine/errors.js';
 import { OPTIONS } from '../options/index.js';
 import { KEYS, sentence } from '../settings/keys.js';
@@ -6,11 +6,11 @@ import { KEYS, sentence } from '../settings/keys.js';
 export interface Topic {
   name: string;
   summary: string;
-  /** The whole text, without a line end. */
+  /** The full text, without a line break at the end. */
   text(): string;
 }
 
-/** The meaning of each code. A code without one does not compile. */
+/** The meaning of each exit code. An exit code without a meaning does not compile. */
 export const MEANING: Record<keyof typeof Exit, string> = {
   done: 'done',
   unexpected: 'unexpected failure',
@@ -207,10 +207,10 @@ export const TOPICS: readonly Topic[] = [
 
 const WIDTH = 80;
 
-/** Wraps a text; its own line breaks count as spaces. */
+/** Wraps a text. Its own line breaks count as spaces. */
 const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
 
-/** Terms on the left, padded to the longest; a long description wraps below itself. */
+/** Two columns: terms padded to the longest one, and texts, which wrap within their column. */
 export function twoColumns(rows: readonly (readonly [term: string, text: string])[]): string {
   const left = Math.max(...rows.map(([term]) => term.length)) + 2;
   const indent = `\n${' '.repeat(left + 2)}`;

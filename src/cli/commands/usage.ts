@@ -1,8 +1,8 @@
-/** Errors of the command line in our own words: those of the parser are terse, and give no advice. */
+/** Rewrites the errors of commander, which are terse and give no advice. */
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../engine/errors.js';
 
-/** Flags of other programs, and the equivalent here. */
+/** Flags of other programs, and what to use here. */
 const HABITS: ReadonlyMap<string, string> = new Map([
   ['-v', 'for the version: profiles --version; to log each request: --debug'],
   ['--verbose', 'to log each request: --debug'],
@@ -14,7 +14,7 @@ const HABITS: ReadonlyMap<string, string> = new Map([
   ['--file', 'files need no flag: profiles import companies.csv'],
 ]);
 
-/** @param command the command that the parser had reached; its help says more */
+/** @param command the command that commander was parsing; the hint refers to its help */
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = nameOf(command);
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
@@ -62,7 +62,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** The same with its arguments: `profiles sandbox show <kind> <id>`. */
+/** The command with its arguments: `profiles sandbox show <kind> <id>`. */
 function usageOf(command: Command): string {
   const words = command.registeredArguments.map((argument) => {
     const word = argument.variadic ? `${argument.name()}...` : argument.name();

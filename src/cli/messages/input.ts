@@ -5,9 +5,9 @@ import type { Commands } from '../again.js';
 import { shellWord } from '../shell.js';
 
 export interface Words {
-  /** Replaces the engine's sentence, if the problem is a flag that was given. */
+  /** Replaces the engine's sentence, if the problem is with a flag that was given. */
   message?: string;
-  /** Lines to read or to run; absent if the engine's own hint is enough. */
+  /** The hint; may have several lines. Absent if the engine's own hint is enough. */
   hint?: string;
 }
 
@@ -27,8 +27,8 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
 };
 
 /**
- * The command for the likeliest reading. Several inputs need a mapping, because one file's columns may not fit
- * another's.
+ * The command for the most likely reading of the columns. For several inputs, it uses a mapping file, because
+ * the columns of one file may not fit the others.
  */
 function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, company }: Reading): Words {
   // The command already writes a mapping file.
@@ -48,7 +48,7 @@ function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, comp
   ];
   return { hint: lines.join('\n') };
 }
-/** A type that a column can have without a rule. */
+/** Types that a column can have without a rule. */
 const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;

@@ -1,4 +1,4 @@
-/** Options that every command takes, and settings that only the environment or the config file holds. */
+/** Options that every command takes, and settings that only the environment or the config file can have. */
 import { engineNumber, type Table } from './option.js';
 import { COMMAND_TYPE, FLAG, NAME_TYPE, path, text, word } from './types.js';
 
@@ -66,13 +66,13 @@ export const GLOBAL = {
   },
 } as const satisfies Table;
 
-/** Options that are built into commander, with their names and texts. */
+/** Options that are built into commander, with our names and texts. */
 export const BUILT_IN = {
   version: { type: FLAG, summary: 'print the version' },
   help: { type: FLAG, short: 'h', summary: 'show help' },
 } as const satisfies Table;
 
-/** Settings without a flag: a token on a command line would be visible in `ps` and in the shell history. */
+/** Settings without a flag. A token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
   tokenCommand: {

@@ -1,6 +1,6 @@
 /**
  * The table of all options. Flags, parsing, the config file's schema, help, completion, the man page, and
- * `docs/reference.md` are generated from it. Every command loads it, so it must not load anything heavy.
+ * `docs/reference.md` are derived from it. Every command loads it, so it must not import anything large.
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
@@ -69,7 +69,7 @@ const GROUPS: readonly Group[] = [
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 
-/** The option of a flag as it is typed. */
+/** The option of a long flag, such as `--region`. */
 export const optionOf = (long: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === long);
 
@@ -77,18 +77,18 @@ export const optionOf = (long: string | undefined): Entry | undefined =>
 export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
   entriesOf({ heading: null, commands: ['*'], options: BUILT_IN }).find((option) => option.name === name)!;
 
-/** Declares the options of a command and of those below it. */
+/** Declares the options of a command and of its subcommands. */
 export function declareOptions(command: Command): void {
   const path = pathOf(command);
   for (const option of OPTIONS) {
     if (option.flag === false || !option.commands.includes(path)) continue;
     const declared = command.createOption(option.flags, descriptionOf(option));
-    // `--input` and `--no-input` are unrelated.
+    // Otherwise, commander would store `--input` and `--no-input` under the same name.
     if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
-    // A flag can turn off what the config file turns on.
+    // The opposite flag turns off what the config file turns on.
     if (option.type.kind === 'flag' && option.config) {
       const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
       command.addOption(option.heading ? off.helpGroup(option.heading) : off);
@@ -97,7 +97,7 @@ export function declareOptions(command: Command): void {
   for (const child of command.commands) declareOptions(child);
 }
 
-/** `config list`; `*` for the root. */
+/** The path of a command, such as `config list`; `*` for the root. */
 export function pathOf(command: Command): string {
   const names: string[] = [];
   for (let at = command; at.parent; at = at.parent) names.unshift(at.name());

@@ -1,4 +1,4 @@
-/** The description of an option in the table, and how its values are read. */
+/** How an option is described in the table, and how its values are read. */
 import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
@@ -6,45 +6,48 @@ import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 /** Flags as commander returns them, by camelCase name. */
 export type Flags = Record<string, unknown>;
 
-/** Where completion finds values on this machine; `column=` is the beginning of a value. */
+/** Where completion finds values on this machine. `column=` completes only the left side of a pair. */
 export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=';
 
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
   type: Type<any>;
-  /** What it does: the start of a sentence, for help, completion, man page, reference and config schema. */
+  /** What it does: the start of a sentence, for help, completion, man page, reference, and config schema. */
   summary: string;
-  /** In the units of the type. Used if the option is not given; an option without a default is then absent. */
+  /**
+   * The value if the option is not given, in the units of its type. Without a default, the value is then
+   * absent.
+   */
   default?: unknown;
   /** The default in words, if it is not a value: "detected from the columns". */
   otherwise?: string;
   repeatable?: true;
-  /** Of pairs that may be repeated: each with another left side. */
+  /** For repeatable pairs: whether each left side may occur only once. */
   distinct?: true;
-  /** On unless switched off: its flag is `--no-<name>`. */
+  /** On by default: its flag is `--no-<name>`. */
   negated?: true;
   /** Its key in the config file: `import.chunk_size`. */
   config?: string;
-  /** Its key directly below `accounts.<name>`, if only accounts have it. */
+  /** Its key directly below `accounts.<name>`, if accounts have one that the top does not. */
   accountConfig?: string;
   /** The environment variable that sets it. */
   env?: string;
   complete?: Source;
-  /** The option of the engine that it sets. */
+  /** The name of the engine's option that it sets. */
   sets?: string;
   /** False for a setting that has no flag. */
   flag?: false;
   hidden?: true;
-  /** Its flag, if that does not follow from its name. */
+  /** Its flag, if it does not follow from the name. */
   spelled?: string;
   short?: string;
-  /** Commands that take it, if they differ from those of its group. */
+  /** The commands that take it, if they differ from those of its group. */
   commands?: readonly string[];
 }
 
 export type Table = Readonly<Record<string, Option>>;
 
-/** A part of the table: a heading in help, and the commands that take its options. */
+/** A part of the table: a heading in help, and the commands that take the options. */
 export interface Group {
   heading: string | null;
   /** Paths such as `config list`; `*` means every command, because the root takes the option. */
@@ -52,13 +55,13 @@ export interface Group {
   options: Table;
 }
 
-/** An option with what follows from its name. */
+/** An option together with what is derived from its name. */
 export interface Entry extends Option {
-  /** camelCase, as commander names its value. */
+  /** The name in camelCase, under which commander stores the value. */
   name: string;
   /** `--chunk-size`, `--no-wait`. */
   long: string;
-  /** As commander takes it: `--chunk-size <items>`. */
+  /** In commander's notation: `--chunk-size <items>`. */
   flags: string;
   heading: string | null;
   commands: readonly string[];
@@ -74,11 +77,11 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     return { commands, ...option, name, long, flags, heading };
   });
 
-/** Makes the flag of a name: `chunkSize` becomes `--chunk-size`. */
+/** The flag of a name: `--chunk-size` for `chunkSize`. */
 export const spelled = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The text for help: the summary, whether the option is repeatable, and the default. */
+/** The text for help: the summary, whether the option can be repeated, and the default. */
 export function descriptionOf(option: Option): string {
   const notes = [
     ...(option.repeatable ? ['repeatable'] : []),
@@ -87,13 +90,13 @@ export function descriptionOf(option: Option): string {
   return notes.length === 0 ? option.summary : `${option.summary} (${notes.join('; ')})`;
 }
 
-/** The default as it could be typed, or in words; null if there is none to show. */
+/** The default as a user would type it, or in words; null if there is none to show. */
 export function defaultOf({ type, default: value, otherwise }: Option): string | null {
   if (otherwise !== undefined) return otherwise;
   return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
 }
 
-/** Units and bounds of a number of the engine, for the beginning of a row of the table. */
+/** The unit, bounds, and default of a number of the engine, to begin a row of the table with. */
 export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholder?: string) {
   const { unit, least, default: value }: NumberOption = NUMBERS[sets];
   const types = {
@@ -111,14 +114,14 @@ type Read<O> = O extends { type: Type<infer V>; repeatable: true }
     : never;
 type Or<O> = O extends { default: infer D } ? (D extends null ? null : never) : undefined;
 
-/** The options of a table that were given. */
+/** The values of those options of a table that were given. */
 export type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
-/** The same, with defaults for the others. */
+/** Like `Given`, with defaults for the others. */
 export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
 
 /**
- * Reads the flags of a table, from commander or the config file.
- * @throws UsageError naming the flag
+ * Reads the flags of a table, from commander or from the config file.
+ * @throws UsageError that names the flag
  */
 export function given<T extends Table>(table: T, flags: Flags): Given<T> {
   const found: Record<string, unknown> = {};
@@ -150,18 +153,21 @@ function refuseRepeated(
   }
 }
 
-/** The same, with defaults. @throws UsageError */
+/** Like `given`, with defaults for the others. @throws UsageError */
 export function valuesOf<T extends Table>(table: T, flags: Flags): Values<T> {
   const defaults = Object.entries(table).map(([name, option]) => [name, option.default]);
   return { ...Object.fromEntries(defaults), ...given(table, flags) } as Values<T>;
 }
 
-/** The engine's options that a table sets, by the engine's names. */
+/** The options of the engine that a table sets, by the engine's names. */
 export type EngineValues<T extends Table> = {
   [K in keyof T as T[K] extends { sets: infer S extends string } ? S : never]: Read<T[K]> | Or<T[K]>;
 };
 
-/** Values for the engine: as given, or the default. @throws UsageError naming the flag */
+/**
+ * The values for the engine, with defaults for options that were not given. @throws UsageError that names the
+ * flag
+ */
 export function engineValues<T extends Table>(table: T, flags: Flags): EngineValues<T> {
   const values: Record<string, unknown> = valuesOf(table, flags);
   const pairs = Object.entries(table).flatMap(([name, { sets }]) =>
@@ -170,7 +176,7 @@ export function engineValues<T extends Table>(table: T, flags: Flags): EngineVal
   return Object.fromEntries(pairs) as EngineValues<T>;
 }
 
-/** Flags of a table as commander returns them: texts, or whether a flag was given. */
+/** The flags of a table as commander returns them: texts, or booleans. */
 export type RawFlags<T extends Table> = {
   -readonly [K in keyof T]?: T[K]['type'] extends Type<boolean> ? boolean : string;
 };

@@ -1,4 +1,4 @@
-/** Options that say how files are read, which rows are taken, and how columns are mapped. */
+/** Options for how files are read, which rows are used, and how columns are mapped. */
 import { NO_RULES } from '../../engine/mapping-rules.js';
 import { WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
@@ -131,7 +131,7 @@ export const READING = {
   },
 } as const satisfies Table;
 
-/** Which rows are taken. */
+/** Which rows are used. */
 export const SELECTING = {
   where: {
     type: condition('column', 'value'),

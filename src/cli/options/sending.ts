@@ -1,4 +1,4 @@
-/** Options that say how an import is sent, followed and reported. */
+/** Options for how an import is sent, followed, and reported. */
 import { engineNumber, type Table } from './option.js';
 import { BOUND_TYPE, FLAG, path } from './types.js';
 

@@ -1,4 +1,4 @@
-/** The types of option values: how each is written on a command line, and parsed. */
+/** The types of option values: how each is written on a command line and parsed. */
 import { fileURLToPath } from 'node:url';
 import { DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/duration.js';
 import { UsageError } from '../../engine/errors.js';
@@ -7,19 +7,19 @@ import { type InvalidBound, wordOption } from '../../engine/options.js';
 import { formatSize, parseSize, SIZE_EXAMPLES } from '../../engine/size.js';
 
 export interface Type<V = unknown> {
-  /** What the config schema makes of it (`settings/schema.ts`). */
+  /** Decides the schema of its value in the config file (`settings/schema.ts`). */
   kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound' | 'words';
-  /** The placeholder of the value in help, without its brackets. Empty for a flag. */
+  /** The placeholder of the value in help, without brackets. Empty for a flag. */
   placeholder: string;
   /** The name of the type in the reference. */
   description: string;
-  /** @param setting named in the error: `--chunk-size`. @throws UsageError */
+  /** Parses a value. @param setting the name for the error, such as `--chunk-size` @throws UsageError */
   read(text: string, setting: string): V;
-  /** A value as it could be typed. */
+  /** The value as a user would type it. */
   write(value: V): string;
   least?: number;
   words?: readonly string[];
-  /** For texts in the config file: a pattern, and the message if it does not match. */
+  /** For texts in the config file: a pattern, and the error message if it does not match. */
   pattern?: RegExp;
   form?: string;
 }
@@ -42,10 +42,10 @@ export const text = (placeholder: string, check?: { pattern: RegExp; form: strin
   ...check,
 });
 
-/** A name of an account or a region. */
+/** The name of an account or a region. */
 export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', description: 'name', ...asIs };
 
-/** A program and its arguments, which the config file holds as an array. */
+/** A program and its arguments: an array in the config file. */
 export const COMMAND_TYPE: Type<string> = {
   kind: 'words',
   placeholder: 'command',
@@ -61,7 +61,7 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => (
   write: String,
 });
 
-/** The name of an input: a path, an address, stdin, or a member of an archive. */
+/** An input: a path, a URL, stdin, or a member of an archive. */
 export const INPUT_TYPE: Type<string> = {
   ...path('path'),
   description: 'path of a file, an https:// address, or -',
@@ -73,7 +73,7 @@ export function readPath(given: string, setting: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(given) ?? [];
   if (scheme?.toLowerCase() === 'file' && URL.canParse(given)) return fileURLToPath(given);
   if (scheme !== undefined) {
-    // The address may hold a password or a signature.
+    // The URL may contain a password or a signature, so the error does not show it.
     throw new UsageError(`${setting}: this is an address (${scheme}://…), but a path is needed`, {
       hint: 'only inputs may be addresses; download it, and name the file',
     });
@@ -115,7 +115,7 @@ export const SIZE_TYPE: Type<number> = {
   write: (bytes) => formatSize(bytes).replace(' ', ''),
 };
 
-/** @param least 1 where zero has no meaning */
+/** @param least minimum in milliseconds: 1 if zero has no meaning */
 export const duration = (least = 0): Type<number> => ({
   kind: 'duration',
   placeholder: 'duration',
@@ -156,10 +156,10 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** More shards than any plan needs. */
+/** The maximum number of shards: more than any plan needs. */
 export const MOST_SHARDS = 1_000;
 
-/** `2/4`: the second of four. */
+/** A shard: `2/4` is the second of four. */
 export const SHARD_TYPE: Type<{ shard: number; shards: number }> = {
   kind: 'text',
   placeholder: 'i/n',
@@ -174,7 +174,7 @@ export const SHARD_TYPE: Type<{ shard: number; shards: number }> = {
   write: ({ shard, shards }) => `${shard}/${shards}`,
 };
 
-/** `left=right`, cut at the first `=`. @param least characters of the right side */
+/** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
 export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
   kind: 'text',
   placeholder,
@@ -191,7 +191,7 @@ export const pair = (placeholder: string, least = 0): Type<readonly [left: strin
   write: (value) => value.join('='),
 });
 
-/** `column=value` or `column!=value`, cut at the first `=`. */
+/** `column=value` or `column!=value`, split at the first `=`. */
 export const condition = (
   left: string,
   right: string,
@@ -209,7 +209,7 @@ export const condition = (
   write: (value) => value.join(''),
 });
 
-/** Names, separated by commas; each is kept once. */
+/** Names, separated by commas; duplicates are removed. */
 export const NAMES_TYPE: Type<string[]> = {
   kind: 'text',
   placeholder: 'a,b',

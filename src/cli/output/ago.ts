@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 
 const DAY = 24 * 3_600_000;
 
-/** For lists that also show the time: the largest unit is enough, as in `4m ago`. */
+/** For lists that also show the time: only the largest unit, as in `4m ago`. */
 export function agoBriefly(ms: number): string {
   if (ms < 0) return ago(ms);
   const [size, unit] = UNITS.find(([least]) => ms >= least) ?? [1_000, 's'];
@@ -16,10 +16,10 @@ const UNITS = [
   [60_000, 'm'],
 ] as const;
 
-/** `4.2s ago`, `2h 07m ago`, and from two days on `3 days ago`. */
+/** `4.2s ago`, `2h 07m ago`; from two days on, `3 days ago`. */
 export function ago(ms: number): string {
   const size = Math.abs(ms);
   const text = size < 2 * DAY ? formatDuration(size) : `${Math.floor(size / DAY)} days`;
-  // The machine that wrote it may have a clock that is ahead.
+  // The time may come from a machine with a clock that is ahead.
   return ms < 0 ? `${text} ahead of this clock` : `${text} ago`;
 }

@@ -1,4 +1,4 @@
-/** What GitHub Actions shows of an import: annotations, one for each cause, and the job's summary. */
+/** What GitHub Actions shows about an import: annotations, the summary of the step, and its outputs. */
 import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
@@ -15,7 +15,10 @@ import { writeOut } from './write.js';
 /** GitHub shows ten annotations of a kind in a step and drops the rest. */
 const MAX_ANNOTATIONS = 10;
 
-/** GitHub takes 1 MiB of a step's summary, and drops all of a longer one. */
+/**
+ * GitHub accepts at most 1 MiB for the summary of a step, and drops a longer one completely. This leaves a
+ * margin.
+ */
 const MAX_SUMMARY_BYTES = 900 * 1024;
 
 /** True in a GitHub Actions job. */
@@ -23,17 +26,18 @@ export const inGitHubActions = (env: Env): boolean => env.GITHUB_ACTIONS === 'tr
 
 export interface AnnotateOptions extends Public {
   env: Env;
-  /** What the paths of the summary are relative to. */
+  /** Base of relative paths in the summary. */
   cwd: string;
 }
 
-/** Names that a plan may quote in messages. */
+/** Names of columns and keys, which messages may quote although they are not cells. */
 export const namesIn = (plan: Plan): Set<string> =>
   new Set(plan.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])));
 
 /**
- * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. A file
- * that cannot be written is a warning: a successful import must not fail because of it.
+ * Writes `::error` and `::warning` commands to stderr, and appends to `$GITHUB_STEP_SUMMARY` and
+ * `$GITHUB_OUTPUT`. If a file cannot be written, there is only a warning: a successful import must not fail
+ * because of it.
  */
 export async function annotate(
   summary: PrintedSummary,
@@ -76,7 +80,11 @@ export function workspacePath(file: string, cwd: string, workspace: string | und
   return outside ? file : path.replaceAll(sep, '/');
 }
 
-/** Workflow commands, one a line: `::error file=a.csv,line=17::reason`. Failed jobs come first, one for each file. */
+/**
+ * Workflow commands, one per line: `::error file=a.csv,line=17::reason`. Errors come before warnings, at most
+ * ten of each. Among the errors, a run that was held back and failed jobs (one error per file) come before
+ * the causes of rejected rows.
+ */
 export function annotationCommands(summary: Summary, { env, cwd, values, names }: AnnotateOptions): string {
   const shown = (text: string): string => data(values ? text : withoutValues(text, names));
   const at = (file: string, line: number): string =>
@@ -102,7 +110,7 @@ interface FailedJobs {
   jobs: RunJob[];
 }
 
-/** Failed jobs by the file in which their rows begin. */
+/** Failed jobs, grouped by the file in which their rows begin; `line` is the first line of the first job. */
 function failedJobs(jobs: readonly RunJob[]): FailedJobs[] {
   const byFile = new Map<string, FailedJobs>();
   for (const job of jobs) {
@@ -115,7 +123,7 @@ function failedJobs(jobs: readonly RunJob[]): FailedJobs[] {
   return [...byFile.values()];
 }
 
-/** The most job ids that are named. */
+/** The maximum number of job ids in one annotation. */
 const SHOWN_JOBS = 5;
 
 function jobsText(jobs: readonly RunJob[]): string {
@@ -125,7 +133,7 @@ function jobsText(jobs: readonly RunJob[]): string {
   return `${count(jobs.length, 'job')} failed, with ${count(rows, 'row')}: ${ids.join(', ')}`;
 }
 
-/** The runner ends a command at a line break and reads `%XX` back. */
+/** Escapes a text: the runner ends a command at a line break, and decodes `%XX`. */
 const data = (text: string): string =>
   safeLine(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A'));
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

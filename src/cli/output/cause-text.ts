@@ -1,8 +1,8 @@
-/** Causes of rejected rows in words: at a terminal, in annotations and in the step summary. */
+/** Text for the causes of rejected rows: for terminals, annotations, and the step summary. */
 import type { RejectionCause } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 
-/** Plural forms of verbs: one row `is`, several `are`. */
+/** Verbs that reasons begin with, and their plural: one row `is`, several `are`. */
 const PLURAL: Readonly<Record<string, string>> = {
   is: 'are',
   has: 'have',
@@ -13,7 +13,7 @@ const PLURAL: Readonly<Record<string, string>> = {
 
 /**
  * `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. Not yet safe for a terminal.
- * @param example whether a cell may be shown
+ * @param withExample whether a cell may be shown
  */
 export function causeText(
   { column, reason, rows, at, example }: RejectionCause,
@@ -40,15 +40,19 @@ export interface Public {
   names: ReadonlySet<string>;
 }
 
-/** A cause without an example and without quotes of the service's words, for readers who may not see cells. */
+/**
+ * A cause for readers who may not see cells: without its example. If it concerns whole rows, quoted text is
+ * removed too, because the service's own words may quote a cell.
+ */
 export function publicCauseText(cause: RejectionCause, { values, names }: Public): string {
   const text = causeText(cause, values);
   return values || cause.column !== null ? text : withoutValues(text, names);
 }
 
 /**
- * A message without quoted cells; names of columns and keys are kept. A cell may contain quotes, so everything between
- * the first quote and the last one is removed.
+ * A message without quoted cells; quoted names of columns and keys stay. A cell may contain quotes, so
+ * everything from the first other quote to the last one is removed; if there is only one, everything after
+ * it.
  */
 export function withoutValues(text: string, names: ReadonlySet<string>): string {
   const known = [...text.matchAll(/"([^"]*)"/g)].filter(([, quoted]) => names.has(quoted!));

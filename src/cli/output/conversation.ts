@@ -1,4 +1,6 @@
-/** The conversation of an import on stderr: progress while it runs, retries and warnings as they happen, the summary at the end. */
+/**
+ * What an import prints on stderr: progress, retries and warnings as they happen, and the summary at the end.
+ */
 import { formatDuration } from '../../engine/duration.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
@@ -10,11 +12,11 @@ import { type Env, type OutputFlags, type ProgressMode, type TextStream, termina
 import { writeOut } from './write.js';
 
 export interface Reporter {
-  /** Reports an event. Await it if there are many events: it resolves when stdout has taken them. */
+  /** Reports an event. If there are many events, await it: it resolves when stdout has accepted them. */
   report(event: PrintedEvent): void | Promise<void>;
   /**
-   * Ends the display and shows the cursor, also after a failure. Resolves when everything is written. May be called
-   * again.
+   * Ends the display and shows the cursor, also after a failure. Resolves when everything is written. May be
+   * called again.
    */
   close(): Promise<void>;
 }
@@ -27,7 +29,7 @@ interface ConversationOptions {
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
-  /** Whether stdout has failed: if so, the summary is printed here. */
+  /** Whether stdout has failed: then the summary is printed on stderr, in every mode. */
   stdoutLost: () => boolean;
 }
 
@@ -45,9 +47,9 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
   const conclude = async (summary: PrintedSummary): Promise<void> => {
     display.close();
     const { mode, stdoutLost } = options;
-    // Only for a dry run: an import that is held back has a plan, too, but also a run.
+    // Only for a dry run. An import that was held back also has a plan, but unlike a dry run it has a run.
     if (mode === 'text' && summary.plan && summary.run === null && !stdoutLost()) {
-      const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
+      const { planText } = await import('./plan-text.js'); // only a dry run draws tables
       const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }

@@ -1,4 +1,4 @@
-/** Shows progress in the form that the stream allows, so that callers need not know it. */
+/** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
 import type { RegionSize } from './live.js';
 import { type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
 
@@ -8,19 +8,21 @@ const PLAIN_EVERY_MS = 5_000;
 export interface DisplayView {
   /** The live region's lines for a size, each within its width. */
   live(size: RegionSize): string[];
-  /** The same in one line, without time; null while there is nothing to say. */
+  /** The same in one line, without the time of day; null if there is nothing to show yet. */
   plain(): string | null;
 }
 
 export interface Display {
   /**
-   * Call this when the view has changed. The first call at a terminal loads what draws; it resolves when that has
-   * drawn.
+   * Call this when the view has changed. In `live` mode, the first call loads ora and resolves when it has
+   * drawn once.
    */
   changed(): void | Promise<void>;
-  /** A line that stays above the live region. The plain form leaves it out, because its own lines say the same. */
+  /**
+   * A line that stays above the live region. Plain mode leaves it out, because its own lines say the same.
+   */
   finished(line: string): void;
-  /** A line that is shown in every form. */
+  /** A line that is shown in every mode. */
   notice(line: string): void;
   /** Clears the live region until the next change, to make room for a question. */
   pause(): void;
@@ -34,10 +36,10 @@ export interface DisplayOptions {
   clock: { now(): number; monotonic(): number };
 }
 
-/** Creates a display that opens at its first change, so a command that fails at once draws and loads nothing. */
+/** Creates a display that opens at its first change: a command that fails at once loads and draws nothing. */
 export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
   const { stream, mode, clock } = options;
-  /** Counts the regions that were opened. */
+  /** Number of regions opened so far, to recognize one that was paused or closed while it was loading. */
   let opened = 0;
   let opening = false;
   let stopRegion: (() => void) | undefined;
@@ -91,5 +93,8 @@ function timeOfDay(now: number): string {
     .join(':');
 }
 
-/** The most columns for a line that stays on screen. */
+/**
+ * Columns for a line that stays on screen: one less than the terminal has, because some terminals wrap at the
+ * last one.
+ */
 export const lineWidth = (stream: TextStream): number => (terminalWidth(stream) ?? 80) - 1;

@@ -5,8 +5,9 @@ import { errorWords } from '../messages.js';
 import { safeJson, safeLine, safeMessage } from './safe.js';
 
 /**
- * The text for stderr: `profiles: <what, where>` and the hint on its own line; with `--json` a last
- * line `{"error":{…}}`; with `--debug` the stack. An error that is not ours is unexpected: exit 1.
+ * The text for stderr: `profiles: <what, where>`, then the hint on lines of its own; with `--debug` the
+ * stack; with `--json` a last line `{"error":{…}}`. An error that is not a `ProfilesError` is unexpected:
+ * exit 1.
  */
 export function errorLines(
   error: unknown,
@@ -45,7 +46,7 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** For commands that end normally, with a result that reports a failure. */
+/** For commands that end without an error, but with a result that is a failure. */
 const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
   [Exit.usage]: ['config', 'a setting is wrong or missing'],
   [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
@@ -56,7 +57,7 @@ const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]
 };
 
 /**
- * The last line of stderr with `--json` if the exit code is a failure although nothing was thrown.
+ * The last line of stderr with `--json` for a failure exit code without a thrown error.
  * @param says the meaning that applies, if the exit code has several
  */
 export function endingLine(exit: ExitCode, says?: string): string {

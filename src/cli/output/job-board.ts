@@ -1,4 +1,7 @@
-/** Shows several jobs as lines: the status of each, and a line that stays on screen when a job has ended. */
+/**
+ * Shows jobs as lines: the status of each unfinished one, and a line that stays on screen for each that has
+ * ended.
+ */
 
 import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -15,7 +18,7 @@ export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'comple
 
 interface Entry {
   job: JobSnapshot;
-  /** When it was first seen, monotonic. */
+  /** When it was first seen, in milliseconds of the monotonic clock. */
   since: number;
 }
 
@@ -35,7 +38,7 @@ export class JobBoard implements DisplayView {
     this.#styles = styles;
   }
 
-  /** Takes in a job's record. Returns the line that stays on screen, if the job has just ended. */
+  /** Updates a job. Returns the line that stays on screen, if the job has just ended. */
   update(job: JobSnapshot, columns: number): string | undefined {
     if (this.#ended.has(job.job_id)) return undefined;
     const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.#clock.monotonic() };
@@ -66,7 +69,10 @@ export class JobBoard implements DisplayView {
     return [...this.#open.values()].reduce((sum, { job }) => sum + completedOf(job), this.#endedRows);
   }
 
-  /** The unfinished jobs, oldest first, in at most `rows` lines; more of them become `… and 4 more jobs`. */
+  /**
+   * The unfinished jobs, oldest first, in at most `rows` lines. If there are more, the last line is `… and 4
+   * more jobs`.
+   */
   live({ columns, rows }: RegionSize): string[] {
     const open = [...this.#open.values()];
     const shown = open.length <= rows ? open : open.slice(0, Math.max(0, rows - 1));
@@ -77,7 +83,7 @@ export class JobBoard implements DisplayView {
     return lines;
   }
 
-  /** One job with its rows; of several, how many are in which status. */
+  /** One job with its rows, or the number of jobs in each status; null before the first job. */
   plain(): string | null {
     const open = [...this.#open.values()].map(({ job }) => job);
     if (this.size === 1) {
@@ -111,7 +117,9 @@ export class JobBoard implements DisplayView {
   }
 }
 
-/** `1,200 of 5,000 rows`; `5,000 rows` if the job has ended and completed all; nothing if the job does not say. */
+/**
+ * `1,200 of 5,000 rows`, or `5,000 rows` if all are completed; empty if the number of rows is unknown or 0.
+ */
 function rowsOf(job: JobSnapshot): string {
   const done = completedOf(job);
   if (!job.total_rows) return '';
@@ -122,10 +130,10 @@ function completedOf(job: JobSnapshot): number {
   return job.completed_rows ?? (job.status === 'completed' ? (job.total_rows ?? 0) : 0);
 }
 
-/** A duration in tenths of a second, so that it does not flicker. */
+/** A duration rounded to tenths of a second: more digits would flicker. */
 const tenths = (ms: number): string => formatDuration(Math.round(ms / 100) * 100);
 
-/** Green for done, red for failed, yellow for anything on its way. */
+/** Green for completed, red for failed, yellow for any other status. */
 export function statusStyle(status: string, styles: Styles): Style {
   if (status === 'completed') return styles.green;
   return status === 'failed' ? styles.red : styles.yellow;

@@ -1,11 +1,11 @@
 /**
  * The live region: a spinner and a few lines at the end of the terminal, which ora draws again and again.
  *
- * ora by itself leaves the cursor behind its last line and goes up as many lines as it has written. A window that
- * has become narrower has broken them into more, and with tmux, which reports a resize 250 ms late, each frame until
- * then leaves a line behind. So the cursor waits at the region's first cell, which every terminal keeps in place
- * through a resize, and the terminal itself cuts the lines (no wrapping while they are drawn) until the new width is
- * known.
+ * By default, ora leaves the cursor after its last line and moves up as many lines as it has written. If the
+ * window becomes narrower, the terminal wraps those lines, so there are more of them. tmux reports a resize
+ * 250 ms late, and each frame drawn until then would leave a line behind. Therefore the cursor stays at the
+ * first cell of the region, which every terminal keeps in place during a resize. The terminal itself cuts the
+ * lines (wrapping is off while they are drawn) until the new width is known.
  */
 import ora, { spinners } from 'ora';
 import type { TextStream } from './terminal.js';
@@ -17,12 +17,15 @@ const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
 const CLEAR_BELOW = `${CSI}J`;
-/** Clears from the region's first cell on. The blank keeps tmux from storing it as a whole screen in its history. */
+/**
+ * Clears from the region's first cell on. The space keeps tmux from saving the region to its history as a
+ * full screen.
+ */
 const WIPE = `\r ${CLEAR_BELOW}\r${CLEAR_LINE}`;
 
 const { frames, interval } = spinners.dots;
 const SPINNER = { interval, frames: frames.map((frame) => NO_WRAP + frame) };
-/** The space before each line: the spinner and a blank, or as much room below it. */
+/** The indentation of each line: the spinner and a space on the first line, two spaces on the others. */
 const INDENT = '  ';
 
 export interface RegionSize {
@@ -32,14 +35,16 @@ export interface RegionSize {
 }
 
 /**
- * Starts a live region on a terminal that `progressMode` calls `live`. `render` gives the lines for a size, each
- * within its width and safe; the first is beside the spinner. Whole lines that are written to the stream in the
- * meantime appear above the region and stay. Returns the function that wipes it and shows the cursor again.
+ * Starts a live region on a terminal for which `progressMode` returned `live`.
+ * @param render returns the lines for a size, each within the width and safe for a terminal; the first line
+ * is beside the spinner. Whole lines written to the stream in the meantime appear above the region and stay
+ * @returns a function that clears the region and shows the cursor again
  */
 export function startLiveRegion(stream: TextStream, render: (size: RegionSize) => string[]): () => void {
-  const write = stream.write; // ora puts its own write in its place
+  const write = stream.write; // ora replaces it with its own
   const text = (): string => {
-    // The last row stays free, or the terminal scrolls; the last column too, as some terminals break there.
+    // The last row stays free, or the terminal would scroll. So does the last column, because some terminals
+    // wrap there.
     const columns = (stream.columns || 80) - 1 - INDENT.length;
     const size = { columns, rows: Math.max(1, (stream.rows ?? 24) - 1) };
     const lines = render(size).slice(0, size.rows);
@@ -51,17 +56,17 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     stream,
     spinner: SPINNER,
     color: false,
-    isEnabled: true, // `progressMode` has decided
-    discardStdin: false, // it belongs to the prompts
-    hideCursor: false, // otherwise ora shows it again as the process ends, after whatever was printed last
+    isEnabled: true, // `progressMode` has decided already
+    discardStdin: false, // prompts read stdin
+    hideCursor: false, // otherwise ora shows it again when the process exits, after the last output
   });
-  // ora clears before it draws, before others write, and at the end.
+  // ora clears before it draws, before others write, and when it stops.
   spinner.clear = () => {
     write.call(stream, WIPE, 'utf8');
     spinner.text = text();
     return spinner;
   };
-  // Each frame is one write: otherwise, terminals that draw in between would flicker.
+  // Each frame is one write, or terminals that draw between writes would flicker.
   const drawFrame = spinner.render.bind(spinner);
   spinner.render = () => {
     stream.cork();

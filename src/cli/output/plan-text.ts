@@ -8,7 +8,10 @@ import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
 
-/** Files, columns with their types and why, what would be sent, one sample item of each file, the property check. */
+/**
+ * The files, their columns with types and reasons, what would be sent, an item of each file, and the property
+ * check.
+ */
 export function planText(plan: Plan, form: TableForm): string {
   return joined([
     ...filesSections(plan.files, form),
@@ -23,7 +26,7 @@ export function planText(plan: Plan, form: TableForm): string {
   ]);
 }
 
-/** The same for files without a plan: without what would be sent. */
+/** The same for files without a plan, so without what would be sent. */
 export function filesText(files: readonly FilePlan[], form: TableForm): string {
   return joined([...filesSections(files, form), ...sampleSections(files, form)]);
 }
@@ -41,7 +44,7 @@ const filesSections = (files: readonly FilePlan[], form: TableForm): string[] =>
   ]),
 ];
 
-/** Types that every value of a text column would fit, as flags to paste. */
+/** Types that all values of a text column would fit, as flags to paste. */
 function suggestedSection(file: FilePlan, form: TableForm): string[] {
   const lines = file.columns.flatMap(({ column, suggested }) => suggestedLines(column, suggested ?? []));
   if (lines.length === 0) return [];
@@ -81,7 +84,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
   );
 }
 
-/** `csv (;, quote ', 2 lines skipped)`: the format, and what is unusual about it. */
+/** `csv (;, quote ', 2 lines skipped)`: the format, and how its dialect differs from a usual CSV. */
 function formatName({ format, dialect }: FilePlan): string {
   if (!dialect) return format;
   const { delimiter, quote, escape: own, comment, skip_lines, lenient_quotes } = dialect;
@@ -96,7 +99,7 @@ function formatName({ format, dialect }: FilePlan): string {
   return parts.length === 0 ? format : `${format} (${parts.join(', ')})`;
 }
 
-/** An invisible character as it can be typed. */
+/** Invisible characters in the form in which they can be typed: `tab`, `\x01`. */
 const characterName = (text: string): string =>
   text === '\t'
     ? 'tab'
@@ -136,7 +139,7 @@ function toSend(plan: Plan): string {
   ].join('\n');
 }
 
-/** The most keys that are shown; the JSON document has all of them. */
+/** The maximum number of keys shown; the JSON document has all of them. */
 const SHOWN_KEYS = 20;
 
 function changesText(changes: PlanChanges, form: TableForm): string {

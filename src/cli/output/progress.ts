@@ -1,4 +1,4 @@
-/** The progress of an import, computed from its events, as a live region or as one plain line. */
+/** The progress of an import, computed from its events: as a live region, or as one plain line. */
 import type { ImportEvent } from '../../engine/events.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
@@ -10,7 +10,7 @@ import { layout } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
 type Counted = 'downloading' | 'planning' | 'submitted' | 'completed';
-/** Rates over less time than this are too inaccurate. */
+/** Rates measured over less time than this are too inaccurate. */
 const MEASURED_MS = 1_000;
 const BAR_CELLS = 20;
 
@@ -22,7 +22,7 @@ export class ImportProgress implements DisplayView {
   #submitted: number | undefined;
   #toSend: number | null = null;
   #followed: number | undefined;
-  /** The count and the time at the beginning of the phase: a resumed import does not begin at 0. */
+  /** The count and the monotonic time at the start of the phase. A resumed import does not start at 0. */
   #base: { of: Counted; done: number; at: number } | undefined;
 
   constructor(clock: { monotonic(): number }, styles: Styles) {
@@ -31,7 +31,7 @@ export class ImportProgress implements DisplayView {
     this.#board = new JobBoard(clock, styles);
   }
 
-  /** Takes in an event. Returns the line that stays on screen, if this event ends something. */
+  /** Processes an event. Returns the line that stays on screen, if the event completes something. */
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
       const read = event.plan.files.reduce((sum, file) => sum + file.rows.read, 0);
@@ -91,7 +91,7 @@ export class ImportProgress implements DisplayView {
   }
 
   #phase(measure: Measure, brief = false): string {
-    // Jobs are followed while later rows are still being sent: readers see both as one phase.
+    // Jobs are followed while later rows are still being sent: for users, that is one phase.
     const sending = this.#toSend !== null && (this.#submitted ?? 0) < this.#toSend;
     const phase = measure.phase === 'following' && sending ? 'sending' : measure.phase;
     return measure.kind === null || brief ? phase : `${phase} ${measure.kind}`;
@@ -109,8 +109,8 @@ export class ImportProgress implements DisplayView {
   }
 
   /**
-   * What is counted: bytes while downloading and planning; then completed rows, or submitted rows if no job is
-   * followed.
+   * What is counted: bytes while downloading and planning; then completed rows, or submitted rows if jobs are
+   * not followed.
    */
   #count(): { of: Counted; done: number; total: number | null } {
     const measure = this.#measure;
@@ -118,7 +118,8 @@ export class ImportProgress implements DisplayView {
     if (measure.phase === 'downloading' || measure.phase === 'planning') {
       return { of: measure.phase, done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
     }
-    // While jobs are followed, an event's total is what was sent so far, but the time left must cover everything.
+    // While jobs are followed, the total in an event covers only rows sent so far. The time left must cover
+    // all rows.
     const total = this.#toSend ?? measure.total_rows;
     if (this.#followed !== undefined || this.#board.size > 0) {
       return { of: 'completed', done: Math.max(this.#followed ?? 0, this.#board.completedRows), total };
@@ -126,7 +127,10 @@ export class ImportProgress implements DisplayView {
     return { of: 'submitted', done: this.#submitted ?? 0, total };
   }
 
-  /** Rows per second and milliseconds left, computed from the beginning of the phase; null while unknown. */
+  /**
+   * Rows per second and milliseconds left, measured from the start of the phase; null if unknown. Phases that
+   * count bytes have no rate.
+   */
   #throughput(): { rate: number | null; left: number | null } {
     const { of, done, total } = this.#count();
     const base = this.#base;
@@ -134,7 +138,7 @@ export class ImportProgress implements DisplayView {
     const elapsed = this.#clock.monotonic() - base.at;
     if (elapsed < MEASURED_MS || done <= base.done) return { rate: null, left: null };
     const perMs = (done - base.done) / elapsed;
-    // Everything is done, but the end is not reported yet: "0ms left" would be wrong.
+    // Everything is done, but the end of the phase is not reported yet: "0ms left" would be wrong.
     const left = total === null || done >= total ? null : (total - done) / perMs;
     return { rate: of === 'downloading' || of === 'planning' ? null : perMs * 1_000, left };
   }

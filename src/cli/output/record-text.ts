@@ -1,4 +1,4 @@
-/** A record as text, of a job or any other: one field on each line. */
+/** A job record or any other record as text, one field per line. */
 
 import { grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
@@ -8,16 +8,19 @@ import { safeLine } from './safe.js';
 import type { Styles } from './style.js';
 import { pad } from './width.js';
 
-/** The most important fields first (spec: Job). Fields the spec does not name follow. */
+/**
+ * The order of the most important fields (spec: Job). Other fields follow, also those that the spec does not
+ * name.
+ */
 const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
 
-/** The record as `field  value` lines, aligned; absent fields are left out, null is `-`. */
+/** A job record as aligned `field  value` lines. Absent fields are left out; null is shown as `-`. */
 export function recordText(job: Job, styles: Styles): string {
   const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
   return fieldsText(Object.fromEntries(fields.map((field) => [field, job[field]])), styles);
 }
 
-/** Any record as aligned `field  value` lines, in its own order. */
+/** Any record as aligned `field  value` lines, in its own order of fields. */
 export function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
   const fields = Object.keys(record);
   const names = fields.map(safeLine);

@@ -1,9 +1,9 @@
-/** Records of the service, or of the state, as text: cells, CSV, and JSON Lines. */
+/** Records from the service or the state as text: cells, CSV, and JSON Lines. */
 
-/** A record of the service, and its values as text. */
+/** One record of a list, by field name. */
 export type ListRecord = Readonly<Record<string, unknown>>;
 
-/** Several names in one field: an array in JSON, and joined by commas in a cell. */
+/** Several names in one field: an array in JSON, a comma-separated list in a cell. */
 export class Names {
   constructor(readonly names: readonly string[]) {}
 
@@ -12,14 +12,16 @@ export class Names {
   }
 }
 
-/** A value as a cell shows it, and as `--filter` and `--search` see it: nothing for null, objects as JSON. */
+/**
+ * A value as a cell shows it, and as `--filter` and `--search` compare it: null is empty, objects are JSON.
+ */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Names) return value.names.join(',');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** All fields of the records: expected ones first, in their order, then others as they appear. */
+/** All fields of the records: the expected ones in their order, then others in order of appearance. */
 export function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
   const fields = new Set(expected);
   for (const record of records) for (const key of Object.keys(record)) fields.add(key);
@@ -27,8 +29,9 @@ export function fieldsOf(records: readonly ListRecord[], expected: readonly stri
 }
 
 /**
- * Records as CSV (RFC 4180 quoting, lines end in LF, a header always). A text that a spreadsheet would run as a
- * formula, one that begins with `= + - @` or a tab, is prefixed by `'` (contract §5); a number is a number and stays.
+ * Records as CSV: quoted as in RFC 4180, lines end in LF, always with a header. Text that a spreadsheet would
+ * run as a formula (it begins with `= + - @` or a tab) gets the prefix `'` (contract §5). Numbers stay as
+ * they are.
  */
 export function toCsv(records: readonly ListRecord[], columns: readonly string[]): string {
   const lines = [columns.map((column) => csvCell(column)).join(',')];

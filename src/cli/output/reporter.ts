@@ -8,7 +8,7 @@ import { type Env, type OutputFlags, progressMode, type TextStream } from './ter
 import { writeJson, writeOut } from './write.js';
 
 export interface ImportReporter extends Reporter {
-  /** The error if something could not be written: the import must then stop, and still report its summary. */
+  /** The error, if output could not be written. The import must then stop and still report its summary. */
   lost(): OutputError | null;
   /** Clears the display until the next event, to make room for a question. */
   pause(): void;
@@ -22,7 +22,7 @@ export interface ReporterOptions {
   /** Base of relative paths in the events. */
   cwd: string;
   flags: OutputFlags;
-  /** Whether annotations and the step summary may show cells. Default: not. */
+  /** Whether annotations and the step summary may show cells. Default: false. */
   reportValues?: boolean;
   clock: { now(): number; monotonic(): number };
 }
@@ -30,9 +30,10 @@ export interface ReporterOptions {
 /**
  * The reporter of one import (contract §3 "Result", §6).
  *
- * - `text`: progress, retries, warnings and the summary on stderr; with `--dry-run` the plan on stdout.
- * - `json`: the same conversation without the summary, which is one document on stdout; of a failure one line of it.
- * - `ndjson`: likewise, with each event but `progress` and `notice` as a line on stdout.
+ * - `text`: progress, retries, warnings, and the summary on stderr; with `--dry-run` the plan on stdout.
+ * - `json`: the same on stderr without the summary (only a line about a failure); the summary as one document
+ * on stdout.
+ * - `ndjson`: like `json`, but stdout has a line for each event, except `progress` and `notice`.
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
@@ -41,7 +42,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
   // In one terminal, lines of events and a live region would overwrite each other.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
   const progress = shared ? 'none' : progressMode(stderr, env, flags);
-  /** The first part of the result or the conversation that could not be written. */
+  /** The first error while writing the result or the conversation. */
   let lost: OutputError | null = null;
   const talk = conversation({ ...options, progress, stdoutLost: () => lost?.stream === 'stdout' });
   const parts: Reporter[] = [
@@ -49,7 +50,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode === 'json' ? [documentResult(stdout)] : []),
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
     ...(inGitHubActions(env) ? [annotations(options)] : []),
-    // After everything else, so that a log ends with the totals.
+    // Last, so that a log ends with the totals.
     ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
   ];
   /** If one part fails, the others must still report. */
@@ -68,7 +69,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     lost: () => lost,
     pause: () => talk.pause(),
     report: (event) => {
-      // In order: the live region is cleared before the result is printed.
+      // One event after the other: the live region must be cleared before the result is printed.
       last = last.then(async () => {
         for (const part of parts) await reportTo(part, event);
       });
@@ -97,7 +98,7 @@ function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Repor
   };
 }
 
-/** Prints the totals for readers of a log, if the result is for programs. */
+/** Prints the totals as the last line of a log, because the result on stdout is for programs. */
 function totals(stderr: TextStream): Reporter {
   return {
     report: (event) =>
@@ -106,7 +107,7 @@ function totals(stderr: TextStream): Reporter {
   };
 }
 
-/** `--json`: the summary as one document, always indented by two spaces: it is short, and people read logs. */
+/** `--json`: the summary as one document. It is short, and people read it in logs, so it is indented. */
 function documentResult(stdout: TextStream): Reporter {
   return {
     report: (event) =>
@@ -118,9 +119,9 @@ function documentResult(stdout: TextStream): Reporter {
 }
 
 /**
- * `--ndjson`: each event but `progress` and `notice` as a line. Every line has `type`, `time` (ISO 8601) and `version: 1`; then come
- * the event's own fields. The summary's fields are beside them, so a reader uses the same paths as in
- * the document of `--json`.
+ * `--ndjson`: one line for each event, except `progress` and `notice`. Every line has `type`, `time` (ISO
+ * 8601), and `version: 1`, then the event's own fields. The fields of the summary are at the top level, so
+ * paths are the same as in the document of `--json`.
  */
 function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
   return {
@@ -132,7 +133,7 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
   };
 }
 
-/** A cause in a document has no cell. */
+/** The JSON document: next steps as commands, and causes without their example cells. */
 function documentOf(summary: PrintedSummary): Record<string, unknown> {
   return {
     ...summary,

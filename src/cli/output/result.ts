@@ -1,4 +1,4 @@
-/** The result of an import as the command prints it, with texts and command lines instead of codes. */
+/** The result of an import as commands print it, with text and command lines instead of codes. */
 
 import type { ImportEvent } from '../../engine/events.js';
 import type { RejectionCause, Summary } from '../../engine/model.js';
@@ -6,9 +6,9 @@ import type { Commands } from '../again.js';
 import { warningText, wordsOf } from '../messages.js';
 import { type Known, nextSteps, type Step } from '../next-steps.js';
 
-/** A result document as the command prints it: `resume` and `next` are command lines. */
+/** The summary as commands print it: `resume` is a command line, and `next` has the next steps. */
 export interface PrintedSummary extends Summary {
-  /** Only the commands are printed. */
+  /** A JSON document has only the commands of the steps (`nextCommands`). */
   next: Step[];
 }
 export type PrintedEvent =
@@ -23,7 +23,7 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
   const resumed = rest.shard ? next[0]?.command : commands.command('resume', run ?? '');
   return {
     ...rest,
-    // Summaries of earlier versions have no causes.
+    // Summaries stored by earlier versions have no causes.
     causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
     next,
     resume: run === null || resume === null ? null : (resumed ?? null),
@@ -32,18 +32,17 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
   };
 }
 
-/** The document: steps are their commands. */
+/** The next steps as a JSON document has them: only their commands. */
 export const nextCommands = ({ next }: Pick<PrintedSummary, 'next'>): string[] =>
   next.map(({ command }) => command);
 
-/** A cause with the flag that helps. */
+/** Adds the hint for this command line, with the flag that helps. */
 function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): RejectionCause {
   return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
 }
 
 /**
- * Turns the events of an import into those that the command reports: texts instead of codes, and at the end the next
- * steps.
+ * Converts the events of the engine to printed ones: codes become text, and the summary gets the next steps.
  */
 export function eventWords(
   commands: Commands,

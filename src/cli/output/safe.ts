@@ -1,7 +1,7 @@
 /**
- * Text from files and from the service, made safe for a terminal: no escape sequence, no control character and
- * nothing invisible gets through. Direction marks can make a line read as another, and zero-width characters can make
- * two different identifiers look alike.
+ * Makes text from files and from the service safe for a terminal: no escape sequences, control characters, or
+ * invisible characters. Direction marks can make a line read as another one, and zero-width characters can
+ * make two identifiers look alike.
  */
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
 const UNSAFE = new RegExp(
@@ -19,20 +19,21 @@ export function safeLine(text: string): string {
 }
 
 /**
- * Spaces that look like the usual one, or are invisible. They are harmless in a table, but in a message they are often
- * the point.
+ * Spaces that look like the usual one, or are invisible. In a table they do no harm, but in a message they
+ * often matter.
  */
 const OTHER_SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
-/** The same for a sentence about a value: unusual spaces become visible, too. */
+/** Like `safeLine`, for a sentence about a value: unusual spaces become visible, too. */
 export const safeMessage = (text: string): string =>
   safeLine(text).replace(OTHER_SPACES, (c) => `\\u${hex(c.charCodeAt(0), 4)}`);
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
 /**
- * JSON text for a terminal: what JSON leaves raw in strings and a terminal may interpret (DEL, C1, direction
- * marks), or would not show, becomes `\uXXXX`, which any reader of JSON takes for the same text.
+ * JSON text for a terminal. Characters that JSON allows unescaped in strings, but that a terminal would
+ * interpret or not show (DEL, C1, direction marks), become `\uXXXX`, which JSON readers decode to the same
+ * text.
  */
 export function safeJson(json: string): string {
   return json.replace(UNSAFE, (c) =>
@@ -40,5 +41,5 @@ export function safeJson(json: string): string {
   );
 }
 
-/** The same for our own texts of several lines, such as lines to type. */
+/** Like `safeMessage`, for text of several lines, such as commands to run. */
 export const safeLines = (text: string): string => text.split('\n').map(safeMessage).join('\n');

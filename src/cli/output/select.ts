@@ -1,4 +1,7 @@
-/** Choosing among records: `--filter`, `--search`, `--sort`, `--limit`, `--columns`, in that order (contract §5). Pure. */
+/**
+ * Selects records: `--filter`, `--search`, `--sort`, `--limit`, `--columns`, in that order (contract §5).
+ * Pure.
+ */
 import { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { cellText, fieldsOf, type ListRecord } from './records.js';
@@ -6,7 +9,7 @@ import { cellText, fieldsOf, type ListRecord } from './records.js';
 export interface Selection {
   /** Fields to show, in this order. */
   columns?: readonly string[];
-  /** All keys must match; a key that is given twice matches either value. Comparison is exact. */
+  /** All keys must match. A key given several times matches any of its values. The comparison is exact. */
   filter?: readonly { key: string; value: string }[];
   /** Searched in all fields, ignoring case. */
   search?: string;
@@ -21,9 +24,10 @@ export interface Selected {
 }
 
 /**
- * Selects records. `expected` are the fields in the spec: they are known even if no record has them.
- * @throws UsageError for a column or key that no record has, with the nearest one (not for an empty list: there
- * is nothing to compare with)
+ * Selects records.
+ * @param expected the fields in the spec, which are known even if no record has them
+ * @throws UsageError for a column or key that no record has, with the nearest one. An empty list has no
+ * fields to compare with, so there it is no error
  */
 export function select(
   records: readonly ListRecord[],
@@ -69,7 +73,7 @@ function valuesByKey(filter: readonly { key: string; value: string }[]): Map<str
   return wanted;
 }
 
-/** Numbers by size, other values by their text; records without a value come last either way. */
+/** Numbers by value, other values by their text. Records without a value always come last. */
 function sorted(records: readonly ListRecord[], key: string, descending: boolean): ListRecord[] {
   const collator = new Intl.Collator('en');
   const sign = descending ? -1 : 1;

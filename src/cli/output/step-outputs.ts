@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { PrintedSummary } from './result.js';
 
 /**
- * The lines for GitHub. A value that may have several lines ends with a random word.
+ * The lines for GitHub. Values may have several lines, so each one ends at a random delimiter.
  * @param cwd base of relative paths in the summary
  */
 export function stepOutputs(summary: PrintedSummary, cwd: string): string {
@@ -18,7 +18,7 @@ export function stepOutputs(summary: PrintedSummary, cwd: string): string {
       .flatMap(({ rejects_file }) => (rejects_file === null ? [] : [resolve(cwd, rejects_file)]))
       .join('\n'),
     resumable: summary.resume !== null,
-    // As in all CI files, without values of --set.
+    // Files in CI never contain values of --set.
     next: summary.next.map(({ shared }) => shared).join('\n'),
   };
   const end = `end-${randomUUID()}`;

@@ -7,11 +7,13 @@ import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 
 interface StepOptions extends Public {
-  /** In UTF-8: longer tables are cut at a row. */
+  /** Size limit in UTF-8 bytes. Longer tables are cut after a row. */
   maxBytes: number;
 }
 
-/** The outcome, totals of rows, causes of rejected rows, jobs with their lines, and what to do next. */
+/**
+ * The outcome, totals, causes, jobs with their lines, and next steps. Empty if not even the short parts fit.
+ */
 export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
@@ -32,7 +34,7 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
       )
     : [];
   const next = nextText(summary);
-  // Only long tables are cut: readers need the totals and the next command.
+  // Only these tables are cut, because readers need the totals and the next command.
   const room = new Room(maxBytes - bytes(outcome + [...totals, ...compared].join('') + next) - CUT_BYTES);
   const long = [
     ...room.cut(
@@ -74,16 +76,18 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
   return bytes(text) <= maxBytes ? text : '';
 }
 
-/** Room for the sentences that say what was cut. */
+/** Space for the sentences that say what was cut. */
 const CUT_BYTES = 200;
 
 const bytes = (text: string): number => Buffer.byteLength(text);
 
-/** The bytes that may still be written. */
+/** Counts the bytes that may still be written. */
 class Room {
   constructor(private left: number) {}
 
-  /** As many rows of a table as fit, and a sentence about those that were cut. */
+  /**
+   * The rows of a table that fit, and a sentence about the others. Expects the lines that `table` returns.
+   */
   cut(lines: readonly string[], noun: string): string[] {
     if (lines.length <= 2) return [];
     const [names, rule, ...rest] = lines as [string, string, ...string[]];
@@ -100,7 +104,10 @@ class Room {
   }
 }
 
-/** Lines of a table, the last of them empty; none without rows. */
+/**
+ * The lines of a table and an empty line; no lines if there are no rows. `right` marks columns aligned to the
+ * right.
+ */
 function table(
   names: readonly string[],
   right: readonly boolean[],
@@ -116,7 +123,7 @@ function table(
   ];
 }
 
-/** The most ranges of one job that are named. */
+/** The maximum number of line ranges shown for a job. */
 const SHOWN_RANGES = 5;
 
 function linesText(job: Summary['jobs'][number]): string {
@@ -128,7 +135,7 @@ function linesText(job: Summary['jobs'][number]): string {
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
-/** The next steps, in a code block that their text cannot end. */
+/** The next steps in a code block. Its fence is longer than any run of backticks in the text. */
 function nextText({ next }: PrintedSummary): string {
   const lines = next.flatMap(({ what, shared }) => [`# ${safeLine(what)}`, shared]);
   if (lines.length === 0) return '';

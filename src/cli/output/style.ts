@@ -2,9 +2,9 @@
 import type { Env, OutputFlags, TextStream } from './terminal.js';
 
 /**
- * Whether text for this stream is colored (contract §6): `--no-color`, then `NO_COLOR`, then
- * `FORCE_COLOR` (`0` and `false` say no), then whether it is a terminal that takes control sequences.
- * `PROFILES_PROGRESS=plain` asks for a screen without any of them, so it asks for no color too.
+ * Whether text for this stream is colored (contract §6). In this order: `--no-color`; `NO_COLOR`;
+ * `FORCE_COLOR` (`0` and `false` turn color off); whether it is a terminal that supports control sequences.
+ * `PROFILES_PROGRESS=plain` asks for no control sequences, which includes color.
  */
 export function usesColor(stream: TextStream, env: Env, flags: OutputFlags): boolean {
   if (flags.color === false || env.NO_COLOR) return false;
@@ -28,7 +28,8 @@ const sgr =
     `\u001b[${open}m${text}\u001b[${close}m`;
 const plain: Style = (text) => text;
 
-// node:util's styleText decides by the process's own environment and stdout; here the decision is made per stream.
+// `styleText` of node:util decides by the environment and stdout of the process. Here, it is decided for each
+// stream.
 const COLORED: Styles = {
   bold: sgr(1, 22),
   dim: sgr(2, 22),

@@ -10,11 +10,11 @@ import type { PrintedSummary } from './result.js';
 import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
-/** More would push the rest of the summary off the screen. */
+/** More entries would push the rest of the summary off the screen. */
 const SHOWN_CAUSES = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
-/** The most ranges of one request that are named. */
+/** The maximum number of line ranges shown for a request. */
 const SHOWN_RANGES = 3;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
@@ -30,7 +30,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
-/** Whether only a plan was made. */
+/** Whether there is only a plan, and nothing was sent. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
 /** A dry run that would reject rows is not a success. */
@@ -39,7 +39,7 @@ export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (
   return status === 'planned' && rows.rejected > 0 ? { ...outcome, mark: '✗', style: 'red' } : outcome;
 }
 
-/** What exit code 5 means here. */
+/** What exit code 5 means for this result. */
 export function partialWords({ rows, jobs, status }: Summary): string {
   if (status === 'planned') return 'some rows would be rejected';
   if (status === 'rejected') return 'some rows were rejected';
@@ -56,13 +56,16 @@ export function partialWords({ rows, jobs, status }: Summary): string {
 const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
-/** What exit code 9 means here. */
+/** What exit code 9 means for this result. */
 export function heldWords({ rows, plan }: Summary): string {
   const { changed = 0, new: added = 0 } = plan?.changes ?? {};
   return `${grouped(added + changed)} of ${count(rows.read, 'row')} are new or changed, more than --max-changed allows`;
 }
 
-/** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
+/**
+ * The summary as lines: outcome, service, rows, requests, jobs, what may have been sent twice, rejected rows,
+ * next steps.
+ */
 export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
@@ -86,16 +89,16 @@ function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard'
   return `${shard} of ${shards}; the whole run: ${grouped(finished)} of ${count(shards, 'shard')} finished, ${rows}`;
 }
 
-/** A dry run needs no host. */
+/** The service that the rows went to. A dry run may have no host. */
 function whereTo({ account, region, base_url }: Summary): string {
   const service = `region ${safeLine(region)}, ${base_url === '' ? 'no host set' : safeLine(base_url)}`;
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
-/** The most keys that are named. */
+/** The maximum number of keys shown. */
 const SHOWN_KEYS = 5;
 
-/** Why the import was held back, and which keys differ in most rows. */
+/** Why the import was held back, and the keys that differ in most rows. */
 function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
   const changes = plan?.changes;
   if (!changes) return [];
@@ -110,17 +113,17 @@ function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
   ];
 }
 
-/** `2 new + 1,000 changed`; classes without a row are left out. */
+/** `2 new + 1,000 changed`; classes without rows are left out. */
 const changesLine = (changes: PlanChanges): string =>
   ROW_CLASSES.filter((name) => changes[name] > 0)
     .map((name) => `${grouped(changes[name])} ${name}`)
     .join(' + ');
 
-/** The time follows the first clause: "the jobs continue after 40ms" would say that they paused. */
+/** The time follows the first clause: "accepted; the jobs continue in 40ms" would be misread. */
 function headline(summary: Summary, styles: Styles): string {
   const { status, elapsed_seconds } = summary;
   const { mark, words, style } = outcomeOf(summary);
-  // "Nothing was sent after 57ms" would read as if that were the reason.
+  // "Nothing was sent after 57ms" would read as if the time were the reason.
   if (isOnlyPlanned(status) || status === 'rejected') return styles[style](`${mark} ${words}`);
   const time = formatDuration(elapsed_seconds * 1_000);
   const took = status === 'submitted' ? `in ${time}` : status === 'stopped' ? `(${time})` : `after ${time}`;
@@ -129,7 +132,7 @@ function headline(summary: Summary, styles: Styles): string {
   return `${styles[style](`${mark} ${clause}`)} ${styles.dim(took)}${rest}`;
 }
 
-/** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
+/** The summary with `--quiet`: nothing on success, otherwise one line and the next steps. */
 export function failureLines(summary: PrintedSummary, styles: Styles): string[] {
   const { words, style } = outcomeOf(summary);
   if (style === 'green') return [];
@@ -144,11 +147,11 @@ export function failureLines(summary: PrintedSummary, styles: Styles): string[] 
   return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold)];
 }
 
-/** The last line of a plain conversation: the totals of rows. */
+/** The last line of a log with plain progress: the totals. */
 export const totalsLine = (summary: Summary): string =>
   `totals: ${rowsLine(summary)}, ${count(summary.requests, 'request')}, ${summary.status}`;
 
-/** Every row read, in the classes that add up to it; classes without a row are left out. */
+/** All rows read, by the classes that add up to them; classes without rows are left out. */
 function rowsLine({ rows }: Summary): string {
   const classes = (['filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
     .filter((name) => (rows[name] ?? 0) > 0)
@@ -163,7 +166,7 @@ function requestsLine(summary: Summary): string {
     : `${grouped(summary.requests)}, ${summary.retries === 1 ? '1 retry' : `${grouped(summary.retries)} retries`}`;
 }
 
-/** The lines of a place, with the file's name if there are several files. */
+/** The line ranges of a place, with file names if there are several files. */
 function linesOf(place: Place, files: Summary['files']): string {
   const ranges = rangesIn(place);
   const texts = ranges
@@ -176,7 +179,7 @@ function linesOf(place: Place, files: Summary['files']): string {
   return `${texts.join(', ')}${more > 0 ? ` and of ${count(more, 'more file')}` : ''}`;
 }
 
-/** Jobs that did not complete come first and are all named: they need attention. */
+/** Jobs that did not complete come first and are all shown, because they need attention. */
 function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   const open = jobs.filter((job) => job.status !== 'completed');
   const done = jobs.filter((job) => job.status === 'completed');
@@ -228,10 +231,10 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** In longer steps, the command has its own line, where it is easy to copy. */
+/** For steps of at least this length, the command is on its own line, where it is easy to copy. */
 const STEP_COLUMNS = 100;
 
-/** What to run now. Commands are quoted, so nothing in them needs to be replaced. */
+/** The next steps. Their commands are already quoted for the shell, so they are printed as they are. */
 export const nextLines = ({ next }: Pick<PrintedSummary, 'next'>, style: Style): string[] =>
   next.flatMap(({ what, command }) =>
     what.length + command.length < STEP_COLUMNS

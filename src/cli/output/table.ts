@@ -1,4 +1,4 @@
-/** Tables: drawn at a terminal, plain in a pipe. */
+/** Tables: with borders at a terminal, plain in a pipe. */
 import CliTable from 'cli-table3';
 import { safeLine } from './safe.js';
 import { stylesFor } from './style.js';
@@ -7,7 +7,10 @@ import { cutTo, pad, widthOf } from './width.js';
 export interface Column {
   header: string;
   align?: 'left' | 'right';
-  /** For values that users copy, such as ids: cut only if they do not fit even alone. */
+  /**
+   * For values that users copy, such as ids: cut only if they do not fit although all other columns are one
+   * cell wide.
+   */
   whole?: boolean;
   /** Color of a cell by its text, if the output has color. */
   style?: (text: string) => keyof ReturnType<typeof stylesFor> | undefined;
@@ -19,11 +22,13 @@ export interface TableForm {
   color: boolean;
 }
 
-/** cli-table3 needs 1.6 s for 8,000 rows and 13.9 s for 20,000. */
+/** The maximum number of rows with borders: cli-table3 needs 1.6 s for 8,000 rows and 13.9 s for 20,000. */
 const MAX_DRAWN = 1_000;
-/** The minimum width of a cut column: less shows too little of its values. */
+/** The minimum width of a column that is cut: less would show too little of its values. */
 const LEGIBLE = 12;
-/** Marks that cli-table3 counts as cells, as in Hindi or Thai: it would cut such a name short. */
+/**
+ * Combining marks, as in Hindi or Thai, that cli-table3 counts as cells: it would cut such text too short.
+ */
 const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
 const GAP = '  ';
 
@@ -32,7 +37,7 @@ interface Cell {
   width: number;
 }
 
-/** A table whose cells were made safe and measured. */
+/** A table with cells that were made safe and measured. */
 interface Sheet {
   columns: readonly Column[];
   head: readonly Cell[];
@@ -43,9 +48,10 @@ interface Sheet {
 }
 
 /**
- * A table as text, each line ended. At a terminal it has borders and is cut to the width; in a pipe, or with more
- * than 1,000 rows, or where borders would take the room that values need, it is columns separated by two spaces. Cells
- * are made safe and put on one line first. With no rows there is only the header.
+ * A table as text; every line ends in a line break. At a terminal, the table has borders and is cut to the
+ * width. Columns separated by two spaces are used instead in a pipe, for more than 1,000 rows, for text that
+ * cli-table3 measures wrongly, or if borders would take space that values need. Cells are made safe and put
+ * on one line. Without rows, there is only the header.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -56,8 +62,8 @@ export function renderTable(
 }
 
 /**
- * The same without the last columns if they do not fit the terminal; at least two are kept. Names the columns that
- * were left out.
+ * Like `renderTable`, but leaves out the last columns if they do not fit the terminal. At least two columns
+ * are kept. `leftOut` has the headers of the others.
  */
 export function renderFitting(
   columns: readonly Column[],
@@ -100,7 +106,7 @@ function render(sheet: Sheet, width: number | null): string {
   return aligned(sheet, plainWidths(sheet, width));
 }
 
-/** Widths of the first columns, separated by two spaces. */
+/** Widths of the first `count` columns, separated by two spaces. */
 const plainWidths = ({ columns, natural }: Sheet, width: number, count = columns.length): number[] =>
   share(natural.slice(0, count), width - GAP.length * (count - 1), columns.slice(0, count).map(isWhole));
 
@@ -108,11 +114,14 @@ const isWhole = (column: Column): boolean => column.whole === true;
 const isLegible = (widths: readonly number[], { natural }: Sheet): boolean =>
   widths.every((width, i) => width >= Math.min(LEGIBLE, natural[i]!));
 
-/** Widths within `room`: whole and narrow columns keep theirs, wide ones are cut to one common width (at least 1). */
+/**
+ * Widths that fit `room`: whole and narrow columns keep theirs, and wide ones get a common width (at least
+ * 1).
+ */
 export function share(natural: readonly number[], room: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];
   let left = room;
-  // Whole columns come first; the others share what is left, the narrowest first.
+  // Whole columns are served first. The others share the rest, the narrowest first.
   const order = natural
     .map((_, i) => i)
     .sort((a, b) => Number(whole[b] ?? false) - Number(whole[a] ?? false) || natural[a]! - natural[b]!);
@@ -134,7 +143,7 @@ const miscounted = ({ head, body }: Sheet): boolean =>
   [head, ...body].some((row) => row.some(({ text }) => MISCOUNTED.test(text)));
 
 function boxed({ columns, head, body, color }: Sheet, widths: readonly number[]): string {
-  // cli-table3 would add colors of its own, so they are turned off; cells are cut and styled before.
+  // The colors of cli-table3 are turned off: cells are cut and styled before.
   const table = new CliTable({
     colWidths: widths.map((width) => width + 2),
     colAligns: columns.map((column) => column.align ?? 'left'),
@@ -145,7 +154,7 @@ function boxed({ columns, head, body, color }: Sheet, widths: readonly number[])
   for (const row of body) {
     table.push(row.map(({ text }, i) => styled(columns[i]!, text, cutTo(text, widths[i]!), color)));
   }
-  // One rule below the header; rules between rows would double a table's height.
+  // Only the rule below the header is kept: rules between rows would double the height of a table.
   const lines = table.toString().split('\n');
   return `${lines.filter((line, i) => i === 2 || !line.startsWith('├')).join('\n')}\n`;
 }

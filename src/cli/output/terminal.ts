@@ -13,12 +13,14 @@ export type TextStream = Writable & {
 export type Env = Readonly<Record<string, string | undefined>>;
 export interface OutputFlags {
   quiet?: boolean | undefined;
-  /** commander's form of `--no-color`: false when given. */
+  /** The value of `--no-color` in commander: false if it was given. */
   color?: boolean | undefined;
   debug?: boolean | undefined;
 }
 
-/** `live`: one region that is painted again and again. `plain`: a line per change. `none`: no progress at all. */
+/**
+ * `live`: one region that is drawn again and again. `plain`: a line per change. `none`: no progress at all.
+ */
 export type ProgressMode = 'live' | 'plain' | 'none';
 
 /** Width of a terminal in cells; null for a pipe, a file, or a terminal without a known width. */
@@ -27,10 +29,10 @@ export function terminalWidth(stream: TextStream): number | null {
 }
 
 /**
- * How progress is shown on a stream (contract §6): live only on a terminal that has a width, is not
- * `TERM=dumb` and is not a CI system's; `PROFILES_PROGRESS` overrides towards less, `--quiet` towards none.
- * `--debug` writes its own lines to the same stream, so it gets lines too.
- * @throws ConfigError when `PROFILES_PROGRESS` is none of its three words
+ * How progress is shown on a stream (contract §6). Live progress needs a terminal with a known width, which
+ * is not `TERM=dumb` and not in a CI system. `--debug` writes lines to the same stream, so with it progress
+ * is plain. `PROFILES_PROGRESS` can ask for less, and `--quiet` turns progress off.
+ * @throws ConfigError if `PROFILES_PROGRESS` has an unknown value
  */
 export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): ProgressMode {
   const wish = env.PROFILES_PROGRESS || 'auto';
@@ -44,5 +46,5 @@ export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): 
   return wish === 'auto' && canDraw ? 'live' : 'plain';
 }
 
-/** `CI=false` and `CI=0` mean what they say. */
+/** Whether `CI` is set. `false` and `0` count as not set. */
 export const inCi = (env: Env): boolean => !['', '0', 'false'].includes((env.CI ?? '').toLowerCase());

@@ -1,10 +1,10 @@
-/** A spinner for one wait, such as a lookup's transfer. */
+/** A spinner for a single wait, such as reading a lookup list. */
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 
-/** Shorter waits show nothing: a flash of text is worse than none. */
+/** No spinner for shorter waits: it would only flash. */
 const PATIENCE_MS = 300;
 
-/** Does the work. If it takes a while and the stream allows it, shows a spinner with the text. */
+/** Does the work, and shows a spinner with the text if that takes a while and the stream allows it. */
 export async function whileWaiting<T>(
   text: string,
   { stderr, env, flags }: { stderr: TextStream; env: Env; flags: OutputFlags },
@@ -15,7 +15,7 @@ export async function whileWaiting<T>(
   let stop: (() => void) | undefined;
   let over = false;
   const show = async (): Promise<void> => {
-    // Loaded here: ora takes 50 ms to load, which a quick reply should not wait for.
+    // Loaded here, because ora takes 50 ms to load, and a quick reply should not wait for it.
     const [{ startLiveRegion }, { cutTo }] = await Promise.all([import('./live.js'), import('./width.js')]);
     if (!over) stop = startLiveRegion(stderr, ({ columns }) => [cutTo(text, columns)]);
   };

@@ -1,16 +1,19 @@
-/** Text measured in terminal cells, where a CJK character or an emoji takes two and a combining mark none; lines cut and laid out to a width. */
+/**
+ * Measures text in terminal cells (a CJK character or an emoji has two, a combining mark none), and fits
+ * lines to a width.
+ */
 import stringWidth from 'string-width';
 import type { Style } from './style.js';
 
 /**
- * Characters that are never combined with their neighbors: ASCII, Latin, common punctuation, the marks and
- * spinner frames that lines begin with, and the wide kana, CJK ideographs and Hangul syllables. Text of these alone
- * is measured without looking for graphemes.
+ * Characters that never combine with their neighbors: ASCII, Latin, common punctuation, the marks and spinner
+ * frames that lines begin with, kana, CJK ideographs, and Hangul syllables. Text of only these is measured
+ * without splitting it into graphemes.
  */
 const SIMPLE =
   /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2013\u2014\u2018-\u201e\u2022\u2026\u2713\u2717\u2801-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
 const FIRST_WIDE = 0x3041;
-/** Created when first used, because that takes 20 ms. */
+/** Created on first use, because that takes 20 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
 /** Width of a line in cells. Escape sequences have no width. */
@@ -21,10 +24,7 @@ export function widthOf(line: string): number {
   return width;
 }
 
-/**
- * Cuts a line to at most `cells`, with `…` at the end if something was cut. Characters are never split. The line must
- * not be styled yet.
- */
+/** Cuts a line to at most `cells`, with `…` at the end. Never splits a character. Do not pass styled text. */
 export function cutTo(line: string, cells: number): string {
   if (widthOf(line) <= cells) return line;
   if (cells <= 0) return '';
@@ -43,7 +43,10 @@ function* segments(line: string): Generator<string> {
   for (const { segment } of graphemes.segment(line)) yield segment;
 }
 
-/** Pads a line with spaces to `cells`; a wider one is unchanged. `width` is the line's own, if it is known. */
+/**
+ * Pads a line with spaces to `cells`; a wider line stays as it is. `width` is the width of the line, if you
+ * know it.
+ */
 export function pad(
   line: string,
   cells: number,
@@ -63,8 +66,8 @@ export interface Part {
 }
 
 /**
- * The parts in order, separated by two spaces: the most important ones that fit, each complete. If not even the first
- * one fits, it is cut.
+ * The parts in their order, separated by two spaces: the most important ones that fit completely. If not even
+ * the most important one fits, it is cut.
  */
 export function layout(parts: readonly Part[], columns: number, indent = ''): string {
   let room = columns - widthOf(indent);

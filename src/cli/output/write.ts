@@ -1,11 +1,14 @@
-/** Writing to stdout and stderr so that nothing is lost, and a reader that closes the pipe is not an error. */
+/**
+ * Writes to stdout and stderr so that nothing is lost. It is not an error if the reader of a pipe is gone.
+ */
 import { OutputError } from '../../engine/errors.js';
 import { safeJson, safeLine } from './safe.js';
 import type { TextStream } from './terminal.js';
 
 /**
- * Writes text and resolves when the stream has taken all of it, so a slow pipe slows the writer and nothing is
- * cut at the pipe's 64 KiB. A reader that has gone (`| head -1`, a terminal that was closed) ends it quietly.
+ * Writes text, and resolves when the stream has accepted all of it. So a slow pipe slows the writer down, and
+ * output is not cut at the 64 KiB of a pipe. If the reader is gone (`| head -1`, a closed terminal), it
+ * resolves, too.
  * @throws OutputError for any other failure, such as a full disk
  */
 export function writeOut(stream: TextStream, text: string): Promise<void> {
@@ -22,12 +25,12 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-/** JSON text and a line end; without control sequences at a terminal. */
+/** Writes JSON text and a line break; at a terminal without control characters. */
 export function writeJson(stdout: TextStream, json: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeJson(json) : json}\n`);
 }
 
-/** One line of data: unchanged in a pipe, without control sequences at a terminal. */
+/** Writes a line of data: unchanged to a pipe, without control characters to a terminal. */
 export function writeLine(stdout: TextStream, text: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
 }

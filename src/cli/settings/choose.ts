@@ -1,5 +1,6 @@
 /**
- * Chooses the account and the region. Both must be known, so that a mistyped `sandbox` never reaches a real service.
+ * Chooses the account and the region. Both must be known, so that a mistyped `sandbox` never reaches a real
+ * service.
  */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -8,10 +9,10 @@ import { GLOBAL } from '../options/index.js';
 import { type Found, flagOrVariable } from './location.js';
 import { first, type Place, property, type Sources } from './sources.js';
 
-/** Regions that are known without an entry in the file. */
+/** Regions that exist without an entry in the config file. */
 export const BUILT_IN_REGIONS = ['default', 'eu', 'sandbox'] as const;
 
-/** The account, or null if none is chosen. @throws UsageError or ConfigError if it is not configured */
+/** The chosen account, or null. @throws UsageError or ConfigError if it is not configured */
 export function chooseAccount({ world, flags, config }: Sources): Found<string> | null {
   const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
@@ -23,7 +24,7 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   );
 }
 
-/** The region. @throws UsageError or ConfigError if it is neither built in nor configured */
+/** The chosen region. @throws UsageError or ConfigError if it is neither built in nor configured */
 export function chooseRegion({ world, flags, config }: Sources, sections: readonly Place[]): Found<string> {
   const inFile = (): Found<string> | null =>
     first(
@@ -45,7 +46,7 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   );
 }
 
-/** The error for an unknown name: a usage error for a flag, otherwise a config error. */
+/** The error for an unknown name: a `UsageError` if a flag gave it, otherwise a `ConfigError`. */
 function unknown(what: string, found: Found<string>, hint: Hint): Error {
   const message = `unknown ${what} "${found.value}" (${found.origin})`;
   return hinted(found.origin.startsWith('flag ') ? new UsageError(message) : new ConfigError(message), hint);

@@ -1,4 +1,4 @@
-/** Decides settings from flags, environment, and file, without I/O (contract §2). */
+/** Decides the settings from flags, environment, and file, without I/O (contract §2). */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
@@ -13,7 +13,7 @@ import { camelCase, type Place, places, property, type Sources } from './sources
 import { stateSetting } from './state.js';
 import type { Settings, TokenCommand } from './types.js';
 
-/** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
+/** The settings of a command. @throws UsageError for a flag; ConfigError for the environment or the file */
 export function decideSettings(sources: Sources): Settings {
   const { world, flags, config } = sources;
   const account = chooseAccount(sources);
@@ -78,7 +78,10 @@ export function decideSettings(sources: Sources): Settings {
 interface Choice {
   account: string | null;
   region: Found<string>;
-  /** The region of the account, otherwise of the top of the file, which applies if nothing overrides it. */
+  /**
+   * The region in the account's section, otherwise at the top of the file. It applies if no flag or variable
+   * overrides it.
+   */
   ownRegion: string;
   sections: readonly Place[];
   warn(message: string): void;
@@ -87,8 +90,9 @@ interface Choice {
 }
 
 /**
- * `PROFILES_REGION` overrides the region of the account of `--account`, with a warning. If that region is the sandbox,
- * it is an error instead.
+ * Compares the region of the account of `--account` with `PROFILES_REGION`, which overrides it, with a
+ * warning. If the account's region is the sandbox, that is an error: rows for a rehearsal could reach a real
+ * service.
  */
 function compareRegions(account: string, own: string | undefined, { region, warn }: Choice): void {
   if (own === undefined || own === region.value || !region.origin.startsWith('environment ')) return;
@@ -133,7 +137,8 @@ function findHost(
   }
   choice.ignore(name, `${chosenBy} brings its own hosts`);
   for (const { section, prefix } of choice.sections) {
-    // Hosts directly in an account belong to its own region, whichever region is chosen now.
+    // Hosts directly in an account belong to the account's own region, and not to another one that was
+    // chosen.
     const direct = choice.ownRegion === region ? (section as AccountSection)[key] : undefined;
     const text = direct ?? property(section.regions, region)?.[key];
     if (text === undefined) continue;
@@ -150,7 +155,7 @@ function findToken(
   { world, flags, config, tokenFile }: Sources,
   choice: Choice,
 ): Found<Secret | null> & { command?: TokenCommand } {
-  // The sandbox uses a token made for this process; a real one is not even read.
+  // The sandbox uses a token made for this process, so the settings must not contain a real one.
   if (choice.region.value === 'sandbox') {
     if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
     return { value: null, origin: 'embedded' };
@@ -162,7 +167,7 @@ function findToken(
   } else {
     choice.ignore(FLAGLESS.token.env, `--account ${flags.account} brings its own token`);
   }
-  // Only the first section: the token at the top belongs to no account, or to another one.
+  // Only the first section counts: the token at the top belongs to no account, or to another one.
   const { section, prefix } = choice.sections[0]!;
   if (section.token_command !== undefined) {
     if (section.token !== undefined) {
@@ -190,7 +195,7 @@ function importSettings(path: string, sections: readonly Place[]) {
   for (const { section, prefix } of [...sections].reverse()) {
     for (const [key, value] of Object.entries(section.import ?? {})) {
       if (value === undefined) continue;
-      values[camelCase(key)] = value as Exclude<Scalar, string[]>; // no import flag takes an array
+      values[camelCase(key)] = value as Exclude<Scalar, string[]>; // no import flag is an array
       origins[`import.${key}`] = `${path} (${prefix}import.${key})`;
     }
   }

@@ -1,4 +1,4 @@
-/** The config file: read and checked, written completely or not at all (contract §2 "File"). */
+/** Reads and checks the config file, and writes it completely or not at all (contract §2 "File"). */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ensureFolder } from '../../engine/ensure-folder.js';
@@ -11,7 +11,7 @@ import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile, ConfigSection } from './schema.js';
 
-/** The file as it was read. `mode` is null if there is no file, or no modes (Windows). */
+/** The file as it was read. `mode` is null if there is no file, or on Windows. */
 export interface ReadConfig {
   path: string;
   exists: boolean;
@@ -21,8 +21,8 @@ export interface ReadConfig {
 
 /**
  * Reads the config file. A missing file counts as empty.
- * @param named the flag or variable that names it; then it must exist
- * @throws ConfigError naming the line and column, or the key
+ * @param named the flag or variable that names it, if any: then the file must exist
+ * @throws ConfigError that names the line and column, or the key
  */
 export async function readConfig(
   path: string,
@@ -71,7 +71,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** @throws ConfigError if others can read a file with a secret */
+/** Refuses a file with a secret that others can read. @throws ConfigError */
 export function refuseExposed(
   path: string,
   mode: number,
@@ -91,7 +91,7 @@ const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
 const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.values(file.accounts ?? {})];
 
 /**
- * Writes the file with mode 0600; new folders get 0700.
+ * Writes the file with mode 0600. New folders get 0700.
  * @throws ConfigError, OutputError
  */
 export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
@@ -109,13 +109,13 @@ export async function writeConfig(path: string, content: ConfigFile): Promise<vo
 }
 
 /**
- * Checks the text of a config file, which is JSON. The schema is loaded only here: a machine without a config
- * file does not wait for it.
- * @throws ConfigError naming the key, and for an unknown one the nearest known
+ * Checks a config file's text, which is valid JSON. Only this loads the schema: without a config file, no
+ * command waits for it.
+ * @throws ConfigError that names the key, and for an unknown key the nearest known one
  */
 async function parseConfig(path: string, text: string): Promise<ConfigFile> {
   const raw: unknown = JSON.parse(text, (key, value) => {
-    // zod's records silently drop this key.
+    // zod drops this key silently from records.
     if (key === '__proto__') throw new ConfigError(`${path}: "__proto__" cannot be a name`);
     return value;
   });

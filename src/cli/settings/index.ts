@@ -1,4 +1,4 @@
-/** Settings (contract §2): where they are, what they may hold, how they are read and written. */
+/** Settings (contract §2): where they are, what they contain, and how they are read and written. */
 
 export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';

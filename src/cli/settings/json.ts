@@ -1,6 +1,6 @@
 /**
- * Locates errors in JSON. `JSON.parse` names no line, and its message quotes the text around the error, which in a
- * config file may be the token.
+ * Locates errors in JSON. `JSON.parse` names no line, and its message quotes the text around the error, which
+ * in a config file may be the token.
  */
 
 /** Where JSON text becomes invalid: line and column from 1, and the reason. */
@@ -23,7 +23,7 @@ class Fault extends Error {
   }
 }
 
-/** The first fault of a text, or null when it is JSON. */
+/** The first error in a text, or null if it is JSON. */
 export function jsonFault(text: string): JsonFault | null {
   try {
     const end = skip(text, value(text, skip(text, 0)));

@@ -1,28 +1,33 @@
-/** Dotted keys of the config file, as in `config get`, `set`, and `unset`. The table of options defines which exist. */
+/**
+ * Dotted keys of the config file, for `config get`, `set`, and `unset`. They come from the table of options.
+ */
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
-/** An option that the config file may hold, and whether only the top or only an account may. */
+/** An option in the config file, and whether it is allowed only at the top or only in an account. */
 export type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
 
-/** A known key: its parts, and the option whose value it holds. */
+/** A known key: its parts, and the option that it sets. */
 export interface Key {
   /** The whole key: `accounts.prod.regions.eu.base_url`. */
   name: string;
   path: readonly string[];
   option: KeyOption;
-  /** True for a token: it is never taken from the command line and never printed. */
+  /** True for a token, which is never accepted on the command line and never printed. */
   secret: boolean;
 }
 
-/** A value of the config file: an array is a program and its arguments. */
+/** A value in the config file. An array is a program and its arguments. */
 export type Scalar = string | number | boolean | string[];
 
-/** Names of accounts and regions are parts of dotted keys, so they cannot contain a dot; `__proto__` is ruled out too. */
+/**
+ * Names of accounts and regions. They are parts of dotted keys, so they have no dot. `__proto__` does not
+ * match, either.
+ */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
-/** `account` first: it is allowed at the top only. */
+/** All keys of the config file. `account` is allowed only at the top. */
 export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {
   const { name, config, accountConfig } = option;
   const keys: KeyOption[] = [];
@@ -31,11 +36,11 @@ export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {
   return keys;
 });
 
-/** The keys of the top, or of an account. */
+/** The keys at the top, or in an account. */
 const keysOf = (place: 'top' | 'account'): KeyOption[] =>
   KEYS.filter(({ only }) => only === undefined || only === place);
 
-/** What the option does, as a sentence, for the config file's schema and help. */
+/** What the option does, as a sentence, for the schema of the config file and for help. */
 export function sentence(option: Entry): string {
   const [first = '', ...rest] = option.summary;
   const value = defaultOf(option);
@@ -44,7 +49,7 @@ export function sentence(option: Entry): string {
 
 /**
  * Reads a dotted key.
- * @throws ConfigError naming the nearest known key
+ * @throws ConfigError that names the nearest known key
  */
 export function parseKey(name: string): Key {
   const path = name.split('.');
@@ -64,7 +69,7 @@ export function parseKey(name: string): Key {
   });
 }
 
-/** Whether a path is a key such as `regions.<name>.base_url`. */
+/** Whether a path matches a key such as `regions.<name>.base_url`. */
 function names(key: string, path: readonly string[]): boolean {
   const parts = key.split('.');
   return (
@@ -75,12 +80,12 @@ function names(key: string, path: readonly string[]): boolean {
   );
 }
 
-/** The known key that is most similar to an unknown one; names of accounts and regions are kept. */
+/** The known key that is most similar to an unknown one, with the names of its account and region. */
 export function nearestKey(path: readonly string[]): string | undefined {
   return nearest(path.join('.'), knownKeys(path));
 }
 
-/** All keys, with the names in `path` filled in, otherwise `<name>`. */
+/** All keys, with the names of the account and region in `path`, otherwise with `<name>`. */
 export function knownKeys(path: readonly string[] = []): string[] {
   const account = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
   const ofAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
@@ -95,7 +100,7 @@ function sectionKeys(path: readonly string[], place: 'top' | 'account'): string[
   return keysOf(place).map(({ config }) => config.replace('<name>', region));
 }
 
-/** The value at a path, own properties only. */
+/** The value at a path; inherited properties do not count. */
 export function valueAt(file: object, path: readonly string[]): Scalar | undefined {
   let at: unknown = file;
   for (const part of path) {
@@ -105,7 +110,7 @@ export function valueAt(file: object, path: readonly string[]): Scalar | undefin
   return typeof at === 'object' && !Array.isArray(at) ? undefined : (at as Scalar);
 }
 
-/** A copy with the value set; `undefined` removes it, and every section that becomes empty. */
+/** A copy with the value set. `undefined` removes it, and every section that becomes empty. */
 export function withValue<F extends object>(file: F, path: readonly string[], value: Scalar | undefined): F {
   const change = (at: unknown, [part, ...rest]: readonly string[]): Record<string, unknown> => {
     const copy = { ...(at as Record<string, unknown> | undefined) };
@@ -118,7 +123,7 @@ export function withValue<F extends object>(file: F, path: readonly string[], va
   return change(file, path) as F;
 }
 
-/** Every value of a file with its dotted key, in the file's order, `$schema` left out. */
+/** All values of a file with their paths, in the order of the file, without `$schema`. */
 export function* leaves(file: object): Generator<[path: string[], value: Scalar]> {
   function* walk(at: object, path: string[]): Generator<[string[], Scalar]> {
     for (const [part, value] of Object.entries(at)) {

@@ -1,22 +1,25 @@
-/** Where the config file and the state folder are (contract §2), by flag, environment and platform. */
+/** Where the config file and the state folder are, by flag, environment, and platform (contract §2). */
 import { posix, win32 } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { GLOBAL, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import type { SettingsFlags, SettingsWorld } from './types.js';
 
-/** A value and where it came from, as `config list` shows it. */
+/** A value and its origin, as `config list` shows it. */
 export interface Found<T> {
   value: T;
   origin: string;
 }
 
-/** A variable. An empty one counts as absent: CI systems pass missing secrets that way. */
+/**
+ * The value of an environment variable. An empty one counts as absent, because CI systems pass missing
+ * secrets that way.
+ */
 export function variable(world: SettingsWorld, name: string): string | undefined {
   return world.env[name] || undefined;
 }
 
-/** The value of an option's flag, otherwise of its variable; null if neither is set. */
+/** The value of a flag, otherwise of its environment variable; null if neither is set. */
 export function flagOrVariable(
   world: SettingsWorld,
   flags: SettingsFlags,
@@ -29,12 +32,12 @@ export function flagOrVariable(
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
-/** The name for errors: `--config`, `PROFILES_CONFIG`. */
+/** The name of the flag or variable, for errors: `--config`, `PROFILES_CONFIG`. */
 export const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
 
 /**
- * `--config`, otherwise `$PROFILES_CONFIG`, otherwise the platform's default. Relative paths start from the working
- * directory.
+ * `--config`, otherwise `$PROFILES_CONFIG`, otherwise the default of the platform. Relative paths start from
+ * the working directory.
  */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
   return locate(world, flags, {
@@ -46,7 +49,7 @@ export function configLocation(world: SettingsWorld, flags: SettingsFlags): Foun
   });
 }
 
-/** `--state-dir`, otherwise `$PROFILES_STATE_DIR`, otherwise the platform's default. */
+/** `--state-dir`, otherwise `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
 export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
   return locate(world, flags, {
     name: 'stateDir',
@@ -87,7 +90,7 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };
 }
 
-/** Turns config errors into usage errors, for values of flags. */
+/** Turns a `ConfigError` into a `UsageError`, for values of flags. */
 export function asUsage<T>(read: () => T): T {
   try {
     return read();

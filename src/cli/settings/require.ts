@@ -1,4 +1,4 @@
-/** Settings that a command requires. No service host is built in (contract §2), so each may be missing. */
+/** Settings that a command requires. No host is built in (contract §2), so each of them may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
 import { hinted } from '../hint.js';
@@ -8,7 +8,7 @@ import type { Settings } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
 
-/** The two commands that set the hosts of a region, for the reader to complete. */
+/** The two commands that set the hosts of a region, for the user to complete. */
 export function hostLines(region: string, { command }: Commands): [base: string, lookup: string] {
   const line = (key: string): string =>
     command('config', 'set', `regions.${region}.${key}`, 'https://…').replace("'https://…'", 'https://…');
@@ -33,11 +33,11 @@ function missingHost(region: string, what: string): never {
   );
 }
 
-/** Whether there is a token, or a program that prints it. */
+/** Whether there is a token, or a program that prints one. */
 export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
   token !== null || tokenCommand !== null;
 
-/** The token; may run `token_command`. @throws AuthError (exit 4) with the ways to provide one */
+/** The token; may run `token_command`. @throws AuthError (exit 4) that lists the ways to provide one */
 export async function requireToken(
   settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath' | 'origins'>,
   world: CommandWorld,
@@ -50,7 +50,7 @@ export async function requireToken(
   }
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
-  // If a flag or a run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
+  // If a flag or a stored run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
   const variable = settings.origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
   throw hinted(
     new AuthError(`no token is set${whose}`),

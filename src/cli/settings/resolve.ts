@@ -11,8 +11,8 @@ import { readToken, type Secret } from './secret.js';
 import type { Settings, SettingsFlags, SettingsWorld } from './types.js';
 
 /**
- * Settings of this command, each value with its origin (contract §2).
- * @throws UsageError for a flag, ConfigError for the environment or the file
+ * The settings of this command, each value with its origin (contract §2).
+ * @throws UsageError for a flag; ConfigError for the environment or the file
  */
 export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags): Promise<Settings> {
   const location = configLocation(world, flags);
@@ -24,7 +24,7 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
 
 /**
  * The token of `--token-file`.
- * @throws UsageError when it cannot be read or is empty, ConfigError when others can read it
+ * @throws UsageError if the file cannot be read or is empty; ConfigError if others can read it
  */
 export async function readTokenFile(world: SettingsWorld, name: string): Promise<Secret> {
   const origin = `--token-file ${name}`;
@@ -32,7 +32,7 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
   let text: string;
   try {
     const found = await stat(path);
-    // The mode of a pipe, as made by `<(…)`, does not matter.
+    // The mode of a pipe, such as one made by `<(…)`, does not matter.
     if (world.platform !== 'win32' && found.isFile()) {
       refuseExposed(path, found.mode & 0o777, {
         otherwise: '; if that is not possible, set PROFILES_TOKEN instead',

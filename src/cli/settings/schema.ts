@@ -1,4 +1,7 @@
-/** The config file's schema (contract §2 "Keys"), made from the table of options. `schemas/config.schema.json` is made from it. */
+/**
+ * The schema of the config file (contract §2 "Keys"), derived from the table of options.
+ * `schemas/config.schema.json` is derived from it.
+ */
 import * as z from 'zod';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
@@ -19,7 +22,7 @@ const POSITIVE = 'must be greater than zero';
 const count = (least: number) =>
   z.int('must be a whole number').min(least, least === 0 ? 'must be 0 or more' : `must be at least ${least}`);
 
-/** The schema of an option's value; `null` is not a value: a key is unset by leaving it out. */
+/** The schema of an option's value. `null` is not allowed: to unset a key, leave it out. */
 function schemaOf({ type }: Entry): z.ZodType {
   switch (type.kind) {
     case 'flag':
@@ -54,7 +57,7 @@ function schemaOf({ type }: Entry): z.ZodType {
   }
 }
 
-/** The keys directly below `prefix`; `place` limits them to those of accounts. */
+/** The schemas of the keys directly below `prefix`. With `place`, only keys that only accounts have. */
 const shape = (prefix: string, place?: 'account'): Record<string, z.ZodType> =>
   Object.fromEntries(
     KEYS.filter(
@@ -91,8 +94,8 @@ export const fileSchema = partial({
 });
 
 /**
- * The keys at the top and under `accounts.<name>`. Written by hand, because the schema is made from the table and has
- * no types.
+ * The keys at the top and under `accounts.<name>`. Written by hand, because a schema derived from the table
+ * has no types.
  */
 export interface ConfigSection {
   token?: string;
@@ -109,7 +112,7 @@ export interface ConfigFile extends ConfigSection {
   account?: string;
   accounts?: Record<string, AccountSection>;
 }
-/** An account may hold the hosts of its own region directly. */
+/** An account may contain the hosts of its own region directly. */
 export interface AccountSection extends ConfigSection {
   base_url?: string;
   lookup_base_url?: string;
@@ -127,7 +130,7 @@ export function parseValue(key: Key, text: string): Scalar {
   for (const candidate of [text, ...literal]) {
     if (schema.safeParse(candidate).success) return candidate;
   }
-  // Messages of the schema say more than those about types.
+  // Our own messages say more than those of zod about types.
   const messages = [...literal, text].map(
     (candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '',
   );
@@ -135,7 +138,7 @@ export function parseValue(key: Key, text: string): Scalar {
   throw new ConfigError(`${key.name}: "${text}": ${best.replace(/^Invalid (input|option): /, '')}`);
 }
 
-/** Reads an array, which is written as JSON so that the end of each argument is clear. @throws ConfigError */
+/** Reads an array, written as JSON so that it is clear where each argument ends. @throws ConfigError */
 function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** The API key: how it is checked when it is read, and how it is kept from being printed. */
+/** Checks the API key when it is read, and keeps it from being printed. */
 import { ConfigError } from '../../engine/errors.js';
 
 /** A token that cannot be printed by accident. */
@@ -10,7 +10,9 @@ export class Secret {
   reveal(): string {
     return this.#value;
   }
-  /** `…abcd`, which is all that is ever shown. Of a token with fewer than 8 characters, nothing is shown. */
+  /**
+   * `…abcd`: the last four characters, which is all that is ever shown. Only `…` for fewer than 8 characters.
+   */
   toString(): string {
     return this.#value.length < 8 ? '…' : `…${this.#value.slice(-4)}`;
   }
@@ -25,9 +27,9 @@ export class Secret {
 
 /**
  * Trims and checks a token; null if nothing is left.
- * @param origin where it was read, for the error, which never contains the text
- * @throws ConfigError for white space, control characters, and non-ASCII characters inside: headers must not contain
- * them, and for a line break, Node would print the whole header
+ * @param origin where it was read, for the error, which never contains the token
+ * @throws ConfigError for white space, control characters, and non-ASCII characters, which headers must not
+ * contain. For a line break, Node's error would print the whole header
  */
 export function readToken(text: string, origin: string): Secret | null {
   const token = text.replace(/^\uFEFF/, '').trim();

@@ -1,4 +1,4 @@
-/** The sources of settings, already read. */
+/** The sources of settings, after they were read. */
 import type { ReadConfig } from './file.js';
 import type { Found } from './location.js';
 import type { ConfigSection } from './schema.js';
@@ -13,14 +13,14 @@ export interface Sources {
   tokenFile: Secret | null;
 }
 
-/** A section of the config file that may have a value. The first section that has it wins. */
+/** A section of the config file to look for a value in. The first section that has the value wins. */
 export interface Place {
   section: ConfigSection;
-  /** The prefix of its keys: empty at the top, `accounts.prod.` for an account. */
+  /** The prefix of its keys: empty at the top, `accounts.prod.` in an account. */
   prefix: string;
 }
 
-/** The sections to look in: the account's own, then the top. */
+/** The sections to look in: the chosen account's, then the top. */
 export function places(sources: Sources, account: string | null): Place[] {
   const { content } = sources.config;
   const own = account === null ? undefined : property(content.accounts, account);
@@ -36,12 +36,12 @@ export function first(candidates: Iterable<[string | undefined, string]>): Found
   return null;
 }
 
-/** An own property, because `constructor` is a possible name. */
+/** An own property: `constructor` is a possible name. */
 export function property<T>(record: Record<string, T> | undefined, name: string): T | undefined {
   return record && Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** `chunk_size` to `chunkSize`, as commander names `--chunk-size`. */
+/** `chunkSize` for `chunk_size`: the name under which commander stores `--chunk-size`. */
 export function camelCase(key: string): string {
   return key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -9,9 +9,9 @@ import type { Place, Sources } from './sources.js';
 import type { Settings, SettingsWorld } from './types.js';
 
 /**
- * `--state`, otherwise `$PROFILES_STATE`, otherwise the key `state` of the account or the file, otherwise the state
- * directory.
- * @throws UsageError for a flag that holds a password
+ * `--state`, otherwise `$PROFILES_STATE`, otherwise the key `state` of the account or at the top, otherwise
+ * the state directory.
+ * @throws UsageError for a flag that contains a password
  */
 export function stateSetting(
   { world, flags, config }: Sources,
@@ -34,7 +34,7 @@ export function stateSetting(
   };
 }
 
-/** @throws UsageError for a flag that holds a password */
+/** @throws UsageError for a flag that contains a password */
 function refusePassword(text: string, flag: string): void {
   if (!hasPassword(text)) return;
   throw new UsageError(
@@ -43,12 +43,12 @@ function refusePassword(text: string, flag: string): void {
   );
 }
 
-/** What is needed to open a database. */
+/** What opening a database needs. */
 interface Reach extends Pick<SettingsWorld, 'env'> {
   abort: AbortSignal;
 }
 
-/** The location of a state outside the state directory; undefined if it is inside. */
+/** The location of a state outside the state directory; undefined if it is in that directory. */
 export function stateElsewhere(
   { state, stateDir, origins }: Settings,
   { env, abort }: Reach,
@@ -58,7 +58,7 @@ export function stateElsewhere(
   return { at, env, origin: origins.state!, signal: abort };
 }
 
-/** Reads the state that a flag names. @throws UsageError */
+/** Parses the state that a flag names. @throws UsageError */
 export function stateNamed(
   text: string,
   flag: string,

@@ -1,4 +1,4 @@
-/** `token_command`: the token from a program such as a password manager (contract §2 "Keys"). */
+/** `token_command`: gets the token from a program, such as a password manager (contract §2 "Keys"). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, isAbsolute, resolve } from 'node:path';
@@ -7,11 +7,14 @@ import { AuthError, InterruptedError } from '../../engine/errors.js';
 import { readToken, type Secret } from './secret.js';
 import type { Settings } from './types.js';
 
-/** A password manager may first ask its owner. */
+/** In seconds: a password manager may first ask the user. */
 const PATIENCE_S = 60;
-/** No token is longer than this. */
+/** Maximum size of the output: no token is longer. */
 const MOST_BYTES = 64 * 1024;
-/** The program's children may keep its output open after it has ended, as gpg-agent does. */
+/**
+ * How long to wait for output after the program has ended, in milliseconds: its children may keep the pipe
+ * open, as gpg-agent does.
+ */
 const LINGER_MS = 250;
 
 export interface CommandWorld {
@@ -21,9 +24,10 @@ export interface CommandWorld {
 }
 
 /**
- * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never contain its
- * stdout; they have the last line of its stderr, unless that repeats the output.
- * @throws AuthError when it cannot be started, fails, prints nothing, or takes longer than 60 s; InterruptedError
+ * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never
+ * contain its stdout. They quote the last line of its stderr, unless that repeats part of stdout.
+ * @throws AuthError if the program cannot be started, fails, prints nothing, or takes longer than 60 s;
+ * InterruptedError
  */
 export async function runTokenCommand(
   { tokenCommand, configPath }: Pick<Settings, 'tokenCommand' | 'configPath'>,
@@ -32,7 +36,8 @@ export async function runTokenCommand(
   const { words, origin } = tokenCommand!;
   const [given = '', ...args] = words;
   const folder = dirname(configPath);
-  // Relative to the config file, so that the current folder does not decide which program runs.
+  // A relative path starts from the config file, so that the current folder does not decide which program
+  // runs.
   const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
@@ -87,8 +92,8 @@ export async function runTokenCommand(
 }
 
 /**
- * Starts the program, and waits until it runs: `spawn` throws some errors and the child emits others, perhaps without
- * having streams.
+ * Starts the program, and waits until it runs. Some errors are thrown by `spawn`; others are events of the
+ * child, which may not have streams then.
  */
 async function start(program: string, args: readonly string[], env: CommandWorld['env']) {
   const child = spawn(program, args, {
@@ -100,7 +105,7 @@ async function start(program: string, args: readonly string[], env: CommandWorld
   return child;
 }
 
-/** Collects the output of a stream up to the limit; then it emits `full`. */
+/** Collects the output of a stream. Beyond `MOST_BYTES`, it emits `full` instead. */
 function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }): { text(): string } {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -119,14 +124,14 @@ function startTrouble(code: string | undefined): string {
       return 'was not found';
     case 'EACCES':
       return 'cannot be run: permission denied';
-    case 'EINVAL': // Node's answer to a .cmd or .bat without a shell
+    case 'EINVAL': // what Node reports for a .cmd or .bat without a shell
       return 'is a script of the Windows shell; name the program that it runs';
     default:
       return `cannot be started (${code ?? 'unknown'})`;
   }
 }
 
-/** The last line of stderr, or nothing if it contains a word that may be the token. */
+/** The last line of stderr; empty if it contains a word of stdout, which may be the token. */
 function lastLine(stderr: string, stdout: string): string {
   const line = stderr
     .trim()

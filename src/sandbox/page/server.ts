@@ -1,6 +1,6 @@
 /**
- * The page's own server: the shell, the module and the style sheet, and the sandbox's API behind them. Everything
- * is below a key that is made when it starts, so that only those who were given the address find anything.
+ * The server of the page: its document, module, and style sheet, and the sandbox's API. All paths begin with
+ * a key that is made at the start, so only those who know the address can open anything.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import type { Events } from '../events.js';
 import { answersTo } from '../host.js';
 import { ICON, readAsset, shell, stranger } from './shell.js';
 
-/** Nothing from elsewhere, no script in the text, no way for data to become script, no frame around it. */
+/** Nothing from other hosts, no inline script, no way for data to become script, and no framing. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -44,7 +44,7 @@ const TYPES = {
 
 export interface Page {
   server: Server;
-  /** Path of the page: its key between slashes. */
+  /** The path of the page: the key between slashes. */
   path: string;
 }
 
@@ -83,7 +83,10 @@ export function createPage(api: Api, events: Events): Page {
   return { server, path: `/${key}/` };
 }
 
-/** What comes from another origin, or by another name than this machine's (DNS rebinding). */
+/**
+ * Refuses requests from another origin, for another host name (DNS rebinding), or with another method;
+ * undefined if allowed.
+ */
 function refusalOf(method: string, { host, origin }: IncomingHttpHeaders): Answer | undefined {
   if (host === undefined || !answersTo(host, '127.0.0.1'))
     return refuse(403, { where: 'Host', message: 'this page is for this machine only' });
@@ -98,7 +101,9 @@ function refusalOf(method: string, { host, origin }: IncomingHttpHeaders): Answe
   return undefined;
 }
 
-/** Browsers say where a request was made; a program with the key says nothing, and may ask. */
+/**
+ * Whether the API may be called: browsers send `Sec-Fetch-Site`; a program does not, and only needs the key.
+ */
 function mayAsk(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];
   return site === undefined || site === 'same-origin' || site === 'none';
@@ -114,7 +119,7 @@ function send(reply: ServerResponse, { status, headers, body }: Answer): void {
     .end(body);
 }
 
-/** Takes the same time wherever the texts differ. */
+/** Compares two texts in constant time. */
 function sameText(a: string, b: string): boolean {
   const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(digestA!, digestB!);

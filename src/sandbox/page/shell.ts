@@ -1,8 +1,8 @@
-/** What the page is made of: its document, its module and its style sheet. */
+/** The document of the page, and its files. */
 import { existsSync, readFileSync } from 'node:fs';
 import { UsageError } from '../../engine/errors.js';
 
-/** @param base path below which everything is found */
+/** @param base path that all addresses of the page begin with */
 export function shell(base: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -22,7 +22,7 @@ export function shell(base: string): string {
 `;
 }
 
-/** What a visitor without the key sees. */
+/** The document for a visitor without the key. */
 export function stranger(): string {
   return `<!doctype html>
 <html lang="en">
@@ -35,16 +35,16 @@ export function stranger(): string {
 `;
 }
 
-/** Beside the bundle, or in the build where the sources run as they are. */
+/** Where the files are: beside the bundle, or in dist/ if the sources are run directly. */
 const PLACES = ['./', '../../../dist/'];
 
-/** @throws UsageError where the package was not built */
+/** @throws UsageError if the package was not built */
 export function readAsset(name: string): string {
   const file = PLACES.map((place) => new URL(place + name, import.meta.url)).find((url) => existsSync(url));
   if (file !== undefined) return readFileSync(file, 'utf8');
   throw new UsageError(`the sandbox's page is not built: ${name} is missing`, { hint: 'npm run build' });
 }
 
-/** A row of a table in a ring. */
+/** The icon: lines of a table in a rounded square. */
 export const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#4338ca"/><path d="M8 10h16M8 16h16M8 22h9" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';

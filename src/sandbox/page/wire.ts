@@ -1,4 +1,4 @@
-/** The bodies of the sandbox's own API, as its page and its tests read them. Documented in docs/sandbox-api.md. Types only. */
+/** The JSON bodies of the sandbox's own API, for its page and for tests (docs/sandbox-api.md). Only types. */
 
 export type Kind = 'companies' | 'users';
 export type Region = 'default' | 'eu';
@@ -16,11 +16,11 @@ export interface Settings {
   fail_rows_with: 'failed' | 'short' | '422';
 }
 
-/** Times are ISO 8601. */
+/** The state of the sandbox at a glance. Times are ISO 8601. */
 export interface Overview {
   now: string;
   profiles: Record<Region, Record<Kind, number>>;
-  /** False while completed jobs are still being taken into the list of profiles. */
+  /** False while completed jobs are still being added to the list of profiles. */
   up_to_date: boolean;
   jobs: { total: number; unfinished: number; failed: number };
   requests: number;
@@ -31,7 +31,7 @@ export interface Overview {
   lookup_base_url: string;
   /** Whether any well-formed API key is accepted. */
   any_token: boolean;
-  /** Grow with every change of the profiles, or of the request log. */
+  /** Increase with every change of the profiles, or of the request log. */
   revisions: { profiles: number; requests: number };
 }
 
@@ -41,7 +41,7 @@ export interface ProfileLine {
   created_at: string;
   updated_at: string;
   upserts: number;
-  /** The first values, for a table. */
+  /** The first keys and values, for a table. */
   preview: string;
 }
 
@@ -53,7 +53,7 @@ export interface ProfileList {
   profiles: ProfileLine[];
 }
 
-/** A value for display: long ones are cut, and `characters` says how long they are. */
+/** A value for display. A long one is cut; `characters` is its full length. */
 export interface Shown {
   type: string;
   text: string;
@@ -61,9 +61,9 @@ export interface Shown {
 }
 
 export interface ProfileAnswer {
-  /** Null when it is not there, or not yet. */
+  /** Null if it does not exist, or not yet. */
   profile: ProfileDetail | null;
-  /** A job that has not completed yet holds it. */
+  /** Whether a job that has not completed yet contains it. */
   pending: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface StoryEntry {
   job_id: string | null;
   company_id: { before: string | null; after: string } | null;
   changes: { key: string; before: Shown | null; after: Shown | null }[];
-  /** Keys that were changed but are not listed. */
+  /** Number of changed keys that are not listed. */
   more_changes: number;
   unchanged: number;
 }
@@ -114,7 +114,7 @@ export interface JobList {
 
 export interface JobDetail {
   now: string;
-  /** Null when there is none with this id. */
+  /** Null if there is no job with this id. */
   job: JobLine | null;
   /** The first identifiers that it upserted; empty until it has completed. */
   ids: string[];
@@ -130,7 +130,7 @@ export interface RequestLine {
   operation: string | null;
   request_id: string;
   status: number | null;
-  /** Null while it has not been answered. */
+  /** Null until it has been answered. */
   duration_ms: number | null;
   fault: string | null;
   error: string | null;
@@ -145,7 +145,7 @@ export interface RequestLine {
 }
 
 export interface RequestAnswer {
-  /** Null when it is not in the log. */
+  /** Null if it is not in the log. */
   request: RequestLine | null;
 }
 

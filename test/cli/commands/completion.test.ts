@@ -81,12 +81,12 @@ describe('what is offered', async () => {
     expect(values).toEqual(expect.arrayContaining(['--chunk-size', '--region', '--json', '--help']));
     expect(new Set(values).size).toBe(values.length);
   });
-  it('nothing that a shell could take for more than a word', async () => {
+  it('no values that a shell could interpret', async () => {
     const { values } = await offer(['job', ''], cwd);
     expect(values.sort()).toEqual([JOB, URI_JOB].sort());
     expect(values).not.toContain(EVIL_JOB);
   });
-  it('a whole line does as well as words', async () => {
+  it('a whole line works like words', async () => {
     const line = 'profiles --region eu job job-';
     const { stdout } = await cli(['completion', 'complete', '--line', line], { cwd });
     expect(stdout).toMatch(/^job-0a1b2c\tcompanies, completed, 2026-01-15T00:00:00\.000Z\n:36\n$/);
@@ -104,8 +104,8 @@ describe('what is offered', async () => {
   });
 });
 
-describe('a machine that knows nothing', () => {
-  it('gets nothing, says nothing, and has nothing made', async () => {
+describe('a machine without config and state', () => {
+  it('gets no suggestions, no messages, and no files', async () => {
     const cwd = scratch();
     for (const words of [
       ['job', ''],

@@ -117,7 +117,7 @@ describe('set', () => {
       ].join('\n'),
     );
   });
-  it('a region that is nearly the sandbox is doubted', async () => {
+  it('a region similar to sandbox gets a warning', async () => {
     expect((await run('config set region sandbx', { cwd: scratch() })).stderr).toContain(
       '(did you mean "sandbox"?)',
     );
@@ -273,7 +273,7 @@ describe('at a terminal', () => {
     expect(session.raw).toBe(false);
   });
 
-  it('Ctrl-C ends it, with the terminal as it was and nothing written', async () => {
+  it('Ctrl-C ends it, restores the terminal, and writes nothing', async () => {
     const cwd = scratch();
     const session = await atTerminal(['config', 'set', 'token'], [{ at: ASK, type: 'key\u0003' }], { cwd });
     expect(session).toMatchObject({ code: 130, raw: false });
@@ -333,7 +333,7 @@ describe('at a terminal', () => {
       token: '…abcd',
     });
   });
-  it('init keeps what stands when Enter is typed', async () => {
+  it('init keeps the value for Enter', async () => {
     const content = { token: TOKEN, region: 'eu', regions: { eu: EU }, import: { chunk_size: 7 } };
     const cwd = having(content);
     const turns: Turn[] = [
@@ -365,7 +365,7 @@ describe('at a terminal', () => {
   });
 });
 
-describe('init tries what it is about to write', () => {
+describe('init tries the settings before it writes them', () => {
   let service: Sandbox;
   beforeAll(async () => {
     service = await startSandbox({ expectToken: TOKEN });
@@ -390,7 +390,7 @@ describe('init tries what it is about to write', () => {
     expect(code).toBe(0);
     expect(read(cwd)).toMatchObject({ token: TOKEN });
   });
-  it('the environment of the moment is not what is tried', async () => {
+  it('the environment is not used for the trial', async () => {
     const cwd = scratch();
     const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: service.url };
     const result = await cli(['config', 'init', ...flags()], { cwd, stdin: 'another-token', env });
@@ -424,7 +424,7 @@ describe('init tries what it is about to write', () => {
     const { code } = await atTerminal(['config', 'init', ...NOWHERE], turns, { cwd });
     expect([code, existsSync(below(cwd))]).toEqual([exit, written]);
   });
-  it('a program that prints the token is not asked over, and is tried', async () => {
+  it('token_command is not replaced by a question, and is tried', async () => {
     const token_command = [process.execPath, '-e', `console.log('${TOKEN}')`];
     const cwd = having({ token_command });
     expect(await init(flags(), '', cwd)).toMatchObject({ code: 0 });
@@ -556,7 +556,7 @@ describe('get, unset and path', () => {
     });
     expect(read(cwd)).toEqual(after);
   });
-  it('makes no file to remove something from', async () => {
+  it('unset creates no file', async () => {
     const cwd = scratch();
     expect((await run('config unset accounts.prod', { cwd })).code).toBe(0);
     expect(existsSync(below(cwd))).toBe(false);
@@ -587,7 +587,7 @@ it.each([
   });
 });
 
-it('nothing that it prints is obeyed by a terminal, and a pipe gets it as it is', async () => {
+it('a terminal gets no control characters, and a pipe gets the value unchanged', async () => {
   const cwd = scratch();
   const name = 'x\u009b2J.json';
   const set = ['set', 'import.encoding', 'y\u009b2J'];
@@ -661,7 +661,7 @@ describe('list', () => {
       Object.fromEntries(values),
     );
   });
-  it('is drawn within the terminal, and holds no token in any form', async () => {
+  it('fits the terminal, and contains no token in any form', async () => {
     for (const [flag, columns] of [
       ['', 60],
       ['', undefined],
@@ -685,7 +685,7 @@ describe('list', () => {
     const { stdout } = await run('config list --json --filter key=token', { cwd: having(content) });
     expect(JSON.parse(stdout)).toEqual([{ key: 'token', value: '…abcd', origin: `${FILE} (token)` }]);
   });
-  it('says once what a flag makes it ignore, and is quiet when asked', async () => {
+  it('says once what is ignored because of a flag, unless --quiet', async () => {
     const env = { PROFILES_BASE_URL: 'https://env.example.com' };
     const loud = await run('config list --region eu', { cwd: having(content), env });
     expect(loud.stderr).toBe('warning: PROFILES_BASE_URL is ignored: --region eu brings its own hosts\n');

@@ -104,7 +104,7 @@ describe('a setup in order', () => {
     ]);
     expect(of('token')?.message).toBe('…abcd (environment PROFILES_TOKEN)');
   });
-  it('prints a line for each check, the same at a terminal and in a pipe but for the color', async () => {
+  it('prints a line for each check, at a terminal and in a pipe the same except for color', async () => {
     const { url } = await service(wellAnswer);
     const env = { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: url, PROFILES_TOKEN: TOKEN };
     const cwd = scratch();
@@ -118,7 +118,7 @@ describe('a setup in order', () => {
     expect([piped.code, shown.code, piped.stderr, shown.stderr]).toEqual([0, 0, '', '']);
     expect(piped.stdout + shown.stdout).not.toContain(TOKEN);
   });
-  it('at a narrow terminal the hint is below, as it is typed', async () => {
+  it('at a narrow terminal, the hint is below, ready to paste', async () => {
     const { stdout } = await cli(['doctor', '--no-color'], { columns: 80 });
     expect(stdout).toContain(`fail  base_url         region "default" has no host, and none is built in
       run these with the hosts of your account:
@@ -135,7 +135,7 @@ describe('a setup in order', () => {
   });
 });
 
-describe('what is wrong is named, with its hint and its exit code', () => {
+describe('each problem has its hint and exit code', () => {
   it('nothing is set: exit 2, and no host is asked', async () => {
     const { code, report, of } = await doctor({ PROFILES_TOKEN: '' });
     expect({ code, status: report.status }).toEqual({ code: 2, status: 'fail' });
@@ -172,7 +172,7 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     const { code, of } = await doctor({ PROFILES_BASE_URL: base.url, PROFILES_LOOKUP_BASE_URL: lookups.url });
     expect([code, of('service')?.status, of('authorization')?.status]).toEqual([4, 'ok', 'fail']);
   });
-  it('nobody listens: exit 6, after one attempt', async () => {
+  it('no server listens: exit 6, after one attempt', async () => {
     const pauses: number[] = [];
     const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
     const { code, of } = await doctor({ PROFILES_BASE_URL: 'http://127.0.0.1:1' }, { clock });
@@ -214,7 +214,7 @@ describe('what is wrong is named, with its hint and its exit code', () => {
     const { code, of } = await doctor({ PROFILES_REGION: 'sandbx' });
     expect([code, of('settings')?.hint]).toEqual([2, 'did you mean "sandbox"?']);
   });
-  it('a state folder that cannot be one: exit 2', async () => {
+  it('an unusable state folder: exit 2', async () => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'file'), '');
     const { url } = await service(wellAnswer);

@@ -27,7 +27,7 @@ describe('identify', () => {
     });
   });
 
-  test('--unset removes keys, also one that --metadata holds', async ({ sandbox }) => {
+  test('--unset removes keys, also one in --metadata', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     await cli(['identify', 'company', 'c', '--metadata', '{"a":1,"b":2,"c":3,"null":4}'], { env });
     const line = [
@@ -50,7 +50,7 @@ describe('identify', () => {
     expect(sandbox.show('users', 'u')?.metadata).toEqual({});
   });
 
-  test('a user: a bulk request with one item, whose job is followed', async ({ sandbox }) => {
+  test('a user: a bulk request with one item, and its job is followed', async ({ sandbox }) => {
     const { code, stdout } = await cli(
       ['identify', 'user', 'u/1', '--company', 'c1', '--set', 'a=b', '--json'],
       {
@@ -67,7 +67,7 @@ describe('identify', () => {
     expect(sandbox.show('users', 'u/1')).toMatchObject({ companyId: 'c1', metadata: { a: 'b' } });
   });
 
-  test('keys are keys, whatever they are called', async ({ sandbox }) => {
+  test('any key name works', async ({ sandbox }) => {
     const metadata = '{"__proto__":{"x":1},"constructor":"y"}';
     await cli(['identify', 'company', 'p', '--metadata', metadata], { env: environmentOf(sandbox) });
     expect(JSON.stringify(sandbox.show('companies', 'p')?.metadata)).toBe(metadata);
@@ -114,8 +114,8 @@ describe('identify', () => {
   });
 });
 
-describe('what identify cannot vouch for', () => {
-  test('white space around an identifier is sent as it is, with a warning', async ({ sandbox }) => {
+describe('values that identify warns about or refuses', () => {
+  test('white space around an identifier is sent unchanged, with a warning', async ({ sandbox }) => {
     const line = ['identify', 'user', ' u1 ', '--company', 'c\u200b1', '--json'];
     const { code, stdout, stderr } = await cli(line, { env: environmentOf(sandbox) });
     const warnings = [
@@ -127,7 +127,7 @@ describe('what identify cannot vouch for', () => {
     expect(sandbox.show('users', ' u1 ')?.companyId).toBe('c\u200b1');
   });
 
-  test('an identifier that looks like a missing value may be meant', async ({ sandbox }) => {
+  test('an identifier that looks like a missing value is accepted', async ({ sandbox }) => {
     const { code, stderr } = await cli(['identify', 'company', 'None'], { env: environmentOf(sandbox) });
     expect([code, stderr]).toEqual([0, '']);
   });
@@ -142,7 +142,7 @@ describe('what identify cannot vouch for', () => {
     expect(sandbox.ledger()).toEqual([]);
   });
 
-  test('what is nested too deeply is refused, as it is in a file', async ({ sandbox }) => {
+  test('metadata that is nested too deeply is refused, as in a file', async ({ sandbox }) => {
     const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
     const { code, stderr } = await cli(['identify', 'company', 'c1', '--metadata', deep], {
       env: environmentOf(sandbox),
@@ -154,7 +154,7 @@ describe('what identify cannot vouch for', () => {
     expect(sandbox.ledger()).toEqual([]);
   });
 
-  test('stopped before it was sent, and while nobody knows: it says which', async ({ sandbox }) => {
+  test('stopped before sending, or with an unknown outcome: it says which', async ({ sandbox }) => {
     const identify = (signals: { stop: AbortSignal; abort?: AbortSignal }) =>
       cli(['identify', 'company', 'c1'], { env: environmentOf(sandbox), ...signals });
     const before = await identify({ stop: AbortSignal.abort('SIGTERM') });

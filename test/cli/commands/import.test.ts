@@ -57,7 +57,7 @@ describe('import', () => {
     expect(sandbox.show('companies', '00042')?.metadata).toEqual({ name: 'Åkerlund AB', size: 12 });
   });
 
-  test('a request that is too large is halved, and each new size is told once', async ({ start }) => {
+  test('a request that is too large is halved, and each new size is reported once', async ({ start }) => {
     const sandbox = await start({ limits: { maxItems: 2 } });
     const rows = Array.from({ length: 16 }, (_, i) => `c${i}\n`);
     const cwd = folder({ 'c.csv': `company_id\n${rows.join('')}` });
@@ -167,7 +167,7 @@ describe('import', () => {
     expect((await cli(['runs', '--json'], { cwd })).stdout).toBe('[]\n');
   });
 
-  test('companies go before users, whatever the order of the files', async ({ sandbox }) => {
+  test('companies are sent before users in any order of files', async ({ sandbox }) => {
     const cwd = folder({ 'u.csv': 'user_id,company_id\nu1,c1\nu2,c9\n', 'c.csv': 'company_id\nc1\n' });
     const { code, stdout } = await cli(['import', 'u.csv', 'c.csv', '--json', ...FAST], {
       cwd,
@@ -186,7 +186,9 @@ describe('import', () => {
     ]);
   });
 
-  test('--changed-only sends what changed, and what is different together', async ({ sandbox }) => {
+  test('--changed-only sends what changed since it was completed, and merges repeated ids', async ({
+    sandbox,
+  }) => {
     const env = environmentOf(sandbox);
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
     const run = async (): Promise<Summary> =>
@@ -255,9 +257,7 @@ describe('import', () => {
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });
   });
 
-  test('--no-wait returns once everything is accepted; jobs --refresh sees to the rest', async ({
-    sandbox,
-  }) => {
+  test('--no-wait returns when everything is accepted; jobs --refresh gets the rest', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
     const sent = await cli(['import', 'c.csv', '--no-wait', '--json'], { cwd, env });
@@ -300,7 +300,7 @@ describe('import', () => {
   });
 });
 
-describe('what ends an import before it sends', () => {
+describe('what ends an import before anything is sent', () => {
   test.for([
     { name: 'no such file', args: ['gone.csv'], says: 'gone.csv: no such file' },
     { name: 'zero bytes', args: ['empty.csv'], says: 'empty.csv: ' },
@@ -366,7 +366,7 @@ describe('what ends an import before it sends', () => {
   });
 });
 
-describe('an import that sends nothing leaves everything as it was', () => {
+describe('an import that sends nothing changes nothing', () => {
   test('a refused plan neither supersedes an unfinished run nor forgets what was completed', async ({
     start,
   }) => {

@@ -32,7 +32,7 @@ describe('inspect', () => {
     expect(stdout).toContain('"user_id": "u-1001"');
   });
 
-  it('--json: one document, with what a script may ask', async () => {
+  it('--json: one document with everything a script may need', async () => {
     const result = await inspect('companies.csv users.json input/semicolon.csv --json');
     expect([result.code, result.stderr]).toEqual([0, '']);
     expect(documentOf(result).files).toMatchObject([
@@ -61,7 +61,7 @@ describe('inspect', () => {
     });
   });
 
-  it('names rejected rows, duplicates and warnings, and is no failure', async () => {
+  it('shows rejected rows, duplicates, and warnings, and exits with 0', async () => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'a.csv'), 'company_id,n\n1.2E+10,1.50\nc1,2.25\nc1,3.10\n,4.00\n');
     const { code, stderr } = await inspect('a.csv', { cwd });
@@ -93,7 +93,7 @@ describe('inspect', () => {
     expect(files[0]!.rejected).toHaveLength(20);
   });
 
-  it('rejects an item that no request may hold, as an import does', async () => {
+  it('rejects an item that is too large for a request, as an import does', async () => {
     const cwd = scratch();
     const env = environment();
     const body = '{"companies":[{"company_id":"c1","metadata":{"name":"Acme"}}]}';
@@ -114,7 +114,7 @@ describe('inspect', () => {
     expect(summary.plan).toMatchObject({ files: [{ rows: files[0]!.rows, sample: files[0]!.sample }] });
   });
 
-  it('reads stdin, and leaves nothing of it behind', async () => {
+  it('reads stdin, and leaves no copy', async () => {
     const env = environment();
     const result = await inspect('- --json', { env, stdin: '{"user_id":"u1","age":5}\n' });
     expect(documentOf(result).files).toMatchObject([{ path: '-', kind: 'users', format: 'ndjson' }]);
@@ -150,7 +150,7 @@ describe('inspect', () => {
 });
 
 describe('--write-mapping', () => {
-  it('writes what was found and what is suggested; with it the file is read so', async () => {
+  it('writes what was found and what is suggested, and the file can be read with it', async () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     const written = await inspect(
@@ -182,7 +182,7 @@ describe('--write-mapping', () => {
     expect(again.bytes).toBe(before.scan.bytes);
   });
 
-  it('names the file so that a shell takes it', async () => {
+  it('quotes the name of the file for the shell', async () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     const { stderr } = await inspect('users.csv --write-mapping m(1).json', { cwd });
@@ -212,7 +212,7 @@ describe('--write-mapping', () => {
   });
 });
 
-it('its examples work as they stand', async () => {
+it('its examples work unchanged', async () => {
   const cwd = scratch();
   for (const name of ['companies.csv', 'users.csv']) copyFileSync(join(FIXTURES, name), join(cwd, name));
   writeFileSync(join(cwd, 'export.csv'), 'Symbol,Security\nMMM,3M\n');

@@ -51,7 +51,7 @@ describe('readJobName', () => {
 });
 
 describe('job', () => {
-  test('prints the record, a field a line, whatever the status', async ({ start }) => {
+  test('prints the record of a job with any status, one field per line', async ({ start }) => {
     const sandbox = await start({ clock: new ManualClock() });
     const id = await submitCompanies(sandbox, 1_200);
     const { code, stdout, stderr } = await job([id], sandbox);
@@ -60,7 +60,7 @@ describe('job', () => {
     expect(stdout).toMatch(/\ntotal_rows +1,200\n/);
   });
 
-  test('a state that cannot be written hides no record: it is a warning', async ({ sandbox }) => {
+  test('a state that cannot be written is a warning, and the record is printed', async ({ sandbox }) => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'state'), 'a file');
     const id = await submitCompanies(sandbox, 1);
@@ -197,7 +197,7 @@ describe('job --watch', () => {
     expect(stderr).toBe(`profiles: job ${id} failed\n`);
   });
 
-  test('--wait-timeout is exit 3, with the record as it was last', async ({ start }) => {
+  test('--wait-timeout is exit 3, with the latest record', async ({ start }) => {
     const sandbox = await start({ clock: new ManualClock() });
     const id = await submitCompanies(sandbox);
     const words = [id, '--watch', '--interval', '10ms', '--wait-timeout', '60ms', '--json'];
@@ -212,7 +212,7 @@ describe('job --watch', () => {
     });
   });
 
-  test('Ctrl-C is exit 130, says that the job goes on, and shows the cursor again', async ({ start }) => {
+  test('Ctrl-C is exit 130, says that the job continues, and shows the cursor again', async ({ start }) => {
     const sandbox = await start({ clock: new ManualClock() });
     const id = await submitCompanies(sandbox);
     const stop = new AbortController();
@@ -226,7 +226,7 @@ describe('job --watch', () => {
     expect(bare(stderr)).toMatch(/⠋ .*queued/);
   });
 
-  test('what was seen is remembered', async ({ sandbox }) => {
+  test('the status is saved in the state', async ({ sandbox }) => {
     const id = await submitCompanies(sandbox);
     const cwd = scratch();
     const state = await openState(`${cwd}/.state`, Date.now);

@@ -24,7 +24,7 @@ async function knowing(jobs: [scope: Scope, job: Job, rows: number][]): Promise<
 }
 
 describe('jobs', () => {
-  test('lists what this machine knows, newest first, and asks nobody', async () => {
+  test('lists the known jobs, newest first, without a request', async () => {
     const cwd = await knowing([
       [elsewhere, aJob('a1', 'completed'), 10],
       [elsewhere, aJob('b2', 'processing'), 20],
@@ -84,7 +84,7 @@ describe('jobs', () => {
     expect(failed.stdout).toBe('{"job_id":"b2"}\n');
   });
 
-  test('none is no error', async () => {
+  test('an empty list is not an error', async () => {
     expect(await cli(['jobs'])).toEqual({ code: 0, stdout: '', stderr: 'no jobs yet\n' });
     expect(await cli(['jobs', '--refresh', '--json'])).toMatchObject({ code: 0, stdout: '[]\n' });
   });

@@ -19,7 +19,7 @@ const lookups = (words: string, env: Record<string, string>, options: CliOptions
   cli(['lookups', ...words.split(' ')], { ...options, env: { ...env, ...options.env } });
 
 describe('lookups', () => {
-  test('without a lookup host: the line to type', async ({ sandbox }) => {
+  test('without a lookup host: the command to run', async ({ sandbox }) => {
     const { PROFILES_LOOKUP_BASE_URL: _, ...env } = environmentOf(sandbox);
     const { code, stderr } = await lookups('embeds', env);
     expect([code, stderr]).toEqual([
@@ -112,7 +112,7 @@ describe('lookups', () => {
     expect((await lookups(`${words} --quiet`, environmentOf(sandbox))).stderr).toBe('');
   });
 
-  test('nothing found is said', async ({ sandbox }) => {
+  test('says that nothing was found', async ({ sandbox }) => {
     const { code, stdout, stderr } = await lookups('embeds --search nowhere', environmentOf(sandbox));
     expect([code, stdout, stderr]).toEqual([0, '', 'no matches among 3 records\n']);
   });
@@ -155,7 +155,7 @@ describe('lookups', () => {
   });
 });
 
-describe('text of a service that means no good, or takes liberties', () => {
+describe('text of a malicious or careless service', () => {
   const body = '[ {"title":"\u009b2J\u202e", "id" : 1e2, "x":9007199254740993 },\n {"title":"\\u001b[2J"} ]';
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
@@ -171,7 +171,7 @@ describe('text of a service that means no good, or takes liberties', () => {
     server.close();
   });
 
-  test('--json in a pipe prints the array as it came, to the byte', async () => {
+  test('--json in a pipe prints the array unchanged, byte for byte', async () => {
     expect((await lookups('embeds --json', env)).stdout).toBe(`${body}\n`);
   });
 

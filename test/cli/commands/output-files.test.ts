@@ -83,7 +83,7 @@ test.for([
   expect(readFileSync(join(cwd, 'config.json'), 'utf8')).toBe('{}');
 });
 
-test('names that the rejects file does not get are free', async ({ sandbox }) => {
+test('other files may have names that the rejects file does not use', async ({ sandbox }) => {
   const cwd = place();
   const free = '--outcomes in.rejects.ndjson --report out/in.rejects.csv --json';
   const { code, stderr } = await cli(`${SEND} ${free}`.split(' '), { cwd, env: environmentOf(sandbox) });

@@ -53,7 +53,7 @@ const edit = (path: string, ...changes: [string, string][]): void => {
   writeFileSync(path, text);
 };
 
-describe('fixed rows go in without flags', () => {
+describe('fixed rows can be imported without flags', () => {
   test('as their run read them: kind, identifier, keys, and the types of the whole file', async ({
     sandbox,
   }) => {
@@ -107,7 +107,7 @@ describe('fixed rows go in without flags', () => {
     expect(sandbox.show('users', 'b@x')).toMatchObject({ companyId: 'c1', metadata: { score: 1.5 } });
   });
 
-  test.for(['#', '~', ';', 'tab'])('of a file whose delimiter is %s', async (delimiter, { sandbox }) => {
+  test.for(['#', '~', ';', 'tab'])('of a file with the delimiter %s', async (delimiter, { sandbox }) => {
     const d = delimiter === 'tab' ? '\t' : delimiter;
     const cwd = place({ 'in.csv': `company_id${d}name\n1${d}A\n${d}B${d === '#' ? '' : ''}\n` });
     const run = importing(cwd, environmentOf(sandbox));
@@ -121,7 +121,7 @@ describe('fixed rows go in without flags', () => {
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });
   });
 
-  test('wherever the file was moved; the fix of a dry run too', async ({ sandbox }) => {
+  test('of a file that was moved, also after a dry run', async ({ sandbox }) => {
     const cwd = place({ 'in.csv': 'company_id,zip\n1,007\n,12\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--dry-run');
@@ -131,7 +131,7 @@ describe('fixed rows go in without flags', () => {
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ zip: '12' });
   });
 
-  test('what was set for every item has to be said again', async ({ sandbox }) => {
+  test('values of --set must be given again', async ({ sandbox }) => {
     const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--set', 'tier=secret');
@@ -177,10 +177,10 @@ describe('a run that this state does not know', () => {
   });
 });
 
-describe('rows that nobody edited are rejected again', () => {
+describe('unchanged rows are rejected again', () => {
   const INPUT = 'company_id,name,size\n1,A,1\n,B,2\n3,C\n4,D,3,surplus\n5,E,6\n';
 
-  test('those of another shape too; edited ones go in', async ({ sandbox }) => {
+  test('rows of another shape, too; edited rows are imported', async ({ sandbox }) => {
     const cwd = place({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
@@ -198,9 +198,7 @@ describe('rows that nobody edited are rejected again', () => {
     expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'Cc' });
   });
 
-  test('a header that is repeated, and a row whose quotes make no sense; a flag for short rows wins', async ({
-    sandbox,
-  }) => {
+  test('a repeated header, and a row with wrong quotes; a flag for short rows wins', async ({ sandbox }) => {
     const cwd = place({ 'in.csv': 'company_id,name\ncompany_id,name\n1,"a"b\n2\n3,ok' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
@@ -320,7 +318,7 @@ describe('an existing file', () => {
     expect(readFileSync(join(cwd, 'mine'), 'utf8')).toBe(before);
   });
 
-  test('a plan that comes to no end leaves none', async ({ sandbox }) => {
+  test('a plan that does not end leaves no rejects file', async ({ sandbox }) => {
     const cwd = place({ 'in.csv': `${INPUT}2,"not closed\n` });
     expect((await importing(cwd, environmentOf(sandbox))('in.csv')).code).toBe(2);
     expect(readdirSync(cwd).filter((name) => name.includes('rejects'))).toEqual([]);

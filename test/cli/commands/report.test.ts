@@ -63,7 +63,7 @@ describe('--report', () => {
     expect(statSync(join(cwd, 'report.html')).mode & 0o777).toBe(0o600);
   });
 
-  test('of a run, with --json on stdout as it was; then of the same run from the state', async ({
+  test('of a run, with the usual --json on stdout; then of the same run from the state', async ({
     start,
   }) => {
     const sandbox = await start({ faults: ['503:nth=1,retry-after=0'] });
@@ -178,7 +178,7 @@ describe('what a report never replaces', () => {
     expect(readFileSync(join(cwd, 'in.csv'), 'utf8')).toBe(ROWS);
   });
 
-  test('what is no file, or cannot be one', async () => {
+  test('something that is not a file, or cannot be one', async () => {
     const cwd = place();
     mkdirSync(join(cwd, 'folder'));
     expect(await refused(cwd, 'folder')).toContain('is a folder');
@@ -202,7 +202,7 @@ describe('what a report never replaces', () => {
   });
 });
 
-describe('a report that cannot be written in the end', () => {
+describe('a report that cannot be written at the end', () => {
   /** Sends to a service that, with its first request, sees another file take the report's name. */
   async function taken(trouble?: Strike): Promise<{ code: number; stderr: string; cwd: string }> {
     const service = await new FaultServer().start();

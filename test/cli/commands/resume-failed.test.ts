@@ -52,7 +52,7 @@ describe('with the service', () => {
     },
   );
 
-  test('what is said at first leads to the end', async ({ start }) => {
+  test('the printed steps lead to the end', async ({ start }) => {
     const sandbox = await start({ limits: { failRows: [['plan', 'bad']] } });
     const { cwd, env } = importing(environmentOf(sandbox));
     const first = await cli(SEND.split(' '), { cwd, env });
@@ -83,7 +83,7 @@ describe('with the service', () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('is unfinished (stopped)')]);
   });
 
-  test('a request that was refused: resume looks for the rows at fault if told so', async ({ start }) => {
+  test('a refused request: resume finds the rows at fault with --isolate', async ({ start }) => {
     const sandbox = await start({ limits: { failRows: [['plan', 'bad']], failRowsWith: '422' } });
     const { run } = importing(environmentOf(sandbox));
     expect((await run(SEND)).code).toBe(6);

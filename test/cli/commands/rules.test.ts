@@ -162,7 +162,7 @@ describe('--user-id and --company-id', () => {
     expect(wrong.stderr).toContain('--user-id: ');
   });
 
-  it('stand back where an input does not have the column', async () => {
+  it('are ignored for inputs without the column', async () => {
     const run = folder({ 'c.csv': 'Record,name\nr1,Acme\n', 'u.csv': 'user_id,company_id\nu1,r1\n' });
     const { files } = await run(`import c.csv u.csv --company-id Record ${plan}`);
     expect(files).toMatchObject({
@@ -171,7 +171,7 @@ describe('--user-id and --company-id', () => {
     });
   });
 
-  it('take the place of --id, which is of one kind alone; the command that is printed does it', async () => {
+  it('replace --id, which is for one kind; the printed command does so', async () => {
     const run = folder({
       'my c.csv': 'company_id,name\nc1,Acme\n',
       'u.csv': 'user_id,company_id,Mail\nu1,c1,a@b.example\n',
@@ -222,7 +222,7 @@ describe('names', () => {
     }
   });
 
-  it('two that match are a question, and the command that is printed answers it', async () => {
+  it('two matching names are an error, and the printed command resolves it', async () => {
     const run = folder({
       'a.csv': 'user_id,Company ID,company-id\nu,x,y\n',
       'b.csv': 'Company ID,CompanyId\nx,y\n',
@@ -253,7 +253,7 @@ describe('rows that name a user and a company', () => {
     }
   });
 
-  it('are a question where users repeat and companies do not; either printed command answers it', async () => {
+  it('are ambiguous if users repeat and companies do not; either printed command resolves it', async () => {
     const run = folder({ 'a.csv': `user_id,company_id,n\n${many((n) => `u${n % 5},c${n},${n}`)}` });
     const { code, stderr, printed, paste } = await run(`import a.csv ${plan}`);
     expect([code, stderr]).toEqual([
@@ -289,7 +289,7 @@ describe('rows that name a user and a company', () => {
   });
 });
 
-describe('JSON that is not what the flags say', () => {
+describe('JSON that contradicts the flags', () => {
   const run = folder({
     'body.json': '{"companies":[{"company_id":"c1"}]}',
     'lines.ndjson': '{"company_id":"c1"}\n{"company_id":"c2"}\n',
@@ -338,7 +338,7 @@ describe('--sheet', () => {
   });
 });
 
-describe('JSON whose rows lie deeper', () => {
+describe('JSON with rows below the top level', () => {
   it.each(['import', 'inspect'])('%s: the command that reads them works', async (command) => {
     const run = folder({ 'deep.json': '{"data":{"list":[{"company_id":"1"}]},"z":1}' });
     const { code, stderr, printed, paste } = await run(
@@ -351,7 +351,7 @@ describe('JSON whose rows lie deeper', () => {
   });
 });
 
-describe('columns that tell nothing', () => {
+describe('columns that do not show the kind', () => {
   it.each([
     ['Symbol,Security', ['--kind', 'companies', '--id', 'Symbol']],
     ['Name,Record ID', ['--kind', 'companies', '--id', 'Record ID']],
@@ -380,7 +380,7 @@ describe('columns that tell nothing', () => {
     });
   });
 
-  it('of several files: a mapping is written for them, and then they go in', async () => {
+  it('for several files, a mapping is written, and then they can be imported', async () => {
     const run = folder({ 'companies.csv': COMPANIES, 'contacts.csv': CONTACTS });
     const { code, printed, paste } = await run(`import companies.csv contacts.csv ${plan}`);
     expect(code).toBe(2);
@@ -435,7 +435,7 @@ describe('mapping files', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('two mapping files are for companies')]);
   });
 
-  it('of one kind says what a single input is', async () => {
+  it('a mapping for one kind decides the kind of a single input', async () => {
     const run = folder({
       ...files,
       'c.csv': 'company_id,user_id\nc1,u1\n',
@@ -447,7 +447,7 @@ describe('mapping files', () => {
     });
   });
 
-  it('constant values of a kind outlive an interruption, and are not in the state', async () => {
+  it('constant values of a kind survive an interruption, and are not in the state', async () => {
     const run = folder({
       'c.csv': 'company_id\nc1\n',
       'u.csv': 'user_id\nu1\n',
@@ -496,7 +496,7 @@ describe('--keys', () => {
 });
 
 describe('inspect', () => {
-  it('works where nothing says what the rows are, and prints the import', async () => {
+  it('works if the kind of the rows is unknown, and prints the import command', async () => {
     const run = folder({ 'contacts.csv': CONTACTS });
     const { code, stderr, stdout, printed, paste } = await run('inspect contacts.csv');
     expect(code).toBe(0);

@@ -81,7 +81,7 @@ describe('runs', () => {
     expect(JSON.parse((await cli(['jobs', '--json'], { cwd })).stdout)).toHaveLength(1);
   });
 
-  test('kinds and files are arrays in JSON, whatever is in their names, and one text in other forms', async ({
+  test('kinds and files are arrays in JSON with any names, and one text in other forms', async ({
     sandbox,
   }) => {
     const cwd = scratch();
@@ -118,7 +118,7 @@ describe('runs', () => {
 });
 
 describe('resume', () => {
-  test('goes on with the spooled input and the run’s own settings, --set included', async ({ start }) => {
+  test('continues with the spooled input and the settings of the run, including --set', async ({ start }) => {
     const sandbox = await start({ faults: ['422:nth=2'] });
     const env = environmentOf(sandbox);
     const { cwd, run } = await unfinished(env);
@@ -163,7 +163,7 @@ describe('resume', () => {
     expect(sandbox.ledger()).toHaveLength(sent);
   });
 
-  test('refuses a run that is finished, and says where to see what became of it', async ({ sandbox }) => {
+  test('refuses a finished run, and names the command that shows it', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = scratch();
     writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');

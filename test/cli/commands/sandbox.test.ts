@@ -69,7 +69,7 @@ async function rehearsed(): Promise<string> {
 }
 
 describe('sandbox', () => {
-  it('prints the lines that point a client at it, serves, and ends with 0 when it is stopped', async () => {
+  it('prints the variables for a client, serves, and exits with 0 when it is stopped', async () => {
     const cwd = scratch();
     const { code, stdout, stderr } = await served(
       [],
@@ -110,7 +110,7 @@ describe('sandbox', () => {
     expect(reset.stdout).toContain('erased 0 companies, 0 users, and 0 jobs');
   });
 
-  it('serves its page where it is told to, or not at all', async () => {
+  it('serves its page on the given port, or not at all', async () => {
     const port = await freePort();
     const { stderr } = await served(['--memory', '--page-port', String(port)], async () => {
       expect((await send(`http://127.0.0.1:${port}/`)).status).toBe(403); // it asks for its key
@@ -123,7 +123,7 @@ describe('sandbox', () => {
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be combined')]);
   });
 
-  it('quotes a token that a shell would take apart', async () => {
+  it('quotes a token that a shell would split', async () => {
     const { stdout } = await served(['--memory', '--expect-token', "a'b$c"]);
     expect(stdout).toContain("export PROFILES_TOKEN='a'\\''b$c'\n");
   });
@@ -193,7 +193,7 @@ describe('sandbox', () => {
       expect(stdout).toContain(word);
   });
 
-  it('a token that is none is refused without being printed', async () => {
+  it('an invalid token is refused without being printed', async () => {
     const { code, stderr } = await cli(['sandbox', ...FREE, '--expect-token', 'two words']);
     expect(code).toBe(2);
     expect(stderr).not.toContain('two words');
@@ -271,7 +271,7 @@ describe('sandbox show', () => {
     expect(stderr).toContain(hint);
   });
 
-  it('makes nothing where there is nothing', async () => {
+  it('creates no data', async () => {
     const cwd = scratch();
     const { code, stderr } = await cli('sandbox show user u --data here'.split(' '), { cwd });
     expect([code, stderr]).toEqual([2, expect.stringContaining('import it')]);
@@ -280,7 +280,7 @@ describe('sandbox show', () => {
 });
 
 describe('sandbox reset', () => {
-  it('of a single region is refused, since it would erase all of them', async () => {
+  it('is refused for a single region, because it would erase all', async () => {
     const cwd = scratch();
     await cli(['sandbox', 'reset'], { cwd });
     const { code, stderr } = await cli(['sandbox', 'reset', '--region', 'eu'], { cwd });
@@ -388,7 +388,7 @@ describe('sandbox list', () => {
     return cwd;
   }
 
-  it('is a table of what was imported, with the total on stderr', async () => {
+  it('prints a table of the imported profiles, with the total on stderr', async () => {
     const { code, stdout, stderr } = await list(
       ['companies', '--search', 'zürich', '--sort', '-score', '--limit', '2'],
       await filled(),
@@ -403,7 +403,7 @@ describe('sandbox list', () => {
     expect(stderr).toBe('4 companies of 20 companies in region default\n');
   });
 
-  it('gives every form of output, and numbers as they were sent', async () => {
+  it('supports every form of output, with numbers as they were sent', async () => {
     const cwd = await filled();
     const json = await list(['companies', '--json', '--limit', '1'], cwd);
     expect(json.stdout).toContain('"score":0.10');
@@ -443,7 +443,7 @@ describe('sandbox list', () => {
     expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(says)]);
   });
 
-  it('says what to do where there is nothing at all', async () => {
+  it('says what to do if there is no data', async () => {
     const { code, stdout, stderr } = await list(['companies', '--csv'], scratch());
     expect([code, stdout]).toEqual([0, 'company_id\n']);
     expect(stderr).toContain('import some with --region sandbox');

@@ -33,9 +33,7 @@ const COMPANIES = 'company_id,name\nc1,One\nc2,Two\n';
 const USERS = '{"user_id":"u1","company_id":"c1"}\n';
 
 describe('a folder, a pattern, an archive', () => {
-  test('a folder is its files, companies first; a run that has finished leaves no copy', async ({
-    sandbox,
-  }) => {
+  test('a folder means its files, companies first; a finished run leaves no copy', async ({ sandbox }) => {
     const members = zip([{ name: 'a.csv', content: 'company_id,name\nc3,Three\n' }]);
     const cwd = folder({
       'in/b-users.ndjson': USERS,
@@ -161,9 +159,7 @@ describe('an address', () => {
     }
   });
 
-  test('a page in place of a file, an archive that is none, and what is not there: nothing is sent', async ({
-    sandbox,
-  }) => {
+  test('an HTML page, an invalid archive, and a missing file: nothing is sent', async ({ sandbox }) => {
     const { url, seen } = await httpServer((request, response) => {
       if (request.url === '/login')
         response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
@@ -226,7 +222,7 @@ describe('an address', () => {
     expect(spooled(cwd)).toEqual([]);
   });
 
-  test('a length that nobody told is a warning', async ({ sandbox }) => {
+  test('an unknown length is a warning', async ({ sandbox }) => {
     const { url } = await listen(
       (await import('node:net')).createServer((socket) => {
         socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${COMPANIES}`));

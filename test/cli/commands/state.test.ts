@@ -61,7 +61,7 @@ function zeroPage(name: string): void {
 }
 
 describe('state info', () => {
-  test('which state, what it holds by account and kind, and how old that is', async () => {
+  test('shows which state it is, its contents by account and kind, and their age', async () => {
     expect((await run('import c.csv u.csv')).code).toBe(0);
     const { code, json } = await run('state info --json');
     expect(code).toBe(0);
@@ -116,7 +116,7 @@ describe('state info', () => {
     expect((await run('state info --json')).json().locks).toEqual([]);
   });
 
-  test('where there is no state, it says so and makes none', async () => {
+  test('says that there is no state, and creates none', async () => {
     const { code, json } = await run('state info --json');
     expect([code, json()]).toEqual([
       0,
@@ -129,7 +129,7 @@ describe('state info', () => {
     expect(existsSync(join(cwd, '.state'))).toBe(false);
   });
 
-  test('doctor says how old what it knows is', async () => {
+  test('doctor shows the age of the state', async () => {
     await run('import c.csv');
     const { json } = await run('doctor --json', later(50));
     const state = json().checks.find(({ check }: { check: string }) => check === 'state');
@@ -138,7 +138,7 @@ describe('state info', () => {
 });
 
 describe('state check', () => {
-  test('finds nothing in a state in order: finished, failed, superseded and unfinished runs', async () => {
+  test('finds no problems in a good state with finished, failed, superseded, and unfinished runs', async () => {
     await run('import c.csv u.csv');
     await run('import c.csv --no-wait');
     await run('import c.csv --wait-timeout 1ms --chunk-size 1');
@@ -222,7 +222,7 @@ describe('state check', () => {
 });
 
 describe('state backup', () => {
-  test('a private copy that works in the place of the state, and never overwrites', async () => {
+  test('makes a private copy that can replace the state, and never overwrites', async () => {
     await run('import c.csv');
     const { code, json } = await run('state backup copy.db --json');
     const copy = join(cwd, 'copy.db');

@@ -47,7 +47,7 @@ describe('annotationCommands', () => {
     expect(commands({ causes: [aCause({ file, first_line: 7, reason, rows: 2 })] })).toEqual([command]);
   });
 
-  test('a cell is shown only where that was asked for', () => {
+  test('cells are shown only on request', () => {
     const causes = [
       aCause({ column: 'r', reason: 'contains "$"', example: '"$1"', hint: '--type r=money reads them' }),
       aCause({ reason: 'the service says: "secret" is no tier' }),
@@ -78,7 +78,7 @@ describe('annotationCommands', () => {
     expect(all.filter((line) => line.startsWith('::warning'))).toHaveLength(10);
   });
 
-  test('a failed job of a packed request is said where its rows begin', () => {
+  test('a failed job with rows of several files is annotated where its rows begin', () => {
     const { file, first_line, last_line, ...job } = aJob({ status: 'failed' }) as RunJob & FileRange;
     const ranges = [
       { file: 'b.csv', first_line: 5, last_line: 9 },
@@ -172,7 +172,7 @@ describe('stepSummary', () => {
     for (const line of text.split('\n')) if (line.startsWith('|')) expect(line).toMatch(/\|$/);
   });
 
-  test('what others read holds no value of --set', () => {
+  test('values of --set are not shown to others', () => {
     const next = [
       aStep('profiles import a.csv --set plan=gold', 'send it with', "profiles import a.csv --set 'plan=…'"),
     ];
@@ -180,7 +180,7 @@ describe('stepSummary', () => {
     expect(write({ next })).not.toContain('gold');
   });
 
-  test('without room, there is none', () => {
+  test('without room, there is no summary', () => {
     expect(write({}, 10)).toBe('');
   });
 });

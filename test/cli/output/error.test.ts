@@ -32,7 +32,7 @@ describe('errorLines', () => {
     });
   });
 
-  test('an error that is not ours is exit 1, and its stack is for --debug', () => {
+  test('an unexpected error is exit 1, with its stack only for --debug', () => {
     const bug = new TypeError('x is not a function');
     expect(errorLines(bug, {})).toMatchObject({
       exit: 1,
@@ -47,7 +47,7 @@ describe('errorLines', () => {
     });
   });
 
-  test('nothing in it steers a terminal', () => {
+  test('it has no control characters', () => {
     const evil = 'a\u001b[2J\u009b2J\u202e\r\nb';
     const error = new ServiceError(evil, { hint: evil, requestId: evil });
     const { text } = errorLines(error, { json: true, debug: true });

@@ -16,7 +16,7 @@ describe('startLiveRegion', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('paints with the size of the moment, and the next frame at every tick', () => {
+  test('draws with the current size, and the next frame at every tick', () => {
     const out = sink({ columns: 40, rows: 10 });
     const stop = startLiveRegion(out, ({ columns, rows }) => [`${columns}x${rows}`]);
     expect(bare(out.fresh())).toContain('⠋ 37x9');
@@ -28,7 +28,7 @@ describe('startLiveRegion', () => {
     stop();
   });
 
-  test('hides the cursor while it stands, shows it at the end, and leaves nothing behind', () => {
+  test('hides the cursor while it is drawn, shows it at the end, and leaves nothing behind', () => {
     const out = sink({ columns: 40 });
     const stop = startLiveRegion(out, () => ['one', 'two']);
     expect(out.fresh().startsWith(HIDE)).toBe(true);
@@ -40,7 +40,7 @@ describe('startLiveRegion', () => {
     expect(out.fresh()).toBe('after\n');
   });
 
-  test('what others write stands above it', () => {
+  test('what others write appears above it', () => {
     const out = sink({ columns: 40 });
     const stop = startLiveRegion(out, () => ['region']);
     out.fresh();
@@ -49,7 +49,7 @@ describe('startLiveRegion', () => {
     stop();
   });
 
-  test('what others write is followed by the lines of that moment', () => {
+  test('what others write is followed by the current lines', () => {
     const out = sink({ columns: 40 });
     let line = 'job a';
     const stop = startLiveRegion(out, () => [line]);
@@ -67,7 +67,7 @@ describe('startLiveRegion', () => {
     stop();
   });
 
-  test('a terminal that is slow to take frames is not sent more', () => {
+  test('a slow terminal gets no more frames', () => {
     const out = sink({ columns: 40 });
     const stop = startLiveRegion(out, () => ['region']);
     out.cork(); // nothing is taken from here on
@@ -108,7 +108,7 @@ describe('createDisplay', () => {
     expect(out.text()).not.toContain('\u001b');
   });
 
-  test('plain: notices come as they happen, lines that would stay are left to the next change', () => {
+  test('plain: notices appear at once; finished lines are left to the next change', () => {
     const out = sink();
     const clock = new IdleClock(new Date(2026, 0, 15, 9, 0, 0).getTime());
     const display = createDisplay(view(), { stream: out, mode: 'plain', clock });
@@ -130,7 +130,7 @@ describe('createDisplay', () => {
     expect(out.text()).toBe('warning: a\n');
   });
 
-  test('live: opens at the first change, lines that stay stand above, closes once', async () => {
+  test('live: opens at the first change, shows finished lines above, closes once', async () => {
     const out = sink({ columns: 40 });
     const display = createDisplay(view(), {
       stream: out,

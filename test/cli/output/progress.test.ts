@@ -66,7 +66,7 @@ describe('JobBoard', () => {
     },
   );
 
-  test('an id cannot steer the terminal', () => {
+  test('an id cannot send control sequences', () => {
     const board = new JobBoard(new IdleClock(), plain);
     expect(board.update(job('\u001b[2J', 'failed'), 80)).toContain('\\x1b[2J');
   });
@@ -156,7 +156,7 @@ describe('ImportProgress', () => {
     expect(progress.plain()).toBe('following companies 41,000 of 50,000 rows completed, 1m 30s left');
   });
 
-  test('when all rows are done there is no time left to name', () => {
+  test('no time left is shown when all rows are done', () => {
     const { clock, progress } = importing();
     progress.apply(aProgress('following', 0), 80);
     clock.advance(10_000);
@@ -164,7 +164,7 @@ describe('ImportProgress', () => {
     expect(progress.plain()).toBe('following companies 50,000 of 50,000 rows completed');
   });
 
-  test('nothing is foretold from less than a second', () => {
+  test('nothing is estimated from less than a second', () => {
     const { clock, progress } = importing();
     progress.apply(aProgress('sending', 0), 80);
     clock.advance(900);
@@ -172,7 +172,7 @@ describe('ImportProgress', () => {
     expect(progress.plain()).not.toContain('left');
   });
 
-  test('jobs stand below, and a line stays for each that ended and for the plan', () => {
+  test('jobs are below, and a line stays for the plan and for each ended job', () => {
     const { progress } = importing();
     expect(progress.apply({ type: 'plan', plan: aPlan() }, 80)).toBe(
       '✓ planned 50,000 rows  10 requests  4 MiB',
@@ -203,7 +203,7 @@ describe('ImportProgress', () => {
     expect(lines.length).toBeLessThanOrEqual(9);
   });
 
-  test('before the first measure it says that it starts', () => {
+  test('before the first event, it says that it is starting', () => {
     const { progress, head } = importing();
     expect([head(), progress.plain()]).toEqual(['starting', null]);
   });

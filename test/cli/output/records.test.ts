@@ -23,7 +23,7 @@ describe('toCsv', () => {
     expect(toCsv([{ v: value }], ['v'])).toBe(`v\n${cell}\n`);
   });
 
-  test('reads back as it was, columns in the order asked for', () => {
+  test('can be read back unchanged, with columns in the requested order', () => {
     const records = [{ key: 'a "b"', name: '株式,会社\r\n' }, { key: 'c' }];
     const back: unknown = parse(toCsv(records, ['name', 'key']), { columns: true });
     expect(back).toEqual([
@@ -32,11 +32,11 @@ describe('toCsv', () => {
     ]);
   });
 
-  test('has its header without records', () => {
+  test('has a header even without records', () => {
     expect(toCsv([], ['id', '=x'])).toBe("id,'=x\n");
   });
 });
 
-test('toNdjson is a record a line', () => {
+test('toNdjson writes one record per line', () => {
   expect(toNdjson([{ a: 'x\ny' }, { b: 1 }])).toBe('{"a":"x\\ny"}\n{"b":1}\n');
 });

@@ -113,7 +113,7 @@ describe('text', () => {
     expect(stderr).toContain('✓ completed');
   });
 
-  test('--quiet: nothing when all went well, one sentence when not', async () => {
+  test('--quiet: nothing on success, one sentence otherwise', async () => {
     expect(await told(course, { flags: { quiet: true }, stderr: { columns: 80 } })).toEqual({
       stdout: '',
       stderr: '',
@@ -134,7 +134,7 @@ describe('text', () => {
 });
 
 describe('json', () => {
-  test('one document on stdout; the conversation goes on, without the summary', async () => {
+  test('one document on stdout; stderr is the same, without the summary', async () => {
     const { stdout, stderr } = await told(course, { mode: 'json' });
     expect(JSON.parse(stdout)).toEqual(aSummary());
     expect(stdout).toBe(`${JSON.stringify(aSummary(), null, 2)}\n`);
@@ -146,7 +146,7 @@ describe('json', () => {
     expect((await told(course.slice(0, 4), { mode: 'json' })).stdout).toBe('');
   });
 
-  test('at a terminal it says the same and steers nothing', async () => {
+  test('at a terminal, it has the same content and no control characters', async () => {
     const summary = aSummary({ region: 'a\u009b2J\u202e' });
     const { stdout } = await told([ended(summary)], { mode: 'json', stdout: { columns: 80 } });
     expect(JSON.parse(stdout)).toEqual(summary);
@@ -185,7 +185,7 @@ describe('ndjson', () => {
     expect(lines[7]).toEqual({ type: 'summary', time: expect.any(String), version: 1, ...aSummary() });
   });
 
-  test('when stdout is the same terminal, no live region fights with it', async () => {
+  test('if stdout is the same terminal, there is no live region', async () => {
     const { stderr } = await told(course, {
       mode: 'ndjson',
       stdout: { columns: 80 },
@@ -216,7 +216,7 @@ describe('in GitHub Actions', () => {
   });
 });
 
-test('a stdout that fails is told, and the summary is said on stderr', async () => {
+test('if stdout fails, the error is reported, and the summary is on stderr', async () => {
   const stdout = sink();
   stdout.on('error', () => {});
   stdout._write = (_chunk, _encoding, done) =>

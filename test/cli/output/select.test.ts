@@ -92,7 +92,7 @@ describe('select', () => {
     expect(failure).toThrow(expect.objectContaining({ hint }));
   });
 
-  test('in an empty list every field is as good as another', () => {
+  test('in an empty list, every field is accepted', () => {
     expect(select([], { columns: ['nothing'], sort: { key: 'x', descending: false } })).toEqual({
       records: [],
       columns: ['nothing'],
@@ -107,7 +107,7 @@ describe('select', () => {
     expect(() => select([{ id: 1 }], { columns: ['constructor'] })).toThrow(UsageError);
   });
 
-  test('the input is left as it was', () => {
+  test('the input is not changed', () => {
     const before = structuredClone(records);
     select(records, { sort: { key: 'id', descending: true }, columns: ['id'] });
     expect(records).toEqual(before);

@@ -70,7 +70,7 @@ describe('summaryLines', () => {
     ]);
   });
 
-  test('a dry run says what would be, and is no success', () => {
+  test('a dry run with rejected rows is not a success', () => {
     const { rows } = withRejections(2);
     const [first, ...rest] = summaryLines(withRejections(2, { status: 'planned', rows }), plain);
     expect(first).toBe('✗ planned; nothing was sent');
@@ -91,7 +91,7 @@ describe('summaryLines', () => {
     expect(lines({ retries: 1 })).toContain('  requests  1, 1 retry');
   });
 
-  test('of several files, lines are named with theirs', () => {
+  test('lines are named with their file if there are several', () => {
     const files = ['a.csv', 'b.csv'].map((path) => ({ ...aSummary().files[0]!, path }));
     const twice = { file: 'b.csv', first_line: 2, last_line: 3, rows: 2, reason: 'reset', job_id: null };
     const text = lines({
@@ -104,7 +104,7 @@ describe('summaryLines', () => {
     expect(text).toContain('    b.csv lines 2-3 (2 rows): reset');
   });
 
-  test('without a host nothing stands where it would', () => {
+  test('without a host, it says so', () => {
     expect(lines({ status: 'planned', account: null, region: 'default', base_url: '' })[1]).toBe(
       '  to        region default, no host set',
     );
@@ -119,7 +119,7 @@ describe('summaryLines', () => {
     expect(lines({ status })[0]).toBe(headline);
   });
 
-  test('stopped early: what is unsent, the open jobs and how to go on', () => {
+  test('stopped early: unsent rows, unfinished jobs, and how to continue', () => {
     const text = lines({
       status: 'interrupted',
       rows: {
@@ -143,7 +143,7 @@ describe('summaryLines', () => {
     expect(text.at(-1)).toBe('  continue with: profiles resume run-1');
   });
 
-  test('a job that is short, or failed, stands before those that completed, however many these are', () => {
+  test('short and failed jobs come before any number of completed ones', () => {
     const jobs = [
       ...Array.from({ length: 30 }, (_, i) => aJob({ job_id: `good-${i}` })),
       aJob({ job_id: 'bad', status: 'failed', completed_rows: 3 }),
@@ -164,7 +164,7 @@ describe('summaryLines', () => {
     ]);
   });
 
-  test('nothing from files or the service can steer the terminal', () => {
+  test('nothing from files or the service can control the terminal', () => {
     const evil = '\u001b[2J\u202e\nx';
     const text = summaryLines(
       withRejections(1, {
@@ -188,7 +188,7 @@ describe('summaryLines', () => {
 });
 
 describe('failureLines', () => {
-  test('silence when all went well', () => {
+  test('empty on success', () => {
     expect(failureLines(aSummary(), plain)).toEqual([]);
     expect(failureLines(aSummary({ status: 'planned' }), plain)).toEqual([]);
   });
@@ -248,7 +248,7 @@ First item of companies.csv
 `);
   });
 
-  test('without a past there is no estimate, without rows no sample', () => {
+  test('no estimate without past jobs, and no sample without rows', () => {
     const plan = aPlan({ estimated_seconds: null, duplicates: 0 });
     plan.files[0]!.sample = null;
     const text = planText(plan, { width: null, color: false });
@@ -256,7 +256,7 @@ First item of companies.csv
     expect(text).not.toContain('First item');
   });
 
-  test('keys held against the service', () => {
+  test('keys compared with the service', () => {
     const properties = {
       new: ['color', 'size'],
       near: [{ key: 'plan_teir', like: 'plan_tier' }],

@@ -43,7 +43,7 @@ describe('renderTable', () => {
     }
   });
 
-  test('where borders would leave no room it is plain', () => {
+  test('plain if borders would leave no room', () => {
     const text = renderTable(
       Array.from({ length: 8 }, (_, i) => ({ header: `column${i}` })),
       [Array.from({ length: 8 }, () => 'a value')],
@@ -61,7 +61,7 @@ describe('renderTable', () => {
     expect(text.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', '')).not.toContain('\u001b');
   });
 
-  test('color only where asked for, and it does not move the columns', () => {
+  test('color only on request, without moving columns', () => {
     const status = [
       { header: 'status', style: (text: string) => (text === 'failed' ? ('red' as const) : undefined) },
       { header: 'x' },
@@ -79,7 +79,7 @@ describe('renderTable', () => {
     }
   });
 
-  test('a script whose marks a drawn table would miscount is plain, and whole', () => {
+  test('text with combining marks that cli-table3 miscounts is plain and complete', () => {
     const text = renderTable(
       columns,
       [
@@ -104,7 +104,7 @@ describe('renderTable', () => {
     },
   );
 
-  test('without rows there is the header', () => {
+  test('without rows, there is only the header', () => {
     expect(renderTable(columns, [], piped)).toBe('id  title  type\n');
   });
 });

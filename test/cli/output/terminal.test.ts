@@ -29,7 +29,7 @@ describe('progressMode', () => {
     expect(progressMode(sink(stream), env, flags)).toBe(mode);
   });
 
-  test('a word that is none of the three is refused', () => {
+  test('an unknown word is refused', () => {
     expect(() => progressMode(sink(pipe), { PROFILES_PROGRESS: 'fancy' }, {})).toThrow(ConfigError);
   });
 });

@@ -24,7 +24,7 @@ describe('safe text', () => {
     expect(safeLine(text)).toBe(safe);
   });
 
-  test('safeJson changes nothing that JSON says, and leaves nothing that a terminal obeys', () => {
+  test('safeJson keeps the meaning of the JSON, and leaves no control characters', () => {
     const value = {
       'a\u009bb': ['\u202e', '\u200b\u061c\u2066\ufeff', '\u001b[0m', '\u007f', 'line\nbreak', '日本'],
     };
@@ -57,7 +57,7 @@ describe('width', () => {
     expect(widthOf(cutTo(text, cells))).toBeLessThanOrEqual(cells);
   });
 
-  test('measured the quick way, every character is as wide as the library says', () => {
+  test('the fast way measures every character as the library does', () => {
     const wrong: string[] = [];
     for (let code = 0x20; code < 0xffff; code++) {
       const character = String.fromCharCode(code);
@@ -67,7 +67,7 @@ describe('width', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('pad counts cells, not letters', () => {
+  test('pad counts cells, not characters', () => {
     expect(pad('株', 4)).toBe('株  ');
     expect(pad('株', 4, 'right')).toBe('  株');
     expect(pad('toolong', 4)).toBe('toolong');

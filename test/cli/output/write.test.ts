@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { writeOut } from '../../../src/cli/output/write.js';
 import { sink } from '../../support/sink.js';
 
-test('resolves when a slow reader has taken it, not before', async () => {
+test('resolves only when a slow reader has read it', async () => {
   let take: () => void = () => {};
   const slow = new Writable({
     highWaterMark: 4,
@@ -37,11 +37,11 @@ test.each(['EPIPE', 'ECONNRESET'])('a reader that has gone ends it quietly: %s',
   await writeOut(gone, 'and once more');
 });
 
-test('any other failure is one', async () => {
+test('any other failure is an error', async () => {
   await expect(writeOut(failing('ENOSPC'), 'x')).rejects.toThrow('it is ENOSPC');
 });
 
-test('nothing is no write', async () => {
+test('an empty text is not written', async () => {
   const out = sink();
   await writeOut(out, '');
   expect(out.text()).toBe('');

@@ -206,10 +206,10 @@ describe('a file that cannot be used says where and what to do', () => {
 });
 
 describe('what is accepted', () => {
-  it('a file that others can read, while it holds no token', async () => {
+  it('a file that others can read, if it has no token', async () => {
     expect((await settle({ file: { region: 'eu' }, mode: 0o644 })).region).toBe('eu');
   });
-  it('on Windows modes say nothing', async () => {
+  it('modes are ignored on Windows', async () => {
     const path = join(scratch(), 'config.json');
     writeFileSync(path, '{"token":"token-of-the-top-0000"}');
     chmodSync(path, 0o644);
@@ -246,7 +246,7 @@ describe('what is accepted', () => {
 });
 
 describe('writing', () => {
-  it('makes a private file in a private folder, whole, and leaves nothing beside it', async () => {
+  it('makes a complete, private file in a private folder, and leaves no other file', async () => {
     const path = join(scratch(), 'a', 'b', 'config.json');
     await writeConfig(path, { region: 'eu' });
     expect([mode(path), mode(dirname(path)), mode(dirname(dirname(path)))]).toEqual(['600', '700', '700']);

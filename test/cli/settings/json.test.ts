@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonFault } from '../../../src/cli/settings/json.js';
 
-describe('the first fault of a text', () => {
+describe('the first error of a text', () => {
   it.each([
     ['{"a":1,}', 1, 8, 'unexpected comma before }'],
     ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'expected a comma or }'],
@@ -20,7 +20,7 @@ describe('the first fault of a text', () => {
   });
 });
 
-it('finds a fault exactly where JSON.parse does', () => {
+it('finds an error exactly if JSON.parse does', () => {
   const parses = (text: string): boolean => {
     try {
       JSON.parse(text);

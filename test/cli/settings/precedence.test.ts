@@ -296,14 +296,14 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
       expect(error.message).toContain('cannot be used with region sandbox');
     }
   });
-  it('a token file is left aside, with a warning', async () => {
+  it('a token file is ignored, with a warning', async () => {
     const { world } = home();
     writeFileSync(join(world.cwd, 'token'), 'key-0123456789', { mode: 0o600 });
     const settings = await resolveSettings(world, { region: 'sandbox', tokenFile: 'token' });
     expect(settings.token).toBeNull();
     expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has its own token']);
   });
-  it('an account for rehearsals is not taken elsewhere by the environment', async () => {
+  it('the environment cannot send an account for rehearsals to a real service', async () => {
     const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
     const given = { file, flags: { account: 'test' }, env: { PROFILES_REGION: 'eu' } };
     expect(await refusal(given)).toEqual({
@@ -320,7 +320,7 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
   });
 });
 
-describe('what is not known is refused, with the nearest that is', () => {
+describe('unknown names are refused, with the nearest known one', () => {
   const rows: [string, Given, { name: string; message: string; hint: string }][] = [
     [
       'a mistyped region flag',

@@ -16,7 +16,7 @@ const schema = configJsonSchema() as Node;
 /** As the formatter leaves it: lists of words on one line. */
 const text = `${JSON.stringify(schema, null, 2).replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, words: string) => `[${words.replace(/\s+/g, ' ')}]`)}\n`;
 
-it('the published schema is the one the file is checked by (vitest -u writes it)', async () => {
+it('the published schema is the one that files are checked with (vitest -u writes it)', async () => {
   await expect(text).toMatchFileSnapshot('../../../schemas/config.schema.json');
 });
 
@@ -42,7 +42,7 @@ describe('the published schema', () => {
     const bare = all.filter(([, node]) => node.type !== 'object' && !node.description);
     expect(bare.map(([name]) => name)).toEqual([]);
   });
-  it('holds exactly the keys that config set knows', () => {
+  it('has exactly the keys that config set knows', () => {
     const values = all
       .filter(([name, node]) => node.type !== 'object' && name !== '$schema')
       .map(([name]) => name);

@@ -14,7 +14,7 @@ async function seen(given: Given): Promise<[state: string, origin: string | unde
   return [value.replace(home, '~'), origins.state?.replace(/^.*config\.json/, 'file')];
 }
 
-describe('where the state is', () => {
+describe('the location of the state', () => {
   const accounts = { prod: { state: 'postgres://loader@prod.test/crm' }, bare: {} };
   const rows: [string, Given, state: string, origin: string][] = [
     ['in the state folder', {}, 'folder ~/.local/state/profiles', 'default'],

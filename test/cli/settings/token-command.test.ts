@@ -36,7 +36,7 @@ describe('the first line of its output is the token', () => {
     expect((await ask(node(script))).reveal()).toBe(TOKEN);
   });
 
-  it('arguments arrive as they are: there is no shell', async () => {
+  it('arguments are passed unchanged, without a shell', async () => {
     const hostile = ['$(id)', '"; rm -rf x', '%PATH%', '`id`', "it's", 'a b', '*', ''];
     const script = `process.exit(JSON.stringify(process.argv.slice(1)) === process.env.EXPECTED ? (console.log('${TOKEN}'), 0) : 1)`;
     const { world } = home({ file: { token_command: node(script, ...hostile) } });
@@ -49,7 +49,7 @@ describe('the first line of its output is the token', () => {
     expect(token.reveal()).toBe(TOKEN);
   });
 
-  it.skipIf(process.platform === 'win32')('a path counts from the config file', async () => {
+  it.skipIf(process.platform === 'win32')('a relative path starts from the config file', async () => {
     const { world, path } = home({ file: { token_command: ['./print-token'] } });
     const script = join(path, '..', 'print-token');
     writeFileSync(script, `#!/bin/sh\necho ${TOKEN}\n`);
@@ -63,13 +63,13 @@ describe('the first line of its output is the token', () => {
     expect(token.reveal()).toBe(TOKEN);
   });
 
-  it.skipIf(process.platform === 'win32')('what it leaves running is not waited for', async () => {
+  it.skipIf(process.platform === 'win32')('processes that it leaves running are not waited for', async () => {
     // Longer than a test may take.
     expect((await ask(['sh', '-c', `sleep 45 & echo ${TOKEN}`])).reveal()).toBe(TOKEN);
   });
 });
 
-describe('what goes wrong is named, and nothing of its output is', () => {
+describe('errors are named without any of its output', () => {
   it.each([
     ['it is not there', ['no-such-program-zq7'], /no-such-program-zq7 was not found$/],
     ['it is below a file', [join(import.meta.filename, 'x')], /token-command\.test\.ts.x was not found$/],
@@ -98,7 +98,7 @@ describe('what goes wrong is named, and nothing of its output is', () => {
     expect(await failing(`got ${TOKEN}`)).not.toContain(TOKEN);
   });
 
-  it('it does not end', async () => {
+  it('a program that does not end', async () => {
     await expect(ask(node('setInterval(() => {}, 1000)'), { late: true })).rejects.toThrow(
       /did not end within 60s$/,
     );
@@ -111,7 +111,7 @@ describe('what goes wrong is named, and nothing of its output is', () => {
 });
 
 describe('in commands', () => {
-  it('a program that the system refuses to start is a matter of the API key', async () => {
+  it('a program that cannot be started is an error of the API key', async () => {
     const { path } = home({ file: { token_command: [join(import.meta.filename, 'x')] } });
     const env = { PROFILES_BASE_URL: 'https://api.example.com' };
     const { code, stderr } = await cli(['job', 'c-1', '--config', path], { env });
@@ -133,7 +133,7 @@ describe('in commands', () => {
     return { run: (...words: string[]) => cli([...words, '--config', file], { cwd }), runs };
   };
 
-  it('config list says where the token comes from, and runs nothing; nor does a rehearsal', async () => {
+  it('config list shows where the token comes from without running the program; neither does a rehearsal', async () => {
     const { run, runs } = counting('https://api.example.com');
     const { stdout } = await run('config', 'list', '--json');
     const rows = JSON.parse(stdout) as { key: string; value: unknown; origin: string }[];
@@ -162,7 +162,7 @@ describe('in commands', () => {
     }
   });
 
-  it('config set takes it as JSON, and says so', async () => {
+  it('config set accepts it as JSON, and says so', async () => {
     const cwd = scratch();
     const set = (value: string) => cli(['config', 'set', 'token_command', value], { cwd });
     expect(await set('pass show profiles')).toMatchObject({

@@ -17,7 +17,7 @@ describe('a token is one word', () => {
   ])('%j is read', (text, expected) => {
     expect(readToken(text, 'here')?.reveal()).toBe(expected);
   });
-  it.each(['', ' ', '\r\n', '\uFEFF'])('%j is none', (text) => {
+  it.each(['', ' ', '\r\n', '\uFEFF'])('%j is not a token', (text) => {
     expect(readToken(text, 'here')).toBeNull();
   });
   it.each([
@@ -61,7 +61,7 @@ describe('--token-file', () => {
     chmodSync(path, mode);
     return resolveSettings(world, { tokenFile: 'token' });
   };
-  it('is read from the working directory, trimmed, and goes before the environment', async () => {
+  it('is read from the working directory, trimmed, and overrides the environment', async () => {
     const settings = await given('token-of-a-file\n', 0o600, { PROFILES_TOKEN: 'token-of-the-environment' });
     expect(settings.token?.reveal()).toBe('token-of-a-file');
     expect(settings.origins.token).toBe('flag --token-file');
@@ -71,7 +71,7 @@ describe('--token-file', () => {
       /contains a token, but other users can read it/,
     );
   });
-  it('is refused empty, missing, or a folder', async () => {
+  it('is refused if it is empty, missing, or a folder', async () => {
     await expect(given(' \n')).rejects.toThrow('--token-file token: the file is empty');
     const missing = await refusal({ flags: { tokenFile: 'nowhere' } });
     expect(missing).toMatchObject({
@@ -84,7 +84,7 @@ describe('--token-file', () => {
       message: '--token-file .: this is a folder, not a file',
     });
   });
-  it.skipIf(process.platform === 'win32')('may be a pipe, whose mode does not matter', async () => {
+  it.skipIf(process.platform === 'win32')('may be a pipe with any mode', async () => {
     const { world } = home();
     const pipe = join(world.cwd, 'pipe');
     execFileSync('mkfifo', ['-m', '644', pipe]);
@@ -94,7 +94,7 @@ describe('--token-file', () => {
   });
 });
 
-it('a missing token names the command that sets it, for the account at hand', async () => {
+it('the error for a missing token names the command that sets it for the account in use', async () => {
   const world = { env: {}, clock: systemClock, stop: new AbortController().signal };
   await expect(requireToken(await settle(), world)).rejects.toThrow(
     expect.objectContaining({ message: 'no token is set' }),

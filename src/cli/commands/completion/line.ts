@@ -1,8 +1,8 @@
-/** A command line that is being typed, as words. */
+/** Splits a command line that is being typed. */
 
 /**
- * Splits a line as a POSIX shell would, but runs and expands nothing. The last word is the one being typed: empty
- * after a space, and its quotes may still be open.
+ * Splits a line into words as a POSIX shell would, without running or expanding anything. The last word is
+ * the one being typed: it is empty after a space, and its quotes may still be open.
  */
 export function splitLine(line: string): string[] {
   const words: string[] = [];

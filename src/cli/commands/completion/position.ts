@@ -1,4 +1,7 @@
-/** Finds the place of a command line in the command tree. Pure, except that it loads the command that the line names. */
+/**
+ * Finds where in the command tree a typed line is. Pure, except that it loads the command that the line
+ * names.
+ */
 import type { Command, Option } from 'commander';
 
 export interface Position {
@@ -7,19 +10,19 @@ export interface Position {
   path: string;
   /** Arguments of the command so far. */
   operands: string[];
-  /** Values of earlier flags by long name, the last one last. */
+  /** Values of earlier flags by long name, in the order in which they were typed. */
   flags: Map<string, string[]>;
-  /** The flag whose value is being typed. */
+  /** The flag that takes the word being typed as its value. */
   awaiting: Option | null;
   /** Whether `--` was typed: no later word is a flag. */
   ended: boolean;
-  /** What is being typed: for `--flag=val` the value alone. */
+  /** The word being typed; for `--flag=val` only the value. */
   current: string;
 }
 
 /**
- * Walks the words of a line, the last of which is being typed.
- * @param load declares a command's flags and subcommands, which the root knows by name only
+ * Follows the words of a line through the command tree. The last word is the one being typed.
+ * @param load declares a command's flags and subcommands: the root knows only the names of its commands
  */
 export async function locate(
   root: Command,
@@ -81,7 +84,7 @@ function note(at: Position, option: Option, value: string): void {
 
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
-/** A command's flags, and those of the commands above it, which it takes too. */
+/** The flags of a command, and those of the commands above it, which it accepts, too. */
 export function optionsOf(command: Command): Option[] {
   const above = command.parent ? optionsOf(command.parent) : [];
   return [...command.options, ...above].filter((option) => !option.hidden && option.long !== '--version');

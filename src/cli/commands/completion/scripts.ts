@@ -2,12 +2,15 @@
 import { script } from '@bomb.sh/tab';
 import type { Shell } from './suggest.js';
 
-/** tab's scripts, as ours, call it with `complete` and what has been typed. */
+/**
+ * The command that the scripts call: ours and those of `@bomb.sh/tab` append `complete` and the typed words.
+ */
 const CALL = 'profiles completion';
 
 /**
- * bash has a script of our own: tab's needs the bash-completion package, evaluates what is being typed, declares
- * read-only variables, which breaks loading it twice, and never completes a file name.
+ * bash has its own script, because the one of `@bomb.sh/tab` needs the bash-completion package, evaluates
+ * what is being typed, declares read-only variables (so it cannot be loaded twice), and never completes a
+ * file name.
  */
 const BASH = `# bash completion for profiles
 _profiles_complete() {
@@ -40,7 +43,7 @@ _profiles_complete() {
 }
 complete -o default -F _profiles_complete profiles`;
 
-/** The script of a shell, without a line end. */
+/** The completion script for a shell, without a line break at the end. */
 export function scriptFor(shell: Shell): string {
   if (shell === 'bash') return BASH;
   const text = printed(() => script(shell, 'profiles', CALL)).trimEnd();
@@ -48,13 +51,14 @@ export function scriptFor(shell: Shell): string {
 }
 
 /**
- * A colon in a value separates it from its description unless it is escaped, and job ids have colons. The script of
- * tab 0.0.22 loses the backslash: zsh 5.9 then completes `urn` where `urn:job:77` is offered.
+ * In zsh, a colon ends a value and starts its description unless it is escaped, and job ids contain colons.
+ * The script of tab 0.0.22 loses the backslash: zsh 5.9 would complete `urn` for `urn:job:77`.
  */
 const ZSH_COLON = { theirs: '{comp//:/\\:}', ours: '{comp//:/\\\\:}' };
 
 /**
- * Captures what a function prints: tab can only print its scripts. It is synchronous, so no other output is captured.
+ * Captures what a function prints, because `@bomb.sh/tab` can only print its scripts. It is synchronous, so
+ * it captures no other output.
  */
 function printed(print: () => void): string {
   const { log } = console;

@@ -1,4 +1,4 @@
-/** Values from this machine: from the config file, the state, and the input on the line. */
+/** Suggestions from this machine: from the config file, the state, and the input files on the line. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { knownKeys } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { Sources, Suggestion } from './suggest.js';
 
-/** A longer list would not help. */
+/** The maximum number of jobs or runs: a longer list would not help. */
 const MOST = 50;
 
 export function machineSources(context: Context, topics: () => Promise<Suggestion[]>): Sources {
@@ -67,7 +67,7 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
   };
 }
 
-/** Completion has nowhere to report a failure, so it offers nothing. */
+/** Suggests nothing if the look-up fails, because completion cannot show an error. */
 function quietly<A extends unknown[]>(
   find: (...args: A) => Promise<Suggestion[]>,
 ): (...args: A) => Promise<Suggestion[]> {
@@ -83,7 +83,7 @@ function quietly<A extends unknown[]>(
 const named = (names: readonly string[]): Suggestion[] =>
   [...new Set(names)].map((value) => ({ value, description: '' }));
 
-/** The file, unchecked: loading the schema would make completion slow. */
+/** Reads the config file without checking it: loading the schema would make completion slow. */
 async function config(context: Context): Promise<ConfigFile> {
   const text = await readFile(configLocation(context, context.flags).value, 'utf8').catch(() => '{}');
   return JSON.parse(text) as ConfigFile;

@@ -11,23 +11,26 @@ export interface Suggestion {
   description: string;
 }
 
-/** The answer to the shell. `files`: it may also complete file names itself. */
+/** The answer to the shell. `files`: whether it may also complete file names. */
 export interface Suggestions {
   values: Suggestion[];
   files: boolean;
-  /** The values are the beginning of a word (`column=`): no space after it. */
+  /** The values are incomplete (`column=`), so the shell must not add a space. */
   open: boolean;
-  /** The order has a meaning: newest first. */
+  /** The values have an order, such as newest first, which the shell must keep. */
   ordered: boolean;
 }
 
-/** Values that only the machine knows. Each is queried when needed; on failure it offers nothing. */
+/**
+ * Values that depend on this machine. Each source is queried only when needed, and returns nothing if it
+ * fails.
+ */
 export interface Sources {
   regions(): Promise<Suggestion[]>;
   accounts(): Promise<Suggestion[]>;
   jobs(): Promise<Suggestion[]>;
   runs(which: 'all' | 'unfinished'): Promise<Suggestion[]>;
-  /** Columns of the input files on the line. */
+  /** Columns of the first input file on the line that exists. */
   columns(files: readonly string[]): Promise<Suggestion[]>;
   lists(): Promise<Suggestion[]>;
   keys(): Promise<Suggestion[]>;
@@ -40,7 +43,7 @@ const words =
   (...values: string[]): Values =>
   () =>
     values.map((value) => ({ value, description: '' }));
-/** Values of an option: from its type, or from the source that the table names. */
+/** Values of an option: from its type, or from the source named in the table of options. */
 function optionValues(
   { type, complete }: Entry,
   sources: Sources,
@@ -48,7 +51,7 @@ function optionValues(
 ): Promise<Suggestion[]> | Suggestion[] {
   if (type.words) return words(...type.words)(sources, at);
   if (complete === 'column=') {
-    // The value follows it.
+    // The user types the value after the `=`.
     return sources
       .columns(at.operands)
       .then((all) => all.map(({ value, description }) => ({ value: `${value}=`, description })));
@@ -58,13 +61,13 @@ function optionValues(
   return complete ? sources[complete]() : [];
 }
 
-/** For commands with one argument: suggests nothing after it. */
+/** For commands with one argument: suggests nothing after the first. */
 const first =
   (values: Values): Values =>
   (sources, at) =>
     at.operands.length === 0 ? values(sources, at) : [];
 
-/** Values of arguments, by the command's path. */
+/** Values of arguments, by the path of the command. */
 const OPERAND_VALUES: Readonly<Record<string, Values>> = {
   lookups: first((sources) => sources.lists()),
   job: async (sources, at) => (await sources.jobs()).filter(({ value }) => !at.operands.includes(value)),
@@ -86,7 +89,7 @@ async function configSet(sources: Sources, at: Position): Promise<Suggestion[]> 
   return option ? optionValues(option, sources, at) : [];
 }
 
-/** Decides what may be typed next; keeps only what starts with the word being typed. */
+/** Suggests what may be typed next: only values that start with the word being typed. */
 export async function suggest(at: Position, sources: Sources): Promise<Suggestions> {
   const { values, files } = await candidates(at, sources);
   const awaited = optionOf(at.awaiting?.long);
@@ -101,8 +104,8 @@ export async function suggest(at: Position, sources: Sources): Promise<Suggestio
 const ORDERED = new Set(['job', 'resume', 'runs']);
 
 /**
- * Some shells take completions as words to be expanded. Ids come from the service and columns from a file: what
- * could mean anything to a shell is not offered.
+ * Some shells expand completions like typed words. Ids come from the service and columns from a file, so
+ * values with characters that a shell may interpret are not suggested.
  */
 const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
 

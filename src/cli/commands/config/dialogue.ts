@@ -1,4 +1,7 @@
-/** Values for `config init`: each from its flag, else from a question at a terminal, else unchanged. */
+/**
+ * Gets the values for `config init`: from a flag, otherwise from a question at a terminal, otherwise
+ * unchanged.
+ */
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
@@ -13,22 +16,22 @@ import { readAll } from './stdin.js';
 import { givenKey } from './store.js';
 
 export interface Wanted {
-  /** Key without its account: `region`, `regions.eu.base_url`. */
+  /** The key without its account: `region`, `regions.eu.base_url`. */
   name: string;
-  /** The flag's value. */
+  /** The value of the flag, if it was given. */
   given: string | undefined;
   question: string;
-  /** What Enter means when the file has no value. */
+  /** The value for Enter if the file has none. */
   fallback?: string;
-  /** The value as it is stored. @throws ConfigError */
+  /** Converts the text to the value to store. @throws ConfigError */
   check(text: string): Scalar;
 }
 
 export class Dialogue {
-  /** Given or answered values, by their path in the file. */
+  /** Values from flags and answers, by their path in the file. */
   readonly answers = new Map<readonly string[], Scalar>();
   readonly #content: ConfigFile;
-  /** Null if prompting is off. */
+  /** Null without a terminal, or with `--no-input`. */
   readonly #prompt: Prompter | null;
   readonly #context: Context;
 
@@ -38,7 +41,10 @@ export class Dialogue {
     this.#context = context;
   }
 
-  /** Gets one value; undefined if there is none. Asks again after an invalid answer; throws for an invalid flag. */
+  /**
+   * Gets one value; undefined if there is none. Asks again after an invalid answer.
+   * @throws ConfigError for an invalid flag
+   */
   async settle({ name, given, question, fallback, check }: Wanted): Promise<string | undefined> {
     const { path } = givenKey(name, this.#context.flags);
     const current = this.current(name) ?? fallback;
@@ -56,7 +62,11 @@ export class Dialogue {
     });
   }
 
-  /** Gets the token: from `--token-file`, a hidden answer, or stdin if it is not a terminal. */
+  /**
+   * Gets the token: from `--token-file`, a hidden answer, or stdin if that is not a terminal. Does nothing if
+   * `token_command` is set.
+   * @throws ConfigError for `--token-file` if `token_command` is set
+   */
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
@@ -81,12 +91,12 @@ export class Dialogue {
     if (token) this.answers.set(path, token.reveal());
   }
 
-  /** The value in the file: of the chosen account, otherwise of all. */
+  /** The value in the file: the chosen account's own, otherwise the one at the top. */
   current(name: string): string | undefined {
     return this.own(name) ?? text(valueAt(this.#content, name.split('.')));
   }
 
-  /** The value in the file: of the chosen account only, or of all if none is chosen. */
+  /** The value in the file: only the chosen account's own, or the one at the top if no account is chosen. */
   own(name: string): string | undefined {
     return text(valueAt(this.#content, givenKey(name, this.#context.flags).path));
   }

@@ -1,4 +1,4 @@
-/** `config init`: the config file from flags, from questions at a terminal, or from both. */
+/** `config init`: writes the config file from flags, from answers at a terminal, or from both. */
 import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
@@ -12,7 +12,10 @@ import { Dialogue } from './dialogue.js';
 import { openPrompt, type Prompter } from './prompt.js';
 import { canAsk, change, changed, hostValue, openConfig, say, shown } from './store.js';
 
-/** Existing values are kept, unless a flag or an answer replaces them. Hosts and token are tried before they are written. */
+/**
+ * Keeps existing values, unless a flag or an answer replaces them. With `check` (off with `--no-check`),
+ * hosts and token are tried before anything is written.
+ */
 export async function init({ check }: { check: boolean }, context: Context): Promise<ExitCode | Ending> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
@@ -32,7 +35,8 @@ export async function init({ check }: { check: boolean }, context: Context): Pro
 }
 
 /**
- * If the token cannot be read, that is a failure like a host that does not answer: the settings may still be written.
+ * Tries the settings. A token that cannot be read is a failure like a host that does not answer: the user may
+ * still write the settings.
  */
 async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode> {
   try {
@@ -47,7 +51,7 @@ async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode
 const isWanted = async (prompt: Prompter | null): Promise<boolean> =>
   prompt !== null && (await prompt.confirms('Write these settings anyway? [y/N]: '));
 
-/** Returns the region. */
+/** Asks for all values, and returns the region. */
 async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   const { flags } = context;
   const region =
@@ -81,7 +85,7 @@ async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   return region;
 }
 
-/** Says what the file now holds, and what is still missing. */
+/** Prints what the file contains now, and what is still missing. */
 async function report(path: string, region: string, written: Dialogue, context: Context): Promise<void> {
   const { account } = context.flags;
   const tokenKey = account === undefined ? 'token' : `accounts.${account}.token`;
@@ -112,7 +116,7 @@ async function report(path: string, region: string, written: Dialogue, context: 
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }
 
-/** Variables that are ignored in the test, because the next command may run without them. */
+/** Variables that are ignored in the trial, because later commands may run without them. */
 const OVERRIDES = [
   'PROFILES_TOKEN',
   'PROFILES_REGION',
@@ -122,9 +126,9 @@ const OVERRIDES = [
 ];
 
 /**
- * Sends requests to the hosts, if there are a host and a token, and prints the results.
- * @returns the exit code that a command with these settings would end with
- * @throws AuthError when `token_command` fails
+ * Sends requests to the hosts if there are both a host and a token, and prints the results.
+ * @returns the exit code of `doctor` with these settings
+ * @throws AuthError if `token_command` fails
  */
 async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
   const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !OVERRIDES.includes(name)));

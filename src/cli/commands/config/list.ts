@@ -11,7 +11,7 @@ import { openConfig, shown } from './store.js';
 
 type Row = Record<'key' | 'value' | 'origin', Scalar | null>;
 
-/** Prints the values in effect, then those that the file has for regions and accounts. */
+/** Prints the values in effect, then what the file has for regions and accounts. */
 export async function list(listing: Listing, context: Context): Promise<ExitCode> {
   const settings = await context.settings();
   const { content, path } = await openConfig(context);
@@ -33,7 +33,7 @@ function inEffect(settings: Settings): Row[] {
     region: settings.region,
     base_url: settings.baseUrl,
     lookup_base_url: settings.lookupBaseUrl,
-    // The program that prints the token is not run: its origin says enough.
+    // `token_command` is not run for this: the origin shows that it is set.
     token: settings.token === null ? null : String(settings.token),
     state:
       settings.state.kind === 'sqlite' ? settings.state.folder : withoutPassword(settings.state.url.reveal()),

@@ -1,19 +1,22 @@
-/** Questions at a terminal. Their text goes to stderr; a hidden answer is never echoed. */
+/** Asks questions at a terminal. The questions go to stderr; a hidden answer is never echoed. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { InterruptedError, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 
 export interface Prompter {
-  /** Asks for one line. @throws InterruptedError */
+  /** Asks for one line. @throws InterruptedError; UsageError if stdin ends first */
   ask(question: string): Promise<string>;
-  /** Asks for yes; any other answer means no. @throws InterruptedError */
+  /** Asks a yes/no question: `y` and `yes` mean yes, anything else means no. Throws like `ask`. */
   confirms(question: string): Promise<boolean>;
-  /** The same without an echo. @throws InterruptedError */
+  /** Asks for one line without echoing it. Throws like `ask`. */
   askHidden(question: string): Promise<string>;
 }
 
-/** Opens stdin for questions. If several answers are pasted at once, they are kept for the next questions. */
+/**
+ * Prepares questions on stdin. If several lines are pasted at once, the next questions use the others as
+ * answers.
+ */
 export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'stderr' | 'stop'>): Prompter {
   const lines: string[] = [];
 
@@ -25,8 +28,8 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
       if (lines.length === 0) await typed;
       return lines.shift()!;
     } finally {
-      typed.catch(() => {}); // it ends with the reader where the answer was there already
-      reader.close(); // and the terminal echoes again
+      typed.catch(() => {}); // if the answer was there already, closing the reader rejects this
+      reader.close(); // this also makes the terminal echo again
     }
   };
 
@@ -35,7 +38,8 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
     ask,
     confirms: async (question) => /^y(es)?$/i.test((await ask(question)).trim()),
     askHidden: async (question) => {
-      // readline echoes input to its output, and takes over from the terminal before it shows the question.
+      // readline echoes to its output, which discards it here. It turns the terminal's own echo off before
+      // the question is shown.
       const output = new Writable({ write: (_chunk, _encoding, done) => done() });
       try {
         return await answer(question, createInterface({ input: stdin, output, terminal: true }));

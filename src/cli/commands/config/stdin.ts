@@ -1,15 +1,18 @@
-/** Reads stdin: a value that must not appear on a command line. */
+/** Reads a value from stdin that must not appear on a command line. */
 import { addAbortSignal } from 'node:stream';
 import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { stopOnSignal } from '../command.js';
 
-/** A CI system may leave stdin open without writing to it. A password manager may first ask its owner. */
+/**
+ * In seconds. A CI system may leave stdin open without writing to it; a password manager may first ask the
+ * user.
+ */
 const PATIENCE_S = 30;
 
 /**
- * Reads all of stdin, which cannot be used afterwards.
- * @throws UsageError when it has not ended within 30 s; InterruptedError
+ * Reads all of stdin, which cannot be used again afterwards.
+ * @throws UsageError if it has not ended after 30 s; InterruptedError
  */
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
   const late = new AbortController();

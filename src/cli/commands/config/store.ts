@@ -1,4 +1,4 @@
-/** What the config subcommands share: finding the file and the key, and changing them. */
+/** What the config subcommands share: they find the file and the key, and change values. */
 
 import { ConfigError, UsageError } from '../../../engine/errors.js';
 import { withoutPassword } from '../../../engine/state/location.js';
@@ -15,14 +15,14 @@ import {
 import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 
-/** The current config file; a missing one counts as empty. @throws ConfigError */
+/** Reads the config file; a missing one counts as empty. @throws ConfigError */
 export function openConfig(context: Context): Promise<ReadConfig> {
   return readConfig(configLocation(context, context.flags).value, context.platform);
 }
 
 /**
  * Reads a key from the command line. With `--account prod`, `token` means `accounts.prod.token`.
- * @throws UsageError naming the nearest known key
+ * @throws UsageError that names the nearest known key
  */
 export function givenKey(name: string, flags: GlobalFlags): Key {
   const own = flags.account !== undefined && name !== 'account' && !name.startsWith('accounts.');
@@ -51,21 +51,24 @@ export async function change(config: ReadConfig, values: Values): Promise<Config
   return content;
 }
 
-/** A value that can be printed: the last four characters of a token, and a URL without its password. */
+/**
+ * The value in a form that is safe to print: the last four characters of a token, and a URL without its
+ * password.
+ */
 export function shown(key: string, value: Scalar): Scalar {
   if (/(^|\.)token$/.test(key)) return String(new Secret(String(value)));
   return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
 }
 
-/** A host as it is stored. @throws ConfigError naming the key */
+/** Converts a host to the form in which it is stored. @throws ConfigError that names the key */
 export function hostValue(text: string, key: string, context: Context): string {
   return parseHost(text, key, context.env.PROFILES_ALLOW_HTTP);
 }
 
-/** True where the user can be prompted: a terminal, and `--no-input` not given. */
+/** Whether the user can be asked: stdin is a terminal, and `--no-input` was not given. */
 export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
 
-/** One line for people, unless `--quiet`. */
+/** Prints one line on stderr, unless `--quiet` was given. */
 export function say(context: Context, line: string): void {
   if (!context.flags.quiet) context.stderr.write(`${safeLine(line)}\n`);
 }

@@ -1,4 +1,4 @@
-/** `config get`, `set` and `unset`: one value of the file. */
+/** `config get`, `set`, and `unset`: one value of the file. */
 
 import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { nearest } from '../../../engine/nearest.js';
@@ -36,7 +36,7 @@ const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify
 
 export interface SetOptions {
   key: Key;
-  /** Null for a token, which is read only after the file was checked. */
+  /** Null for a token: it is read later, after the file was checked. */
   value: Scalar | null;
 }
 
@@ -95,7 +95,7 @@ async function secretText(key: Key, context: Context): Promise<string> {
   return openPrompt(context).askHidden('API key (hidden): ');
 }
 
-/** Refuses both a token and a program that prints one, since it would be unclear which applies. */
+/** Refuses to set both a token and a program that prints one: it would be unclear which one applies. */
 function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
   const last = path.at(-1);
   if (last !== 'token' && last !== 'token_command') return;
@@ -148,7 +148,7 @@ function missingIn(key: Key, value: string, content: ConfigFile, context: Contex
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
 
 const NAME = '[A-Za-z0-9][\\w-]*';
-/** A group, such as one account or one region, may be removed as a whole. */
+/** Groups that can be removed as a whole, such as an account or a region. */
 const GROUP = new RegExp(`^(?:accounts\\.${NAME}|(?:accounts\\.${NAME}\\.)?(?:import|regions\\.${NAME}))$`);
 
 export async function unset(name: string, context: Context): Promise<ExitCode> {

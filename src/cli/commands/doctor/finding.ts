@@ -4,11 +4,11 @@ import type { Commands } from '../../again.js';
 import { errorWords } from '../../messages.js';
 
 export interface Finding {
-  /** The check in one word. */
+  /** The name of the check. */
   check: string;
   status: 'ok' | 'warn' | 'fail';
   message: string;
-  /** What to type or change. */
+  /** What to run or change. */
   hint: string | null;
   /** For a failure: the exit code that other commands would have. */
   exit: ExitCode;
@@ -30,16 +30,22 @@ export const warn = (check: string, message: string, hint: string): Finding => (
   exit: Exit.done,
 });
 
-/** Makes a failure of the error that another command would end with. Errors that are not ours are thrown again. */
+/**
+ * Turns an error into a failed check.
+ * @throws the error itself if it is not a `ProfilesError`
+ */
 export function fail(check: string, error: unknown, commands?: Commands): Finding {
   if (!(error instanceof ProfilesError)) throw error;
-  // A state that cannot be used is a setting to fix, not a bug.
+  // A state that cannot be opened is a setting to fix, not an unexpected failure.
   const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
   const { message, hint = null } = errorWords(error, commands);
   return { check, status: 'fail', message, hint, exit };
 }
 
-/** The exit code of all checks. Settings come first, because they hide other failures; then as in contract §7. */
+/**
+ * The exit code for all checks. Settings come first, because they cause other failures; the rest is as in
+ * contract §7.
+ */
 export function worst(findings: readonly Finding[]): ExitCode {
   const codes = new Set(findings.map((finding) => finding.exit));
   return [Exit.usage, Exit.unauthorised, Exit.service].find((code) => codes.has(code)) ?? Exit.done;

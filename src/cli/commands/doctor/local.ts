@@ -18,9 +18,9 @@ import {
 import { statePlace } from '../state/state-place.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
-/** The minimum of `engines` in package.json. */
+/** The minimum version in `engines` of package.json. */
 const NODE_FLOOR = [20, 20] as const;
-/** Enough room for the spooled stdin, the rejects file, and the state of a large import. */
+/** Bytes that are enough for the spooled stdin, the rejects file, and the state of a large import. */
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
 /** @param version such as `20.20.2` */
@@ -74,7 +74,7 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
   }
 }
 
-/** Checks that the folder is writable, the database opens, and there is room. */
+/** Checks that the state can be opened and read, and that its disk has enough free space. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
   const { stateDir } = settings;
   const { name, origin, isFolder } = await statePlace(context);
@@ -98,14 +98,14 @@ export async function checkState(context: Context, settings: Settings): Promise<
   );
 }
 
-/** Says how old the state is, because a restored older copy looks like any other state. */
+/** The age of the state: a restored older copy looks like any other state. */
 function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
   if (oldest_completed_at === null || newest_completed_at === null) return '';
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
   return `; knows profiles completed from ${oldest} to ${newest}`;
 }
 
-/** Reports proxy variables, without the passwords that they may contain. */
+/** Reports the proxy variables without the passwords that they may contain. */
 export function checkProxy(env: Context['env']): Finding {
   let settings: ProxySettings | null;
   try {

@@ -1,4 +1,4 @@
-/** Checks that send requests: whether the service answers, accepts the token, and has the same time. */
+/** Checks that send requests: does the service answer, does it accept the token, and does its clock agree? */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Clock } from '../../../engine/clock.js';
@@ -10,17 +10,20 @@ import type { Context } from '../../context.js';
 import type { Secret, Settings } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
-/** Long enough for a slow TLS handshake, short enough to wait for. */
+/** Timeout of a request: long enough for a slow TLS handshake, short enough to wait for. */
 const PATIENCE_MS = 10_000;
-/** A difference that `Retry-After` dates and certificates tolerate. */
+/** A difference between clocks that does no harm to `Retry-After` dates and certificates. */
 const SKEW_MS = 60_000;
 /** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
 
-/** The result of one request. `accepted`: the service accepted the token. */
+/** The result of one request. `accepted`: the service accepted the token. An error: it refused the token. */
 type Outcome = { finding: Finding; token: 'accepted' | 'unknown' } | { finding: Finding; token: AuthError };
 
-/** Asks both hosts once; needs a base URL. @param token null for the sandbox, which has its own */
+/**
+ * Sends one request to each host; needs a base URL.
+ * @param token null for the sandbox, which has its own
+ */
 export async function* checkService(
   context: Context,
   settings: Settings,
@@ -30,7 +33,7 @@ export async function* checkService(
   try {
     client = await clientFor(context, settings, token);
   } catch (error) {
-    // The embedded service cannot open its data, for example.
+    // For example, the embedded service cannot open its data.
     yield fail('service', error, context.commands);
     return;
   }
@@ -66,7 +69,7 @@ export async function* checkService(
   }
 }
 
-/** A client without retries or long waits: doctor should answer quickly. */
+/** Creates a client without retries and with a short timeout, because doctor should answer quickly. */
 async function clientFor(context: Context, settings: Settings, token: Secret | null): Promise<ServiceClient> {
   if (token === null) return context.client();
   const { createClient } = await import('../../../engine/service/client.js');
@@ -99,7 +102,7 @@ function authorization(outcomes: readonly Outcome[], commands: Commands): Findin
   return accepted ? ok('authorization', 'the token is accepted') : null;
 }
 
-/** @param skewMs how far this machine is ahead of the service; negative: behind */
+/** @param skewMs milliseconds by which this machine is ahead of the service; negative if it is behind */
 export function checkClock(skewMs: number): Finding {
   const size = formatDuration(Math.abs(skewMs));
   if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
@@ -110,12 +113,15 @@ export function checkClock(skewMs: number): Finding {
 const CHANNEL = 'undici:request:headers';
 
 export interface ServerDates {
-  /** Milliseconds by which this machine is ahead, from the newest reply; null if none had a date. */
+  /** Milliseconds by which this machine is ahead, from the latest reply; null if no reply had a date. */
   skew(): number | null;
   close(): void;
 }
 
-/** Listens from now on. A `Date` counts whole seconds: less than one is not a skew. */
+/**
+ * Observes the replies of this process until `close`. A `Date` header has whole seconds, so the skew is exact
+ * to 1 s.
+ */
 function serverDates(clock: Pick<Clock, 'now'>): ServerDates {
   let skew: number | null = null;
   const onHeaders = (message: unknown): void => {

@@ -1,4 +1,4 @@
-/** An import as `profiles runs` lists it, and the commands that deal with it. */
+/** A run as `profiles runs` lists it, and the commands for it. */
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';

@@ -1,4 +1,4 @@
-/** `profiles runs <run>`: one import in detail, and with `--report` also as a page (contract §1, §9). */
+/** `profiles runs <run>`: shows one import in detail, with `--report` also as a page (contract §1, §9). */
 import { basename, resolve } from 'node:path';
 import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
@@ -19,7 +19,7 @@ import { sayReport, writeJson, writeOut } from '../../output/write.js';
 import { shardRecord } from '../shard-record.js';
 import { commandsFor, recordOf, resumeOf } from './record.js';
 
-/** Read once for all parts of the output: a run that continues could change in between. */
+/** Read once for all parts of the output, because a continued run could change in between. */
 interface Loaded {
   run: StoredRun;
   commands: Commands;
@@ -30,7 +30,7 @@ export async function show(run: StoredRun, state: State, context: Context): Prom
   await print(await loaded(run, state, context), state, context);
 }
 
-/** A report that cannot be written is refused before anything is printed. */
+/** Prints the run, and writes the report. If the report's file cannot be written, nothing is printed. */
 export async function showWithReport(
   run: StoredRun,
   { name, values }: { name: string; values: boolean },
@@ -119,7 +119,7 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
   if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
 }
 
-/** The next steps for a run that has ended. */
+/** The next steps: how to continue an unfinished run, or the steps of the summary of a finished one. */
 function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Step[] {
   if (!run.finished) {
     const resume = resumeOf(run, commands);
@@ -134,7 +134,7 @@ function toldOf(
   requests: readonly RequestRecord[],
   commands: Commands,
 ): PrintedSummary {
-  // The files come from the state, because summaries of earlier versions may have less.
+  // The rejects files come from the state, because summaries of earlier versions may lack them.
   const files = summary.files.map((file, at) => ({
     ...file,
     rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
@@ -143,7 +143,10 @@ function toldOf(
   return summaryWords({ ...summary, files }, { commands, failed });
 }
 
-/** The summary as it was printed then. */
+/**
+ * The stored summary, with the next steps as they are now. Causes are left out, because the state does not
+ * keep them.
+ */
 function documentOf(...of: Parameters<typeof toldOf>): Record<string, unknown> {
   const told = toldOf(...of);
   const { causes: _, ...rest } = told;
@@ -167,7 +170,7 @@ const ENDED_BY: Readonly<Record<string, string>> = {
   output: 'the output could not be written',
 };
 
-/** A run with details: why it ended, and what is left. */
+/** A run in detail: why it ended, its files, and how to continue it. */
 function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   const { resume, ...record } = recordOf(run, commands);
   const reason = reasonOf(run);
@@ -182,6 +185,6 @@ function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   };
 }
 
-/** The file with the outcomes of its rows. Absolute. */
+/** The absolute path of the file with the outcomes of its rows, or null. */
 const outcomesOf = ({ options }: StoredRun): string | null =>
   (options as Partial<ImportOptions> | null)?.outcomes ?? null;

@@ -34,13 +34,16 @@ export function listOptions([word = '']: readonly string[], flags: Flags, contex
   };
 }
 
-/** Search, order, and limit are those of the sandbox's page: one query over all profiles. Filters come after them. */
+/**
+ * Lists profiles. Search, order, and limit are one query over all profiles, as on the sandbox's page.
+ * `--filter` is applied to the result of that query.
+ */
 export async function list(
   { data, kind, region, listing }: ListOptions,
   context: Context,
 ): Promise<ExitCode> {
   const { search, sort, limit, ...selection } = listing.selection;
-  // With a filter, the limit applies after it.
+  // With `--filter`, the limit is applied after it.
   const limitsQuery = selection.filter === undefined;
   const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
   const held = openSandboxData(data, context.clock);
@@ -55,7 +58,7 @@ export async function list(
   const { rows, total, found } = page;
   const records = rows.map((row) => recordOf(kind, row));
   const known = ['id', 'updated', 'company_id'];
-  // Records without a value come last, so if the first one has none, no record does.
+  // Records without a value come last. So if the first one has none, no record has one.
   if (
     by !== undefined &&
     !known.includes(by.by) &&
@@ -92,7 +95,7 @@ export async function list(
 
 type Row = ProfilePage['rows'][number];
 
-/** A flat record, for tables and imports. The identifiers come first, and metadata keys cannot hide them. */
+/** A flat record, for tables and for import. The identifiers come first, and metadata cannot replace them. */
 function recordOf(kind: Kind, { id, companyId, metadata }: Row): ListRecord {
   const head = kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
   return { ...head, ...(JSON.parse(metadata) as ListRecord), ...head };

@@ -1,15 +1,18 @@
-/** Which region of the sandbox a command shows. */
+/** The region of the sandbox that a command shows. */
 import { UsageError } from '../../../engine/errors.js';
 import type { Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
 import { given, SANDBOX_REGION } from '../../options/index.js';
 import type { Flags } from '../command.js';
 
-/** `--region-of` or `--region`. Neither environment nor config file is read, since they do not affect the sandbox. */
+/**
+ * `--region-of` or `--region`. Environment and config file are not read, because they do not affect the
+ * sandbox.
+ */
 export function regionIn(flags: Flags, context: Context): Region {
   const { regionOf } = given(SANDBOX_REGION, flags);
   const { region: named } = context.flags;
-  // `--region sandbox` is how the data came here: the embedded service is the default region.
+  // Imports with `--region sandbox` go to the default region of the sandbox, so it means that region here.
   const region = named === 'sandbox' ? undefined : named;
   if (regionOf !== undefined && region !== undefined && region !== regionOf) {
     throw new UsageError(`--region ${region} and --region-of ${regionOf} cannot be combined`, {
@@ -23,6 +26,6 @@ export function regionIn(flags: Flags, context: Context): Region {
   return chosen;
 }
 
-/** How profiles come into a region: `--region sandbox` imports into the default one. */
+/** How to import into a region: `--region sandbox` imports into the default one. */
 export const howToImport = (region: Region): string =>
   region === 'eu' ? 'through the EU address of profiles sandbox' : 'with --region sandbox';

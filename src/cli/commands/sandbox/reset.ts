@@ -1,4 +1,6 @@
-/** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows about it. */
+/**
+ * `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows about them.
+ */
 import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/errors.js';
 import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
@@ -15,7 +17,7 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
   if (flags.region !== undefined && flags.region !== 'sandbox') {
     throw new UsageError('sandbox reset erases all regions of the sandbox', { hint: 'leave --region out' });
   }
-  // `--region sandbox` uses only the state's folder.
+  // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.
   const isEmbedded = data === stateLocation(context, flags).value && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;
   const locks: HeldLease[] = [];

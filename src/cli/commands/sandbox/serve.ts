@@ -64,7 +64,7 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
     limits: Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
     faults: fault,
     ...(lookups === undefined ? {} : { lookups: readLookups(resolve(context.cwd, lookups)) }),
-    // Only the control route shows the ledger. Without it, identifiers would fill the memory for nothing.
+    // Only the control API shows the ledger. Without it, stored identifiers would only use memory.
     ledgerIds: controlPort !== undefined,
   };
 }

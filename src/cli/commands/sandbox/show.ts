@@ -32,7 +32,7 @@ export function showOptions(words: readonly string[], flags: Flags, context: Con
   };
 }
 
-/** An unknown identifier is a usage error. */
+/** Shows a profile. @throws UsageError for an unknown identifier */
 export async function show(options: ShowOptions, context: Context): Promise<ExitCode> {
   const { data, kind, id, region } = options;
   const held = openSandboxData(data, context.clock);
@@ -55,7 +55,10 @@ export async function show(options: ShowOptions, context: Context): Promise<Exit
   return Exit.done;
 }
 
-/** JSON in the service's shape, with numbers as they were sent: it can be imported as it is. */
+/**
+ * With `--json`, prints the profile in the service's shape, with numbers as they were sent, so it can be
+ * imported again.
+ */
 async function printProfile(profile: Profile, { stdout, env, flags }: Context): Promise<void> {
   if (flags.json) return writeJson(stdout, profile.json);
   const { kind, id, region, companyId, metadata } = profile;

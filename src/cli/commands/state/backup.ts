@@ -1,4 +1,4 @@
-/** `state backup`: a consistent copy while imports run. */
+/** `state backup`: writes a consistent copy, even while imports run. */
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';
@@ -6,7 +6,7 @@ import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { requireState, statePlace } from './state-place.js';
 
-/** @param file absolute */
+/** @param file absolute path of the copy */
 export async function backup(file: string, context: Context): Promise<ExitCode> {
   const { stdout, flags } = context;
   const place = await statePlace(context);

@@ -1,4 +1,4 @@
-/** `state check`: the database's own integrity, and whether its records agree with each other. */
+/** `state check`: checks the integrity of the database, and whether its records agree with each other. */
 import { Exit, type ExitCode, StateError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
 import type { Context } from '../../context.js';
@@ -6,7 +6,7 @@ import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { requireState, statePlace } from './state-place.js';
 
-/** @throws StateError when something is wrong, which was printed by then */
+/** @throws StateError if there are problems, after printing them */
 export async function check(context: Context): Promise<ExitCode> {
   const { stdout, flags } = context;
   const place = await statePlace(context);

@@ -1,4 +1,4 @@
-/** `state info`: what distinguishes this state from another one, or from an older copy. */
+/** `state info`: shows what distinguishes this state from another one, or from an older copy. */
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';

@@ -12,7 +12,7 @@ import { requireState, statePlace } from './state-place.js';
 /** How often progress is printed: a copy of millions of profiles takes minutes. */
 const SAY_EVERY_MS = 5_000;
 
-/** @param to as `--state` takes it */
+/** @param to the target, in the form of `--state` */
 export async function migrate(to: string, context: Context): Promise<ExitCode> {
   const { stdout, stderr, flags, clock, stop, commands } = context;
   const target = stateNamed(to, '--to', context);

@@ -1,4 +1,4 @@
-/** Finds the state without creating one. */
+/** Finds the state without creating it. */
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
 import { withoutPassword } from '../../../engine/state/location.js';
@@ -6,13 +6,13 @@ import { databaseFile } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 
 export interface StatePlace {
-  /** A folder, or a URL without its password. */
+  /** The folder, or the URL without its password. */
   name: string;
-  /** The flag, variable or default that names it. */
+  /** The flag, variable, or key that names it, or `default`. */
   origin: string;
-  /** The name of the database. */
+  /** The path of the database file, or the URL without its password. */
   database: string;
-  /** Whether a folder has a database. For PostgreSQL always true, because opening creates it. */
+  /** Whether the folder has a database. Always true for PostgreSQL, where opening the state creates it. */
   exists: boolean;
   isFolder: boolean;
 }

@@ -1,4 +1,4 @@
-/** `state unlock`: releases locks whose owner is gone; with `--force`, all of them. */
+/** `state unlock`: releases locks of processes that are gone; with `--force`, all locks. */
 import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
 import type { HeldLock } from '../../../engine/state/state.js';
@@ -10,7 +10,7 @@ import { canAsk } from '../config/store.js';
 import { lockText } from './lock-text.js';
 import { requireState, type StatePlace, statePlace } from './state-place.js';
 
-/** @throws LockedError while the owner of a lock is active, and `--force` was not given */
+/** @throws LockedError if the holder of a lock is active, and `--force` was not given */
 export async function unlock({ force }: { force: boolean }, context: Context): Promise<ExitCode> {
   const place = await statePlace(context);
   requireState(place);
@@ -54,7 +54,9 @@ async function explain(held: HeldLock[], place: StatePlace, context: Context): P
   return Exit.done;
 }
 
-/** @throws UsageError if there is no terminal to ask on, or the answer is not yes */
+/**
+ * Asks before taking locks. @throws UsageError if there is no terminal to ask at, or if the answer is not yes
+ */
 async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> {
   if (context.flags.yes === true) return;
   if (!canAsk(context)) {

@@ -1,4 +1,4 @@
-/** The sections of a report about columns and keys: their types, the service's properties, what changed. */
+/** Report sections about columns and keys: types, the service's properties, and what changed. */
 import type { ColumnPlan, FilePlan, Plan } from '../../../engine/model.js';
 import { count, grouped } from '../../../engine/numbers.js';
 import { suggestedLines } from '../../messages/input.js';

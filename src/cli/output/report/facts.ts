@@ -1,10 +1,10 @@
-/** The data of a report, and which texts of it others may see. */
+/** The data of a report, and which of its texts others may see. */
 import { STATUS_CODES } from 'node:http';
 import type { Plan, RunStatus, Summary } from '../../../engine/model.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
 import { type Public, withoutValues } from '../cause-text.js';
 
-/** Time between two attempts of a request, in milliseconds since 1970. */
+/** The wait between two attempts of a request; times in milliseconds since 1970. */
 export interface Wait {
   /** Number of the request in the run. */
   request: number;
@@ -13,7 +13,7 @@ export interface Wait {
   reason: string;
 }
 
-/** When a job was accepted, and when it was last polled, by this machine's clock. */
+/** When a job was accepted and last polled, as ISO 8601 by this machine's clock. */
 export interface Seen {
   submitted_at: string;
   seen_at: string;
@@ -23,37 +23,37 @@ export interface Facts {
   /** Milliseconds since 1970. */
   now: number;
   service: Pick<Summary, 'account' | 'region' | 'base_url'>;
-  /** Inputs, as they were named. */
+  /** The inputs, as they were given on the command line. */
   paths: readonly string[];
   run: string | null;
   status: RunStatus | 'running' | 'crashed' | 'superseded';
-  /** Milliseconds since 1970; null if nothing was begun. */
+  /** Milliseconds since 1970; null if nothing was started. */
   startedAt: number | null;
   /** Null if no session has ended. */
   summary: Summary | null;
-  /** Null for a run that is read from the state, or that failed before its plan. */
+  /** Null for a run loaded from the state, and for one that failed before its plan. */
   plan: Plan | null;
   requests: readonly RequestRecord[];
   /** By job id. */
   seen: ReadonlyMap<string, Seen>;
-  /** Waits of this session: the state counts retries, but not when they were. */
+  /** The waits of this session. The state counts retries, but does not record their times. */
   waits: readonly Wait[];
-  /** The error that ended it early, or null. */
+  /** The error that ended the import early, or null. */
   failure: { message: string; hint: string | undefined; errorCode: string | undefined } | null;
-  /** Whether the report is made from the state, which has no causes, warnings, or columns. */
+  /** Whether the report is about a stored run: the state keeps no causes, warnings, or columns. */
   stored: boolean;
   /** Whether the run had earlier sessions. */
   resumed: boolean;
-  /** Commands to type, each with what it is for. */
+  /** Commands to run, each with its purpose. */
   next: readonly { what: string | null; command: string }[];
   /** Which texts may be shown. */
   shown: Public;
 }
 
-/** The beginning of a reason for a single row; the service's own words follow. */
+/** The start of the reason for a row that failed alone; a colon and the service's own words follow. */
 const ALONE = 'the service failed the job of this row alone';
 
-/** Reduces the service's words to status and `error_code`, and removes other quotes. */
+/** Reduces the service's words to the status and the `error_code`, and removes other quoted text. */
 export class Wording {
   /** The recorded reasons of requests, and their reduced forms. */
   readonly #recorded: [words: string, reduced: string][];
@@ -66,11 +66,14 @@ export class Wording {
     for (const { reason, failure } of requests) {
       if (reason !== null) reduced.set(reason, reduce(reason, codeIn(failure)));
     }
-    // The longest first: one may begin another.
+    // Longest first, because one reason may be the start of another.
     this.#recorded = [...reduced].sort(([a], [b]) => b.length - a.length).slice(0, MOST_RECORDED);
   }
 
-  /** A sentence that may contain a cell or the service's words. @param errorCode of the service, if known */
+  /**
+   * A sentence that may contain a cell or the service's words.
+   * @param errorCode the service's `error_code`, if known
+   */
   text(text: string, errorCode?: string): string {
     if (this.shown.values) return text;
     const known = this.#recorded.find(([words]) => text.includes(words));
@@ -78,7 +81,7 @@ export class Wording {
     return withoutValues(own, this.shown.names);
   }
 
-  /** The reason for a column's type: a cell is replaced with its location. */
+  /** The reason for the type of a column: a cell is replaced with its location. */
   typeReason(reason: string): string {
     if (this.shown.values) return reason;
     const [, place, what] =
@@ -89,10 +92,10 @@ export class Wording {
   }
 }
 
-/** The most reasons that are searched for in a sentence. */
+/** The maximum number of recorded reasons that are searched for in a sentence. */
 const MOST_RECORDED = 1_000;
 
-/** `422 invalid_item` names one, `422` and `job failed` do not. */
+/** The `error_code` of a failure: `422 invalid_item` has one; `422` and `job failed` do not. */
 const codeIn = (failure: string | null): string | undefined => /^\d{3} (\S.*)$/s.exec(failure ?? '')?.[1];
 
 function reduce(text: string, errorCode: string | undefined): string {

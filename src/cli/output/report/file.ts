@@ -1,4 +1,4 @@
-/** The file of a report: a new one, or an earlier report. */
+/** The file that a report is written to. */
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
@@ -7,14 +7,14 @@ import { replaceFile } from '../../../engine/replace-file.js';
 import { FIRST_LINES } from './page.js';
 
 export interface ReportFile {
-  /** The name as it was typed. */
+  /** The name as given on the command line. */
   name: string;
   path: string;
 }
 
 /**
- * Checks the file before anything is sent. Only an empty file or an earlier report is replaced, never an input, a
- * mapping, or a result.
+ * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping
+ * file, or a result is never replaced.
  * @throws UsageError
  */
 export async function reportFile(name: string, cwd: string): Promise<ReportFile> {
@@ -27,7 +27,7 @@ export async function reportFile(name: string, cwd: string): Promise<ReportFile>
   throw new UsageError(`--report: ${name} cannot be written: ${why}`, { hint: 'choose another name' });
 }
 
-/** Why the report cannot have this name, or null. */
+/** Why the report cannot be written to this path, or null. */
 async function obstacle(path: string): Promise<string | null> {
   try {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -57,9 +57,12 @@ async function isReport(path: string): Promise<boolean> {
   }
 }
 
-/** Mode 0600, because it contains names of files, columns, and accounts. @throws OutputError */
+/**
+ * Writes the report with mode 0600, because it contains names of files, columns, and accounts. @throws
+ * OutputError
+ */
 export async function writeReport({ name, path }: ReportFile, page: string): Promise<void> {
-  const why = await obstacle(path); // the import itself may have written a file of that name
+  const why = await obstacle(path); // the import itself may have written a file with this name
   if (why !== null) throw new OutputError(name, new Error(why));
   try {
     await replaceFile(path, page);

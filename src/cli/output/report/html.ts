@@ -1,7 +1,7 @@
-/** HTML without injection: every value of a template is escaped, unless a template made it. */
+/** HTML templates that escape every value, unless it was made by a template. */
 import { safeLine } from '../safe.js';
 
-/** Safe markup: made by a template, or a constant. */
+/** Safe markup: the result of a template, or a constant. */
 export class Html {
   constructor(readonly text: string) {}
 
@@ -14,8 +14,9 @@ export class Html {
 export type Part = Html | string | number | null | undefined | false | readonly Part[];
 
 /**
- * `` html`<td class="${kind}">${name}</td>` ``. Texts are shown as they are in a terminal: on one line, with control
- * characters, direction marks and invisible characters as their code points. Attributes need their double quotes.
+ * `` html`<td class="${kind}">${name}</td>` ``. Text is shown as in a terminal: on one line, with control
+ * characters, direction marks, and invisible characters as code points. Put values of attributes in double
+ * quotes.
  */
 export function html(literal: TemplateStringsArray, ...values: Part[]): Html {
   let text = literal[0]!;
@@ -38,12 +39,12 @@ const ESCAPED: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Longest text of a file or of the service in one place, in characters. */
+/** Maximum length of one text from a file or the service, in characters. */
 const LONGEST = 160;
 
 /**
- * A text from a file or the service: isolated, so that it cannot change the direction of the text around it, and cut
- * if it is long.
+ * Text from a file or the service: cut if it is long, and isolated, so that it cannot change the direction of
+ * its surroundings.
  */
 export function foreign(text: string, most = LONGEST): Html {
   // Half of a surrogate pair is not valid UTF-8.
@@ -51,7 +52,7 @@ export function foreign(text: string, most = LONGEST): Html {
   return html`<bdi>${cut}</bdi>`;
 }
 
-/** As many rows of a list as fit the bytes, and how many were left out. */
+/** The first rows of a list that fit the limits. `left`: bytes not used. `more`: number of rows left out. */
 export function fitting<T>(
   values: readonly T[],
   { bytes, most }: { bytes: number; most: number },

@@ -1,4 +1,6 @@
-/** The report of an import as one HTML page (contract §9 "The report"). Loaded only if a report was asked for. */
+/**
+ * The report of an import as one HTML page (contract §9 "The report"). Loaded only if a report is requested.
+ */
 import { ProfilesError } from '../../../engine/errors.js';
 import type { Plan } from '../../../engine/model.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
@@ -23,7 +25,7 @@ interface Where {
   clock: { now(): number };
 }
 
-/** Records the events of an import, and writes its report however it ends. */
+/** Collects the events of an import, and writes the report, also if the import fails. */
 export class ReportRecorder {
   readonly #started: number;
   readonly #waits: Wait[] = [];
@@ -52,8 +54,9 @@ export class ReportRecorder {
   }
 
   /**
-   * @param failure the error that ended it early, or null
-   * @returns the name of the file. @throws OutputError where it cannot be written
+   * @param failure the error that ended the import early, or null
+   * @returns the name of the file
+   * @throws OutputError if it cannot be written
    */
   async write(failure: unknown): Promise<string> {
     const { file, values, state, clock } = this.where;
@@ -86,7 +89,7 @@ export class ReportRecorder {
   }
 }
 
-/** The most retries that are drawn. */
+/** The maximum number of retries that are drawn. */
 const MOST_WAITS = 10_000;
 
 interface Stored {
@@ -96,7 +99,10 @@ interface Stored {
   steps: readonly Step[];
 }
 
-/** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
+/**
+ * Writes the report of an earlier run from what the state recorded, and returns the file's name. @throws
+ * OutputError
+ */
 export async function reportRun(
   { run: stored, requests, told, steps }: Stored,
   { file, values, state, clock }: Where,
@@ -127,11 +133,11 @@ export async function reportRun(
 const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
   new Map((await state.knownJobs()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
-/** Others may read the report, so commands have no values of `--set`. */
+/** The next steps without values of `--set`, because others may read the report. */
 const nextOf = (steps: readonly Step[]): Facts['next'] =>
   steps.map(({ what, shared }) => ({ what, command: shared }));
 
-/** A hint may contain cells, as for an encoding. */
+/** The error as text. A hint may contain cells, such as the one for a wrong encoding. */
 function failureOf(error: unknown, values: boolean, commands: Commands): NonNullable<Facts['failure']> {
   if (!(error instanceof ProfilesError)) {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** Requests and their jobs, on a timeline. */
+/** The report section about requests and their jobs, with a timeline. */
 import { formatDuration } from '../../../engine/duration.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
@@ -10,7 +10,7 @@ import { fitting, foreign, type Html, html } from './html.js';
 import { cutNote, type Room, section, type Tone, tag } from './parts.js';
 import { type Scale, type Span, scaleOf, WIDTH } from './scale.js';
 
-/** For requests without a job. */
+/** The words for requests without a job. */
 const STATES: Record<RequestState, { words: string; tone: Tone }> = {
   intent: { words: 'sent; no reply recorded', tone: 'warn' },
   unknown: { words: 'sent; reply lost', tone: 'warn' },
@@ -29,7 +29,7 @@ interface Row {
   request: RequestRecord;
   words: string;
   tone: Tone;
-  /** From acceptance to the end; null without a job. */
+  /** From acceptance to the end of the job, or to the last poll; null without a job. */
   span: Span | null;
   waits: readonly Wait[];
 }
@@ -85,8 +85,9 @@ function rowOf(request: RequestRecord, { seen }: Facts, waits: readonly Wait[]):
 }
 
 /**
- * The service's own times are used if they are between those that this machine saw, because the specification does not
- * show their format.
+ * From acceptance to the end of a job. The service's `end_time` is used only if it is an ISO 8601 time
+ * between the two times that this machine recorded, because the specification does not show its format (spec:
+ * Job).
  */
 function spanOfJob(
   { submitted_at, seen_at }: { submitted_at: string; seen_at: string },
@@ -123,7 +124,7 @@ function jobRow(row: Row, scale: Scale, { paths }: Facts, wording: Wording): Htm
 `;
 }
 
-/** The most ranges of one request that are named. */
+/** The maximum number of line ranges shown for a request. */
 const SHOWN_RANGES = 3;
 
 function timeText(span: Span | null, waits: readonly Wait[], { from }: Scale): string {
@@ -136,7 +137,7 @@ function timeText(span: Span | null, waits: readonly Wait[], { from }: Scale): s
   ].join(', ');
 }
 
-/** Draws a bar; the text next to it says the same. */
+/** Draws a bar. The text below it says the same. */
 function bar(
   span: Span | null,
   waits: readonly Wait[],

@@ -14,7 +14,7 @@ import { CSS } from './style.js';
 
 const KIB = 1_024;
 
-/** Room for each list: together with the rest of the page, less than 1 MiB. */
+/** Limits of each list: together with the rest of the page, less than 1 MiB. */
 const ROOMS = {
   next: { bytes: 24 * KIB, most: 20 },
   files: { bytes: 96 * KIB, most: 500 },
@@ -26,18 +26,18 @@ const ROOMS = {
   warnings: { bytes: 72 * KIB, most: 200 },
 } as const satisfies Record<string, Room>;
 
-/** The beginning of a report, by which one is recognized. */
+/** The start of every report. A file that begins with it is recognized as a report. */
 export const FIRST_LINES =
   '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
 
-/** Only constants: `html` would escape characters of the policy and the style sheet. */
+/** Constants, which `html` must not escape. */
 const STYLE = new Html(CSS);
 const POLICY = new Html(
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(CSS).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'`,
 );
 const START = new Html(FIRST_LINES);
 
-/** Patterns for unsent rows and waits, so that color is not the only difference. */
+/** A pattern for unsent rows and waits, so that they differ in more than color. */
 const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
 
 export function reportPage(facts: Facts): string {
@@ -90,7 +90,7 @@ ${overview(facts, wording)}${there.map(([, , body]) => body)}</main>
 /** `2026-11-22 05:21:47 UTC` */
 const moment = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** The most inputs that the heading names. */
+/** The maximum number of inputs in the heading. */
 const NAMED = 3;
 
 const namesOf = (paths: readonly string[]): Part[] => {
@@ -102,7 +102,7 @@ const namesOf = (paths: readonly string[]): Part[] => {
   ];
 };
 
-/** The title, which is plain text. */
+/** The title. Unlike the heading, it cannot contain elements. */
 const titleOf = ({ paths: [first = 'profiles', ...others] }: Facts): string =>
   first.slice(0, 100) + (others.length > 0 ? ` and ${count(others.length, 'more file')}` : '');
 

@@ -5,11 +5,11 @@ import { type Html, html, type Part } from './html.js';
 /** How well something went. A word or a sign always says the same as the color. */
 export type Tone = 'good' | 'warn' | 'bad' | 'none';
 
-/** Room for one list. */
+/** Limits of one list. */
 export interface Room {
-  /** In UTF-8. */
+  /** Maximum size in UTF-8. */
   bytes: number;
-  /** The most entries. */
+  /** Maximum number of entries. */
   most: number;
 }
 
@@ -28,7 +28,7 @@ export function tag(tone: Tone, words: Part): Html {
   return html`<span class="tag ${tone}">${sign !== '' && html`<span aria-hidden="true">${sign}</span> `}${words}</span>`;
 }
 
-/** Says what a list leaves out; empty if it is complete. */
+/** Says how many entries a list leaves out; null if none. */
 export function cutNote(more: number, noun: string, why = ''): Part {
   if (more === 0) return null;
   return html`<p class="cut">and ${count(more, `more ${noun}`)}, left out to keep this page short. ${why}</p>`;
@@ -40,7 +40,7 @@ export function meter(part: number, whole: number): Html {
   return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" x="0" y="0" width="100" height="6"/><rect class="full" x="0" y="0" width="${width}" height="6"/></svg>`;
 }
 
-/** `99.8%`; 100% and 0% only if that is exact. */
+/** `99.8%`. `100%` and `0%` are shown only for exact values. */
 export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return '0%';
   if (part >= whole) return '100%';

@@ -1,24 +1,24 @@
-/** The positions of times on a timeline. Pure. */
+/** Maps times to positions on a timeline. Pure. */
 
-/** From and until, in milliseconds. */
+/** Start and end, in milliseconds. */
 export type Span = readonly [from: number, until: number];
 
 export interface Scale {
   from: number;
   until: number;
-  /** 0 to `WIDTH`. */
+  /** The position of a time, from 0 to `WIDTH`. */
   x(moment: number): number;
-  /** Times without events, which are drawn shorter. */
+  /** Long pauses, which are drawn with a fixed width. */
   breaks: Span[];
 }
 
 export const WIDTH = 1_000;
-/** Width of a break. */
+/** Width of a break, in the units of `WIDTH`. */
 const BREAK = 40;
-/** Shorter ones are drawn to scale, in milliseconds. */
+/** A pause is drawn to scale if it is shorter than this (milliseconds), or than all the work together. */
 const LEAST_BREAK = 30_000;
 
-/** Makes a scale for which long pauses are shortened: an import may be resumed the next day. */
+/** Makes a scale that shortens long pauses: an import may be resumed the next day. */
 export function scaleOf(spans: readonly Span[]): Scale {
   const busy: [number, number][] = [];
   for (const [from, until] of [...spans].sort((a, b) => a[0] - b[0])) {
@@ -32,7 +32,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
     .slice(1)
     .map(([begin], index): Span => [busy[index]![1], begin])
     .filter(([begin, end]) => end - begin >= Math.max(LEAST_BREAK, worked));
-  // Too many breaks would leave no room for the rest.
+  // If breaks would take more than half of the width, pauses are drawn to scale.
   const most = breaks.length * BREAK > WIDTH / 2 ? [] : breaks;
   const drawn = until - from - most.reduce((sum, [begin, end]) => sum + end - begin, 0);
   const unit = (WIDTH - most.length * BREAK) / Math.max(1, drawn);

@@ -1,4 +1,4 @@
-/** The sections of a report about rows: their outcomes and causes. */
+/** Report sections about rows: outcomes, files, causes of rejection, what was sent again, and warnings. */
 import type { RejectionCause, RowCounts, Summary } from '../../../engine/model.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
@@ -9,13 +9,13 @@ import { cutNote, meter, percent, type Room, section } from './parts.js';
 
 interface Class {
   name: string;
-  /** Name of its color, which the pattern and the table also use. */
+  /** CSS class of its color, in the bar and in the table. */
   kind: string;
   rows: number;
   means: string;
 }
 
-/** Every row read, in the classes that add up to it. */
+/** All rows read, by the classes that add up to them; classes without rows are left out. */
 function classesOf(rows: RowCounts, planned: boolean): Class[] {
   const open = rows.submitted - rows.completed;
   const classes: Class[] = [

@@ -1,4 +1,4 @@
-/** The style sheet of the report. The page's policy allows only its hash, so nothing else is applied. */
+/** The style sheet of the report. The policy of the page allows only its hash, so no other styles apply. */
 export const CSS = `
 :root {
   color-scheme: light dark;

@@ -1,11 +1,11 @@
-/** What the server says: its answers, and the overview as it changes. */
+/** Data from the server: its answers, and the overview whenever it changes. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../wire.js';
 
-/** Path of the page, with its key. */
+/** The path of the page, including its key. */
 export const BASE = document.body.dataset.base ?? '/';
 
-/** Time between two readings of one view while things change, milliseconds. */
+/** Minimum time between two reads of a view while its data changes, in milliseconds. */
 const REST_MS = 400;
 
 export class ApiError extends Error {
@@ -17,7 +17,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @throws ApiError with what the sandbox says is wrong */
+/** @throws ApiError with the first error in the answer */
 export async function call<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
   const reply = await fetch(`${BASE}api/${path}`, init);
@@ -30,13 +30,13 @@ export async function call<T>(path: string, method = 'GET', body?: unknown): Pro
 export interface Live<T> {
   data: T | undefined;
   error: ApiError | undefined;
-  /** The data are of an earlier path. */
+  /** Whether the data belongs to an earlier path. */
   stale: boolean;
 }
 
 /**
- * Reads `path` now and whenever `revision` changes, one reading at a time. A new path is read at once, a new
- * revision not sooner than a rest after the last one.
+ * Reads `path` now and whenever `revision` changes, one read at a time. A new path is read at once; a new
+ * revision at the earliest `REST_MS` after the last read.
  */
 export function useLive<T>(path: string, revision: unknown): Live<T> {
   const [state, setState] = useState<{ path: string; data?: T; error?: ApiError }>({ path });
@@ -45,7 +45,7 @@ export function useLive<T>(path: string, revision: unknown): Live<T> {
   wanted.current = { path, revision };
 
   useEffect(() => {
-    if (busy.current) return; // who is reading looks again when it is done
+    if (busy.current) return; // the loop that is running will read again
     busy.current = true;
     void (async () => {
       for (;;) {
@@ -55,7 +55,7 @@ export function useLive<T>(path: string, revision: unknown): Live<T> {
           setState({ path: reading.path, data });
         } catch (error) {
           if (error instanceof ApiError) setState({ path: reading.path, error });
-          // Else the sandbox cannot be reached: the header says so, and what was there stays.
+          // Otherwise, the sandbox cannot be reached: the header says so, and the old data stays.
         }
         const moved = (): boolean => wanted.current.path !== reading.path;
         if (!moved()) await rest(REST_MS, moved);
@@ -72,7 +72,7 @@ export function useLive<T>(path: string, revision: unknown): Live<T> {
   };
 }
 
-/** Ends early when `over` says so. */
+/** Waits, but ends early if `over` returns true. */
 async function rest(ms: number, over: () => boolean): Promise<void> {
   const until = performance.now() + ms;
   while (performance.now() < until && !over()) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -80,7 +80,7 @@ async function rest(ms: number, over: () => boolean): Promise<void> {
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** The overview, pushed by the sandbox while this window is to be seen. */
+/** The overview, which the sandbox sends while this window is visible. */
 export function useOverview(): { overview: Overview | undefined; connection: Connection } {
   const [overview, setOverview] = useState<Overview>();
   const [connection, setConnection] = useState<Connection>('connecting');
@@ -93,13 +93,13 @@ export function useOverview(): { overview: Overview | undefined; connection: Con
         setOverview(JSON.parse(data) as Overview);
         setConnection('live');
       };
-      source.onerror = () => setConnection('lost'); // the browser tries again by itself
+      source.onerror = () => setConnection('lost'); // the browser reconnects by itself
     };
     const close = (): void => {
       source?.close();
       source = undefined;
     };
-    // Browsers open few connections to one host: windows in the background leave theirs.
+    // Browsers open only a few connections to a host, so windows in the background close theirs.
     const onVisibility = (): void => (document.hidden ? close() : open());
     onVisibility();
     document.addEventListener('visibilitychange', onVisibility);

@@ -1,11 +1,11 @@
-/** Numbers, times and text for people. */
+/** Formats numbers, times, and text for people. */
 
 export const count = (n: number): string => n.toLocaleString('en');
 
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${count(n)} ${n === 1 ? one : many}`;
 
-/** `14:03:22` of today, else with the date. */
+/** `14:03:22` for a time of today; otherwise with the date. */
 export function time(iso: string, now = new Date()): string {
   const at = new Date(iso);
   const clock = at.toLocaleTimeString('en-GB');
@@ -26,7 +26,10 @@ export function bytes(n: number): string {
   return `${(n / 1_024 ** 2).toFixed(1)} MiB`;
 }
 
-/** Characters that would hide, turn or break text are shown by their code; line breaks and tabs stay unless `line`. */
+/**
+ * Shows characters that would hide, reorder, or break text by their code. With `line` false, line breaks and
+ * tabs stay.
+ */
 export function visible(text: string, line = true): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
@@ -48,5 +51,5 @@ const STATES: Readonly<Record<string, string>> = {
   failed: 'failed',
 };
 
-/** Name of the color of a job's state. */
+/** The CSS class with the color of a job's state. */
 export const stateColor = (status: string): string => STATES[status] ?? 'other';

@@ -1,4 +1,4 @@
-/** Jobs on a timeline through their states, and one of them. */
+/** The views of all jobs, with a timeline of their states, and of one job. */
 import type { JobDetail, JobLine, JobList } from '../wire.js';
 import { useLive } from './data.js';
 import { bytes, count, duration, plural, stateColor } from './format.js';
@@ -209,7 +209,7 @@ function Rows({ job }: { job: JobLine }) {
 
 type Overview = ReturnType<typeof useShell>['overview'];
 
-/** Jobs change by themselves while they are under way. */
+/** Changes when the jobs should be read again. Unfinished jobs change with time. */
 const revisionOf = (overview: Overview): string | undefined =>
   overview && JSON.stringify([overview.jobs, overview.jobs.unfinished > 0 && overview.now]);
 
@@ -218,7 +218,7 @@ function spanOf(job: JobLine, now: number): { from: number; until: number } {
   return { from, until: job.end_time === null ? Math.max(now, from + 1) : Date.parse(job.end_time) };
 }
 
-/** The states that it has passed through, to scale. */
+/** A bar of the states that the job has passed through, to scale. */
 function Track({
   job,
   now,
@@ -254,7 +254,7 @@ function Track({
       {passed.map(({ status, from, until }) => {
         const left = x(Date.parse(from));
         const right = x(Math.min(until === null ? end : Date.parse(until), end));
-        // Where it ended is a mark of its own, however short it was.
+        // The end is always marked, however short the job was.
         const ended = status === 'completed' || status === 'failed';
         const width = Math.max(right - left, ended ? 6 : 2);
         return (

@@ -1,4 +1,4 @@
-/** The sandbox's page: its frame, and which view is in it. */
+/** The sandbox's page: its frame, and the view in it. */
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BASE, type Connection, useOverview } from './data.js';

@@ -1,4 +1,4 @@
-/** What several views are made of. */
+/** Components that several views use. */
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
@@ -10,14 +10,14 @@ import { formatRoute, type Route } from './route.js';
 export interface Shell {
   overview: Overview | undefined;
   go(route: Route, replace?: boolean): void;
-  /** Tells a screen reader. */
+  /** Announces a text to screen readers. */
   announce(text: string): void;
 }
 
 export const ShellContext = createContext<Shell>({ overview: undefined, go: () => {}, announce: () => {} });
 export const useShell = (): Shell => useContext(ShellContext);
 
-/** Longer addresses are refused by the server. */
+/** The server refuses longer addresses. */
 const LONGEST_ADDRESS = 12_000;
 
 export function Link({
@@ -50,7 +50,10 @@ export function Link({
   );
 }
 
-/** Text of others: it keeps its direction to itself, and hides nothing. */
+/**
+ * Text from imports: isolated, so that it cannot change the direction of other text, and with hidden
+ * characters shown.
+ */
 export function Data({ text, most = 300 }: { text: string; most?: number }) {
   const cut = text.length > most ? `${text.slice(0, most)}…` : text;
   return <bdi>{visible(cut)}</bdi>;
@@ -72,7 +75,7 @@ export function State({ status }: { status: string }) {
   );
 }
 
-/** The heading of a view; it takes the focus when the view is opened. */
+/** The heading of a view. It gets the focus when the view opens. */
 export function Heading({ children, title }: { children: ComponentChildren; title: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -96,7 +99,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** A column's heading, and the class of its cells. */
+/** The heading of a column, and the class of its cells. */
 type Column = string | readonly [text: string, kind: string];
 
 export function Table({
@@ -106,7 +109,7 @@ export function Table({
   children,
 }: {
   class: string;
-  /** For who does not see the heading above it. */
+  /** For screen readers. */
   caption: string;
   head: readonly (Column | false)[];
   children: ComponentChildren;
@@ -142,7 +145,7 @@ export function Command({ lines }: { lines: readonly string[] }) {
   );
 }
 
-/** What to type in another terminal, so that an import arrives here. */
+/** The commands to run in another terminal, so that an import arrives here. */
 export function importLines(overview: Overview | undefined, file: string): string[] {
   if (overview === undefined) return [`profiles import ${file}`];
   return [

@@ -1,4 +1,4 @@
-/** One profile: what it is, and how it became that. */
+/** The view of one profile: its data, and how it changed. */
 import type { ProfileAnswer, ProfileDetail, Shown, StoryEntry } from '../wire.js';
 import { BASE, useLive } from './data.js';
 import { count, plural, visible } from './format.js';
@@ -201,5 +201,5 @@ function Line({
 
 const textOf = (text: string): Shown => ({ type: 'string', text, characters: text.length });
 
-/** `job 17` of `urn:profiles:job:default/5f3c0a91-17`. */
+/** `job 17` for `urn:profiles:job:default/5f3c0a91-17`. */
 export const shortJob = (id: string): string => `job ${id.slice(id.lastIndexOf('-') + 1)}`;

@@ -1,4 +1,4 @@
-/** Companies or users as a table that can be searched. */
+/** The view of companies or users: a table with search. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { ProfileList } from '../wire.js';
 import { useLive } from './data.js';

@@ -1,4 +1,4 @@
-/** User properties: what the lookup list says about the keys that users were imported with. */
+/** The view of user properties: the lookup list, derived from imported users. */
 import type { PropertyList } from '../wire.js';
 import { useLive } from './data.js';
 import { plural } from './format.js';

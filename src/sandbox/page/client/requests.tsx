@@ -1,4 +1,4 @@
-/** The request log, and one request. */
+/** The views of the request log, and of one request. */
 import type { RequestAnswer, RequestLine, RequestList } from '../wire.js';
 import { useLive } from './data.js';
 import { bytes, count, duration, plural } from './format.js';

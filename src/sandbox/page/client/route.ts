@@ -1,4 +1,4 @@
-/** Addresses of the page's views. Identifiers are in the query, where `.`, `..` and `/` mean nothing. */
+/** Addresses of the views. Identifiers are in the query, where `.`, `..`, and `/` have no meaning. */
 import type { Kind, Region } from '../wire.js';
 
 export type Route =
@@ -18,7 +18,7 @@ export function profiles(kind: Kind, region: Region = 'default'): Route {
   return { view: 'profiles', kind, region, search: '', sort: DEFAULT_SORT, page: 1 };
 }
 
-/** @param target path below the page's base, and query */
+/** @param target path after the base of the page, and query */
 export function parseRoute(target: string): Route {
   const [path = '', query = ''] = target.split('?', 2);
   const words = new URLSearchParams(query);
@@ -88,7 +88,7 @@ export function formatRoute(route: Route): string {
   }
 }
 
-/** A path with those words that say something. */
+/** A path with query parameters; those that are false or empty are left out. */
 export function withQuery(path: string, words: Record<string, string | number | false>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(words)) {

@@ -1,4 +1,4 @@
-/** A time axis for jobs: stretches in which none was under way take no more room than a gap. */
+/** A time axis for jobs. Long pauses without a job are drawn as narrow gaps. */
 
 export interface Span {
   from: number;
@@ -6,15 +6,15 @@ export interface Span {
 }
 
 export interface Scale {
-  /** From a moment to 0…1. */
+  /** The position of a time, from 0 to 1. */
   at(ms: number): number;
-  /** Where time was left out, 0…1. */
+  /** The positions of the gaps, from 0 to 1. */
   gaps: number[];
 }
 
-/** Share of the axis that a gap takes. */
+/** The share of the axis that a gap takes. */
 const GAP = 0.02;
-/** Rest between two jobs that is left out, as a share of the time in which jobs were under way. */
+/** A pause is left out if it is longer than this share of the time in which jobs ran. */
 const LONG = 0.25;
 
 export function scaleOf(spans: readonly Span[]): Scale {
@@ -50,7 +50,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
   };
 }
 
-/** In order, those that touch as one. */
+/** Sorted, and those that overlap or touch merged. */
 function merged(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.from - b.from);
   const found: Span[] = [];

@@ -1,4 +1,4 @@
-/** Switches: faults, speed and limits, and erasing everything. */
+/** The view of switches: faults, speed and limits, and erasing everything. */
 import { useRef, useState } from 'preact/hooks';
 import type { Settings as Values } from '../wire.js';
 import { call } from './data.js';
@@ -148,7 +148,7 @@ const FIELDS: readonly {
 
 function Limits() {
   const { overview, announce } = useShell();
-  /** What was typed and not saved yet. */
+  /** What was typed but not saved yet. */
   const [typed, setTyped] = useState<Partial<Record<Key, string | boolean>>>({});
   const [problem, setProblem] = useState('');
   const current = overview?.settings;

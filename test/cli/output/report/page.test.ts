@@ -40,13 +40,13 @@ describe('templates', () => {
     expect(foreign('abc', 3).text).toBe('<bdi>abc</bdi>');
   });
 
-  test('a list ends where its bytes do', () => {
+  test('a list ends when its bytes are used up', () => {
     const { shown, more, left } = fitting(['aa', 'bb', 'cc'], { bytes: 5, most: 9 }, (text) => html`${text}`);
     expect([shown.length, more, left]).toEqual([2, 1, 1]);
     expect(fitting([1, 2, 3], { bytes: 99, most: 2 }, (n) => html`${n}`).more).toBe(1);
   });
 
-  test('values in attributes stand in double quotes', () => {
+  test('values of attributes are in double quotes', () => {
     const folder = new URL('../../../../src/cli/output/report/', import.meta.url);
     const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
     expect(sources.join('').match(/ [\w-]+="[^"]*\$\{/g)?.length).toBeGreaterThan(10);
@@ -101,7 +101,7 @@ describe('the scale of a timeline', () => {
     expect(scaleOf(spans).x(at)).toBe(x);
   });
 
-  test('many breaks are drawn as they were', () => {
+  test('many breaks are drawn to scale', () => {
     const spans = Array.from({ length: 40 }, (_, day): [number, number] => [
       day * 86_400_000,
       day * 86_400_000 + 1,
@@ -227,7 +227,7 @@ const INVISIBLE = new RegExp(
 describe.each(CASES)('the page of %s', (_name, facts) => {
   const page = reportPage(facts);
 
-  test('is valid, and asks for nothing', async () => {
+  test('is valid, and loads nothing', async () => {
     expect(await faultsOf(page)).toEqual([]);
     expect(page.slice(0, 40)).toMatch(/^<!DOCTYPE html>\n<html lang="en">/);
     expect(page.slice(0, 500)).toContain(`content="default-src 'none'; style-src 'sha256-`);
@@ -277,7 +277,7 @@ describe('what a report says', () => {
     );
   });
 
-  test('no cell without being asked, the example where it was', () => {
+  test('no cells by default; the location of the example instead', () => {
     const plan = aPlan();
     const summary = aSummary({
       status: 'partial',
@@ -352,7 +352,7 @@ describe('what a report says', () => {
     );
   });
 
-  test('what the state does not keep', () => {
+  test('says what the state does not keep', () => {
     const text = said({ stored: true, summary: { ...withRejections(3), causes: [], warnings: [] } });
     expect(text).toContain('3 rows. The state does not keep why');
     expect(text).toContain('does not keep the plan of a run');
