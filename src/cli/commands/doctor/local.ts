@@ -74,13 +74,14 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
   }
 }
 
-/** Checks that the state can be opened and read, and that its disk has enough free space. */
+/** Checks that the state can be opened and read and has not moved, and that its disk has enough free space. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
   const { stateDir } = settings;
   const { name, origin, isFolder } = await statePlace(context);
   let age: StateAge;
   try {
     const state = await context.state();
+    await state.refuseMoved();
     await state.knownRuns();
     age = await state.age();
   } catch (error) {
