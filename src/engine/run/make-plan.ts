@@ -1,4 +1,7 @@
-/** The plan of a session: the scans, the totals of requests, and the answers of the service to questions about them. */
+/**
+ * Makes the plan of a session from its scans, the totals of its requests, and the user properties of the
+ * service.
+ */
 import type { Kind, Plan } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
