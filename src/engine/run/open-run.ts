@@ -1,4 +1,6 @@
-/** Records a run during one session, from its locks to its end: a new run, or an earlier one that continues. */
+/**
+ * Records a run during one session, from its locks to its end: a new run, or an earlier one that continues.
+ */
 import { closeAll } from '../close-all.js';
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';

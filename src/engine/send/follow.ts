@@ -1,4 +1,4 @@
-/** Follows the job of a request to its end, and reports both. What is reported is what is recorded. */
+/** Follows the job of a request to its end, and reports requests and jobs from their records. */
 import type { Clock } from '../clock.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
@@ -23,31 +23,34 @@ export interface DeliverDeps {
   clock: Clock;
   random: () => number;
   options: SendOptions;
-  /** Whether this is the canary: if it does not complete, the run ends. */
+  /** Whether a canary is being sent. If it does not complete, the run ends. */
   isCanary: boolean;
-  /** The most items that a request may have, as far as is known. */
+  /** The most items that a request may have now. */
   mostItems(): number;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
-  /** All requests of the run, those of earlier sessions first. New ones are added here. */
+  /**
+   * All requests of the run (with shards, of this shard), in the order of their numbers. New ones are added
+   * here.
+   */
   records: RequestRecord[];
   /** Totals of `records`. */
   totals: Totals;
   /** Numbers for new requests. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
-  /** What this session has sent of the kind, for merged rows. */
+  /** Makes the fingerprints of requests of this kind. */
   remembering: Remembering;
-  /** Rows of all inputs that are to be sent, for progress. */
+  /** Number of rows to send from all inputs, for progress events. */
   totalRows: number;
   emit(event: ImportEvent): void;
-  /** Ends all waiting. */
+  /** Ends all waiting, but not requests in flight. */
   stop: AbortSignal;
   /** Ends requests in flight. */
   abort: AbortSignal;
   /**
    * Writes the rows of a request that the service refused for good to the rejects file.
-   * @param of the chunk that contains them, while it is narrowed down: more of its rows may follow
+   * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow
    */
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
@@ -60,7 +63,10 @@ export interface Slots {
   release(request: number): Promise<void>;
 }
 
-/** Follows the job of an acknowledged request to its end, or until waiting ends. */
+/**
+ * Follows the job of an acknowledged request to its end.
+ * @throws the error of a failed poll; the reason of `stop`
+ */
 export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
   const { kind } = deps.inputs[record.input]!;
   const see = async (seen: Job, missing: boolean): Promise<void> => {
@@ -78,12 +84,12 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     ...forgiving(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
-      // A job is known by the id that was asked for, whatever id its record has.
+      // The state identifies a job by the id in the request, even if the record has another one.
       await see({ ...seen.job, job_id: seen.job_id }, false);
       continue;
     }
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
-    // A missing canary ends the run with its own error; a resume sends its rows again.
+    // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
     if (deps.isCanary) continue;
     deps.emit({
       type: 'warning',
