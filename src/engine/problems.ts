@@ -185,7 +185,7 @@ export type Problem =
   | { code: 'import_running'; run: string | null }
   /** The rejects file cannot be written. */
   | { code: 'rejects_file' }
-  /** A rejects file whose run is not known, or that may belong to several of its inputs. */
+  /** A rejects file of an unknown run, or one that may belong to several inputs of its run. */
   | { code: 'rejects_of_unknown_run'; path: string }
   /** A rejects file needs values of `set` that its run had, and that the state does not store. */
   | { code: 'constants_missing'; keys: string[] }

@@ -19,7 +19,7 @@ export interface Duplicates {
  */
 const SHARDS = 64;
 
-/** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
+/** Counts repeated identifiers. An identifier is represented by 64 bits of a keyed hash. */
 export class DuplicateFinder implements Duplicates {
   /** For each row of `known`: how often its identifier was seen (0, 1, or 2 for more). Two bits each. */
   #seen: Uint8Array;

@@ -23,7 +23,10 @@ interface From {
   changes: PlanChanges | undefined;
 }
 
-/** Makes the plan, and saves it if that was asked for. @throws UsageError for a plan that cannot be saved */
+/**
+ * Makes the plan, and saves it if there is a `savePlan`.
+ * @throws UsageError for a plan that cannot be saved
+ */
 export async function makePlan(
   scanned: Scanned,
   cut: CutDeps,

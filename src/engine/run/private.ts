@@ -22,7 +22,7 @@ type SetValues = MappingRules['set'];
 
 /** Private values that were given again. */
 export interface Repeated {
-  /** Constant values for all inputs, followed by those of each kind that has its own. */
+  /** Constant values in the order of `setsOf`. */
   sets?: readonly SetValues[] | undefined;
   where?: readonly Condition[] | undefined;
 }

@@ -72,7 +72,7 @@ export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
   return writer.finish();
 }
 
-/** A body whose items may share identifiers. */
+/** A body with items that may share identifiers. */
 interface Rows extends Body {
   /** Keyed hash of each item's identifier. */
   prints: { ids: BigUint64Array };

@@ -40,7 +40,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     ? await repeated(chunk, body, chunk.recorded, deps)
     : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
-  // A request of a saved plan may be larger than what is allowed now: after a 413, or for a canary.
+  // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }

@@ -59,7 +59,7 @@ export interface DeliverDeps {
 export interface Slots {
   /** Waits until there is a slot for a request, or `stop` is aborted. */
   take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
-  /** Releases the slot of a request whose job has ended. */
+  /** Releases the slot of a request after its job has ended. */
   release(request: number): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'in
  */
 export class RecordedRanges {
   readonly #requests: readonly RequestRecord[];
-  /** Index of the first request that ends after the row that was asked for last. */
+  /** Index of the first request that ends after the row of the last call. */
   #next = 0;
   /** The last result of `rule`, which is the same for all rows of a request. */
   #decided: { request: RequestRecord; again: boolean } | null = null;

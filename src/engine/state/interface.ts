@@ -28,7 +28,10 @@ export interface State {
    * The scope of a service. An account without a configured name is identified by a keyed hash of its token.
    */
   scope(service: ServiceInUse): Scope;
-  /** Call this before an import. @throws UsageError if the state has moved, or is being copied */
+  /**
+   * Call this before an import.
+   * @throws UsageError if the state has moved, or another one is being copied to it
+   */
   refuseMoved(): Promise<void>;
   /**
    * Takes the lock on imports of an account and kind. Null if another import has it.

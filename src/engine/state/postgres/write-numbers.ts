@@ -11,7 +11,7 @@ import { literal, quoted } from './sql.js';
 export class WriteNumbers {
   readonly #name = literal(randomUUID());
   #written = 0;
-  /** The last write whose commit was confirmed. */
+  /** The number of the last write with a confirmed commit. */
   #committed = 0;
 
   constructor(private readonly location: PostgresLocation) {}
