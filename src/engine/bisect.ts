@@ -1,4 +1,9 @@
-/** The first of so many places for which something holds that also holds for every place after it; `count` if there is none. */
+/**
+ * Binary search.
+ * @param count searches from 0 to `count - 1`
+ * @param holds must be false up to some place, and true from there on
+ * @returns the first place for which it is true; `count` if there is none
+ */
 export function firstWhere(count: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -1,9 +1,9 @@
-/** Values that may wait before a sender who asks for `room` is held up. */
+/** How many values may wait before `room` makes a sender wait. */
 const ROOM = 1_000;
 
 /**
- * Carries values from tasks that run side by side into one async generator, for one consumer. A sender of few
- * values just pushes; one of many awaits `room` after each, so that a slow consumer holds it up.
+ * Passes values from concurrent tasks to one consumer, as an async iterable. A sender of many values should
+ * await `room` after each, so that a slow consumer slows it down. A sender of few values can only push.
  */
 export class Channel<T> {
   #values: T[] = [];
@@ -11,7 +11,7 @@ export class Channel<T> {
   #closed = false;
   #taken: (() => void)[] = [];
   #waiting = 0;
-  /** The consumer reads no more. */
+  /** Whether the consumer has stopped. */
   #left = false;
 
   push(value: T): void {
@@ -20,13 +20,13 @@ export class Channel<T> {
     this.#wake?.();
   }
 
-  /** Resolves when few values wait, or nobody reads any more. */
+  /** Resolves when fewer than `ROOM` values wait, or the consumer has stopped. */
   async room(): Promise<void> {
     while (this.#waiting >= ROOM && !this.#left)
       await new Promise<void>((resolve) => this.#taken.push(resolve));
   }
 
-  /** No more values; what was pushed is still read. */
+  /** Ends the iteration after the values that were pushed. */
   close(): void {
     this.#closed = true;
     this.#wake?.();
@@ -49,7 +49,7 @@ export class Channel<T> {
 
   async *#drain(): AsyncGenerator<T> {
     for (;;) {
-      // Taken together: to shift them off one by one takes a time that grows with the square of their number.
+      // All at once: shifting them from the array one by one would take quadratic time.
       const values = this.#values;
       this.#values = [];
       for (const value of values) {
@@ -66,7 +66,7 @@ export class Channel<T> {
   }
 }
 
-/** Passes everything on, and shows each value to `see` first. */
+/** Yields what `source` yields, and calls `see` with each value before. */
 export async function* tap<T, R>(
   source: AsyncGenerator<T, R>,
   see: (value: T) => void,

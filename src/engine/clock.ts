@@ -1,17 +1,17 @@
-/** The clock that everything is handed, of which tests pass one that jumps; and waiting that a signal ends. */
+/** The clock, which is passed to everything that needs one, so that tests can use another one. */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch: for what is shown and stored. */
+  /** Wall clock, in milliseconds since the epoch. For times that are shown or stored. */
   now(): number;
-  /** Monotonic, milliseconds: for what is measured. */
+  /** Monotonic clock, in milliseconds. For durations. */
   monotonic(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A longer timer than this fires at once. */
+/** The longest timer of Node. Longer ones fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The value, unless the signal is aborted before it comes. @throws the signal's reason */
+/** Waits for a value. @throws the signal's reason if it is aborted first */
 export async function orAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return value;
   signal.throwIfAborted();

@@ -1,6 +1,6 @@
 /**
- * Closes all of them in order, even if some fail.
- * @throws the first error, once all are closed
+ * Calls all closers in order, even if some fail.
+ * @throws the first error, after all were called
  */
 export async function closeAll(closers: Iterable<() => unknown>): Promise<void> {
   const errors: unknown[] = [];

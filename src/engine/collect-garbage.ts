@@ -1,14 +1,17 @@
-/** For memory that threads have shared: V8 does not count it, so it would stay until garbage is collected for another reason. */
+/**
+ * Collects garbage to free shared memory. V8 does not count such memory, so it would not free it soon by
+ * itself.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Less is not worth some ten milliseconds. */
+/** Less memory is not worth the time, which is about 10 ms. */
 const WORTH_BYTES = 16 * 1024 * 1024;
 
-/** @param bytes that nothing refers to any more */
+/** @param bytes of shared memory that nothing refers to anymore */
 export function collectGarbage(bytes: number): void {
   if (bytes < WORTH_BYTES) return;
-  // Node offers it to programs that were started with this flag, V8 to every context that is made while it is set.
+  // V8 defines `gc` in every context that is created while this flag is set.
   setFlagsFromString('-expose-gc');
   const collect: unknown = runInNewContext('globalThis.gc');
   setFlagsFromString('-no-expose-gc');

@@ -1,25 +1,35 @@
-/** How a CSV is written, as it was asked for. */
+/** Options for the dialect of a CSV. */
 import type { ShortRows } from './model.js';
 
-/** How a CSV is written. In each text, `\t`, `\x01`, and `\u00a6` stand for characters. */
+/** The dialect of a CSV. In each text, escapes such as `\t`, `\x01`, and `\u00a6` mean characters. */
 export interface DialectOptions {
-  /** CSV: what separates cells: one character or several, or `tab`. Default: the one of Excel's `sep=` line; without such a line, detected among `,` `;` tab `|`. */
+  /**
+   * CSV: separator of cells: one or more characters, or `tab`. Default: that in Excel's `sep=` line, or
+   * without such a line, the detected one of `,` `;` tab `|`.
+   */
   delimiter?: string | undefined;
-  /** CSV: the quote: one character, or `none` where quotes are text. Default `"`. */
+  /** CSV: the quote character, or `none` if quotes are text. Default `"`. */
   quote?: string | undefined;
-  /** CSV: the character that makes a quote inside quotes text. Default: the quote itself, doubled. */
+  /**
+   * CSV: the character before a quote inside quoted text. Default: the quote itself, so that it is doubled.
+   */
   escape?: string | undefined;
-  /** CSV: leaves out the lines that begin with this. Default: none. */
+  /** CSV: skips lines that begin with this text. Default: none. */
   comment?: string | undefined;
-  /** CSV: lines to leave out above the header. Default 0. */
+  /** CSV: number of lines to skip above the header. Default 0. */
   skipLines?: number | undefined;
-  /** CSV: takes text after a closing quote as text, instead of rejecting the row. Default false. */
+  /**
+   * CSV: reads text after a closing quote as part of the cell, instead of rejecting the row. Default false.
+   */
   lenientQuotes?: boolean | undefined;
-  /** CSV: what becomes of rows with fewer cells than the header. Default `reject`. */
+  /** CSV: what to do with rows that have fewer cells than the header. Default `reject`. */
   shortRows?: ShortRows | undefined;
   /** CSV: reads cells like `="0012"` as their text. Default false. */
   excelText?: boolean | undefined;
-  /** CSV: numbers columns of one name (`name`, `name_2`), instead of ending with an error. Default false. */
+  /**
+   * CSV: renames columns with the same name (`name`, `name_2`), instead of ending with an error. Default
+   * false.
+   */
   renameDuplicates?: boolean | undefined;
 }
 
@@ -35,7 +45,7 @@ const DIALECT_OPTIONS = [
   'renameDuplicates',
 ] as const satisfies readonly (keyof DialectOptions)[];
 
-/** Those that were given; an option that is off counts as not given. */
+/** Only the options that were given. An option that is off (false or 0) counts as not given. */
 export const dialectOptions = (options: DialectOptions): DialectOptions =>
   Object.fromEntries(
     DIALECT_OPTIONS.flatMap((name) => {

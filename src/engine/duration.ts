@@ -2,16 +2,17 @@ import { UsageError } from './errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** The form of a duration: units from the largest to the smallest, each at most once. */
+/** The syntax of a duration: units from the largest to the smallest, each at most once. */
 export const DURATION =
   /^(?=\d)(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/;
 export const DURATION_EXAMPLES = '500ms, 30s, 5m or 2h';
 
 /**
- * Reads `500ms`, `30s`, `5m`, `2h` (contract §2), and several of them together (`5h30m`), as milliseconds. Decimals are
- * accepted, a bare number is not: nobody can tell what a timeout of 30 means.
- * @param least 1 where zero is not a duration
- * @throws UsageError naming the setting
+ * Parses `500ms`, `30s`, `5m`, `2h` (contract §2), and combinations such as `5h30m`, to milliseconds. Accepts
+ * decimals, but no number without a unit, because the meaning of a timeout of 30 would not be clear.
+ * @param setting named in errors
+ * @param least 1 if zero is not allowed
+ * @throws UsageError
  */
 export function parseDuration(text: string, setting: string, least = 0): number {
   const parts = DURATION.exec(text.trim());
@@ -24,7 +25,7 @@ export function parseDuration(text: string, setting: string, least = 0): number 
   throw new UsageError(`${setting} must be greater than zero`, { hint: 'write 30s, for example' });
 }
 
-/** Milliseconds as they could be typed: `90s`, `5m`. `parseDuration` reads it. */
+/** Formats milliseconds without rounding, such as `90s` or `5m`. `parseDuration` can read the result. */
 export function writeDuration(ms: number): string {
   const [unit, size] = Object.entries(UNITS)
     .reverse()
@@ -32,7 +33,7 @@ export function writeDuration(ms: number): string {
   return `${ms / size}${unit}`;
 }
 
-/** Milliseconds for people: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */
+/** Formats milliseconds for messages, rounded: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */
 export function formatDuration(ms: number): string {
   if (Math.round(ms) < 1_000) return `${Math.round(ms)}ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)}s`;

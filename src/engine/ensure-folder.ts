@@ -1,10 +1,10 @@
-/** Makes a folder that may be there already. */
+/** Creates folders. */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a private folder, and those above it that are missing. Not with `recursive`: where the parent is there and
- * refuses with ENOENT, as /proc does, Node tries forever.
+ * Creates a folder with mode 0700, and missing parents, unless it exists. Does not use `recursive`: if the
+ * parent exists but answers ENOENT, as /proc does, Node would try forever.
  * @throws the error of `mkdir`
  */
 export function ensureFolder(path: string): void {

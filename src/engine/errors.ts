@@ -1,6 +1,6 @@
 /**
- * Every failure that ends a run, named by whose fault it is. A bad row is not an error: it is a
- * `RejectedRow` that flows on. `main` alone turns an error into text and an exit code.
+ * All errors that end a run, named by who can fix them. An invalid row is not an error, but a value
+ * (`RejectedRow`). Only `main` turns an error into text and an exit code.
  */
 
 import type { Problem } from './problems.js';
@@ -36,11 +36,11 @@ export const Exit = {
 export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 export interface ErrorDetails {
-  /** What to do about it, in words that are true for every caller. */
+  /** What to do about it, for every caller: without names of flags or commands. */
   hint?: string | undefined;
-  /** What is known of the cause, for callers that have advice of their own. */
+  /** The cause as data, for callers that give advice of their own. */
   problem?: Problem | undefined;
-  /** HTTP status, where a reply was the cause. */
+  /** HTTP status, if a reply was the cause. */
   status?: number | undefined;
   /** The service's `error_code` (spec: Errors). */
   errorCode?: string | undefined;
@@ -49,12 +49,14 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Base of all errors. `message` says what happened and where. `code` is stable: match on it. */
+/**
+ * Base of all errors. `message` says what happened and where. `code` is stable, so programs can compare it.
+ */
 export abstract class ProfilesError extends Error {
   abstract readonly code: string;
   /** Exit code that the command would have. */
   abstract readonly exit: ExitCode;
-  /** What to do about it, if there is something. */
+  /** What to do about it, if that is known. */
   readonly hint: string | undefined;
   /** The cause as data, for programs that give advice of their own. */
   readonly problem: Problem | undefined;
@@ -92,7 +94,7 @@ export class ConfigError extends ProfilesError {
 export class InputError extends ProfilesError {
   readonly code = 'input';
   readonly exit = Exit.usage;
-  /** `message` is `file:line: sentence` where a place is known. Lines count from 1. */
+  /** `message` is `file:line: sentence` if the place is known. Lines count from 1. */
   constructor(sentence: string, place: { file?: string; line?: number } & ErrorDetails = {}) {
     const { file, line } = place;
     const where = file === undefined ? '' : line === undefined ? `${file}: ` : `${file}:${line}: `;
@@ -135,13 +137,13 @@ export class LockedError extends ProfilesError {
   readonly exit = Exit.busy;
 }
 
-/** This import's lock ran out, or another one took it over: nothing more is sent. */
+/** The lock of this import expired, or another import took it over. Nothing more is sent. */
 export class LockLostError extends ProfilesError {
   readonly code = 'lock_lost';
   readonly exit = Exit.busy;
   constructor(
     message: string,
-    /** Who took it over, where that is known. */
+    /** The import that took it over; null if it is not known. */
     readonly by: string | null = null,
     details: ErrorDetails = {},
   ) {
@@ -155,7 +157,7 @@ export class StateError extends ProfilesError {
   readonly exit = Exit.unexpected;
 }
 
-/** What the command writes cannot be written, as on a full disk. A reader that has left is no error. */
+/** Output cannot be written, such as on a full disk. A closed pipe is not an error. */
 export class OutputError extends ProfilesError {
   readonly code = 'output';
   readonly exit = Exit.unexpected;
@@ -185,10 +187,10 @@ export class CanaryError extends ProfilesError {
   }
 }
 
-/** The database in use is not on disk any more: what this run recorded is lost with it. */
+/** The database was removed or replaced while it was in use, so the records of this run are lost. */
 export class StateLostError extends StateError {}
 
-/** Somebody was asked whether to send, and did not say yes. */
+/** The user was asked whether to send, and did not confirm. */
 export class NotConfirmedError extends ProfilesError {
   readonly code = 'not_confirmed';
   readonly exit = Exit.interrupted;
@@ -203,14 +205,25 @@ export class InterruptedError extends ProfilesError {
     this.exit = signal === 'SIGINT' ? Exit.interrupted : Exit.terminated;
   }
 
-  /** Of a stop signal, whose reason names what came, or is itself the error that ends the work (`World.stop`). @internal */
+  /**
+   * Makes the error for an aborted stop signal (`World.stop`): its reason if that is a ProfilesError.
+   * Otherwise, the reason is the name of a signal.
+   * @internal
+   */
   static of({ reason }: AbortSignal, details: ErrorDetails = {}): ProfilesError {
     if (reason instanceof ProfilesError) return reason;
     return new InterruptedError(reason === 'SIGTERM' || reason === 'SIGHUP' ? reason : 'SIGINT', details);
   }
 }
 
-/** What is reported where something of the end could not be recorded. @throws the error, unless that had been seen before */
+/**
+ * Decides which error to report if the end of a session could not be recorded.
+ * @param error why it could not be recorded
+ * @param failure the error that ended the session before, or null
+ * @returns `failure`, if it is a failure of the state or of the lock, which explains `error`. If the lock was
+ * lost and only `error` names who took it over, `error`
+ * @throws `error` in all other cases
+ */
 export function failureAfter(error: unknown, failure: unknown): unknown {
   if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
   if (failure instanceof StateError) return failure;

@@ -3,8 +3,9 @@ import type { Kind, Place, Plan, Rejection, RunJob, Summary } from './model.js';
 import type { Warning } from './problems.js';
 
 /**
- * What happens during an import, in order. The summary is the last event; it also counts what earlier attempts of the
- * same run have sent. `progress` and `notice` are for people: the command never prints them as NDJSON.
+ * An event of an import. Events are in order, and the summary is the last one. It also counts what earlier
+ * attempts of the same run have sent. `progress` and `notice` are for people: the command does not print them
+ * as NDJSON.
  */
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
@@ -15,11 +16,11 @@ export type ImportEvent =
       request: number;
       kind: Kind;
       rows: number;
-      /** Null if the answer named no job. */
+      /** Null if the reply named no job. */
       job_id: string | null;
     } & Place)
   | {
-      /** A job whose status or `completed_rows` changed. */
+      /** The status or the `completed_rows` of a job has changed. */
       type: 'job';
       kind: Kind;
       /** Rows of its request. */
@@ -36,7 +37,7 @@ export type ImportEvent =
       maybe_sent_twice: boolean;
     }
   | ({ type: 'warning' } & Warning)
-  /** Something that people should know at once, such as an interrupt. */
+  /** A message for people, such as about an interrupt. */
   | { type: 'notice'; message: string }
   | {
       type: 'progress';

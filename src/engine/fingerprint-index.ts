@@ -1,4 +1,4 @@
-/** Fingerprints in memory: what each id had when the service last completed it. */
+/** The fingerprints of a kind in memory: for each id, the content that the service completed last. */
 
 import {
   clear,
@@ -26,23 +26,28 @@ import type { CellColumns } from './stored-cells.js';
 
 export type { PrintTables } from './fingerprint-tables.js';
 
-/** Rows in request order, each by three keyed 64-bit hashes, little-endian, as they are stored. */
+/** The rows of a request in order: three keyed 64-bit hashes for each, little-endian as they are stored. */
 export interface FingerprintColumns {
+  /** Hashes of the identifiers. */
   ids: BigUint64Array;
-  /** Of the item that was sent. */
+  /** Hashes of the items that were sent. 0: not to be remembered. */
   contents: BigUint64Array;
-  /** Of the record that the item was made of, and how it was made: equal ones make equal items. 0: not known. */
+  /**
+   * Hashes of the original records and of the rules for reading them: equal ones make equal items. 0: not
+   * known.
+   */
   records: BigUint64Array;
-  /** Hashes of their cells, where differences are to be counted by key. */
+  /** Short hashes of the cells, if changes are to be counted by key. */
   cells?: CellColumns | null | undefined;
 }
 
-/** What is remembered of an id. */
+/** What is known of an id. */
 export interface Remembered {
-  /** Of the rows that its last run sent of it, folded; 0 where nobody knows. */
+  /** Hash of the contents that its last run sent, in order (`foldContents`); 0 if it is not known. */
   content: bigint;
-  /** Of what these rows come to, where they were more than one. */
+  /** Hash of the merged content of these rows, if there was more than one. */
   merged: bigint;
+  /** Whether it was completed too long ago to count (`refreshAfterMs`). */
   old: boolean;
 }
 
@@ -50,27 +55,26 @@ const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
- * An open-addressed table from id to the row that was set last: 26 bytes a row, and 8 more where some
- * contents are too old to count. Rows stay in the order in which they
- * came, and files are mostly in the order of the last time: so look-ups go through memory from front to back. No BigInt
- * is made for them.
+ * A hash table with open addressing, from ids to the rows that were set last. Takes 26 bytes for each row,
+ * and 8 more if some contents are too old to count. Rows stay in the order in which they were sent. Files
+ * mostly have the same order as last time, so lookups read memory sequentially. They create no BigInt.
  */
 export class FingerprintIndex {
   #tables: PrintTables;
-  /** Set so far, those included that say nothing any more. */
+  /** Number of rows, including outdated ones. */
   #rows = 0;
   #size = 0;
   readonly #sources = new RowSources();
   readonly #lapsed = new Map<bigint, Lapsed>();
-  /** The arrays that were asked for last, as words. */
+  /** The arrays of the last lookup, as 32-bit words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
-  /** @param rows as many may be set; or another index's tables, to be read and not to be added to */
+  /** @param rows the most rows that can be set; or the tables of another index, which is then read-only */
   constructor(rows: number | PrintTables) {
     this.#tables = typeof rows === 'number' ? emptyTables(rows) : rows;
   }
 
-  /** Lets go of its memory, once nothing is looked up any more. Then it knows of none. @returns how many bytes that is */
+  /** Frees the memory. After that, the index is empty. @returns the number of freed bytes */
   release(): number {
     const held = Object.values(this.#tables);
     this.#tables = emptyTables(0);
@@ -82,17 +86,17 @@ export class FingerprintIndex {
     return this.#tables;
   }
 
-  /** Ids that have a content. */
+  /** Number of ids with a known content. */
   get size(): number {
     return this.#size;
   }
 
-  /** Rows that were set so far, those that say nothing any more included. */
+  /** Number of rows that were set, including outdated ones. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
+  /** Whether an id has this content as its last completed one. @param at index in `prints` */
   matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
     const { contents } = this.#tables;
     const asked = this.#asked(prints);
@@ -103,7 +107,7 @@ export class FingerprintIndex {
     );
   }
 
-  /** Places in these arrays, ascending, of ids whose last completed content was not made of this record. */
+  /** Indexes, ascending, of the ids that were not completed last with an item made from this record. */
   notMadeOf(ids: BigUint64Array, records: BigUint64Array): number[] {
     const { contents, records: held } = this.#tables;
     const [asked, made] = [wordsOf(ids), wordsOf(records)];
@@ -111,14 +115,14 @@ export class FingerprintIndex {
     for (let at = 0; at < made.length; at += 2) {
       const row = this.rowAt(asked[at]!, asked[at + 1]!);
       const isRecord = row !== 0 && held[2 * row - 2] === made[at] && held[2 * row - 1] === made[at + 1];
-      // What is too old to count has its record still; 0 is one that is not known.
+      // A content that is too old is cleared, but its record is not. A record that is 0 is not known.
       const isSame = isRecord && isSet(held, row) && isSet(contents, row);
       if (!isSame) places.push(at >>> 1);
     }
     return places;
   }
 
-  /** What is to become of a row; the arrays as in `matches`. */
+  /** The class of a row. @param at index in `prints` */
   classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
     if (this.matches(prints, at)) return 'unchanged';
     const asked = this.#asked(prints);
@@ -133,32 +137,33 @@ export class FingerprintIndex {
     return same ? 'refreshed' : 'changed';
   }
 
-  /** The row that stands for an id, at most `rows`; 0 for one that is not known at all. */
+  /** The row of an id, from 1 to `rows`; 0 if the id is unknown. */
   rowOf(id: bigint): number {
     ONE_ID[0] = id;
     return this.rowAt(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
   }
 
-  /** The same, for an id as two words. */
+  /** The same for an id as two 32-bit words. */
   rowAt(low: number, high: number): number {
     return this.#tables.byId[placeOf(this.#tables, low, high)]!;
   }
 
-  /** What is remembered in the row that stands for an id. */
+  /** What is known of the id of a row (`rowOf`). */
   remembered(row: number): Remembered {
     const { contents, records, aged } = this.#tables;
     const old = this.#isAged(row);
     return { content: hashAt(old ? aged! : contents, row), merged: hashAt(records, row), old };
   }
 
-  /** Where its last run sent the id of a row, one time after another. */
+  /** The rows of sends in which its last run sent the id of a row, in order. */
   placesOf(row: number): PlaceOfRow[] {
     return this.#sources.placesOf(row);
   }
 
   /**
-   * Sets every id of the batch to its content, or clears it, as it also does where the content is 0. Rows of an id that
-   * one run sends after each other are folded into one content.
+   * Applies a send, in the order of sends. Sets each id to its content, or clears it if the send did not
+   * complete or the content is 0. Consecutive rows of an id from one run are folded into one content.
+   * @param set whether the send completed
    */
   apply(prints: FingerprintColumns, set: boolean, from: PrintSource = NOWHERE): void {
     if (set) {
@@ -187,7 +192,7 @@ export class FingerprintIndex {
     }
   }
 
-  /** A row counts from here on. */
+  /** Makes a new row count. @param old whether it is too old, so that it only counts for `refreshed` */
   #learn(row: number, old: boolean): void {
     const { contents } = this.#tables;
     if (!isSet(contents, row)) return;
@@ -201,7 +206,7 @@ export class FingerprintIndex {
     this.#size++;
   }
 
-  /** A row counts no longer. */
+  /** Clears an outdated row. */
   #forget(row: number): void {
     const { contents, records, aged } = this.#tables;
     if (isSet(contents, row)) this.#size--;
@@ -211,8 +216,9 @@ export class FingerprintIndex {
   }
 
   /**
-   * What the same run has sent of an id before. Sends of it that did not complete in between may have been carried out:
-   * then only the same contents, sent once more, continue from there.
+   * What the same run has sent of an id before, to fold the new content with. If sends of the id in between
+   * did not complete, they may still have been carried out. Then the sequence continues only if the same
+   * contents are sent again (`Lapsed`).
    */
   #earlier(
     before: number,
@@ -237,13 +243,14 @@ export class FingerprintIndex {
     return earlier;
   }
 
-  /** The row of an id follows another one of the same run. */
+  /** Folds the content of a row with that of the earlier rows of the same id and run. */
   #fold(before: number, row: number, earlier: bigint): void {
     const { contents, records } = this.#tables;
     if (!isSet(contents, row)) return;
     this.#sources.follow(row, before);
     setHash(contents, row, foldContents(earlier, hashAt(contents, row)));
-    // What they come to was noted on condition that the rows before count, and without that it means nothing.
+    // The stored hash of the merged content was combined (XOR) with the content before
+    // (`send/remembering.ts`).
     if (isSet(records, row)) setHash(records, row, hashAt(records, row) ^ earlier);
   }
 
@@ -256,7 +263,7 @@ export class FingerprintIndex {
     return isSet(this.#tables.contents, row) || this.#isAged(row);
   }
 
-  /** Takes the rows in, not yet to be found. */
+  /** Appends rows to the tables. Lookups do not find them yet. */
   #append(prints: FingerprintColumns): void {
     const { lows, contents, records } = this.#tables;
     const before = this.#rows;
@@ -268,7 +275,7 @@ export class FingerprintIndex {
     records.set(wordsOf(prints.records), 2 * before);
   }
 
-  /** One row after the other is asked for of the same arrays. */
+  /** The arrays as words. Cached, because lookups follow each other with the same arrays. */
   #asked(prints: Pick<FingerprintColumns, 'ids' | 'contents'>): { ids: Uint32Array; contents: Uint32Array } {
     if (prints !== this.#last?.prints) {
       this.#last = { prints, ids: wordsOf(prints.ids), contents: wordsOf(prints.contents) };

@@ -1,22 +1,29 @@
-/** The memory of a fingerprint index: hashes as pairs of 32-bit words, found without making a BigInt of them. */
+/** The memory of a fingerprint index. Hashes are pairs of 32-bit words, so that lookups create no BigInt. */
 
-/** The memory of an index, hashes as pairs of 32-bit words. Threads that it is posted to share it. */
+/** The memory of an index. Threads to which it is posted share it. */
 export interface PrintTables {
-  /** Numbers of rows, from 1, by the high word of their id; 0 where there is none. */
+  /**
+   * The hash table: numbers of rows, from 1, at places that depend on the high word of their id; 0 if a place
+   * is free.
+   */
   byId: Uint32Array;
   /** The low word of each id. */
   lows: Uint32Array;
-  /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
+  /**
+   * `contents` and `records` are 0 in rows that were cleared, or are not the last of their id. `byId` still
+   * has such rows.
+   */
   contents: Uint32Array;
   records: Uint32Array;
-  /** Contents that are too old to count as known, in place of those above; null where there are none. */
+  /** Contents that are too old to count; they are 0 in `contents`. Null if there are none. */
   aged: Uint32Array | null;
 }
 
 /**
- * Where the row of this id is named, or would be. The id is a hash and random already, so its high word says where. With its
- * low word that tells ids apart: of ten million, two are taken for one in 1 of 100 indexes. Then a row is sent that need not
- * be; none is left out, since contents and records are hashed with their ids.
+ * The place of an id in `byId`, or the free place in which to put it. The id is already a random hash, so its
+ * high word gives the place. The low word and the place distinguish ids: with ten million ids, 1 of 100
+ * indexes confuses two of them. Then an unchanged row is sent again. No changed row is left out, because
+ * contents and records are hashed together with their ids.
  */
 export function placeOf({ byId, lows }: PrintTables, low: number, high: number): number {
   let place = Math.floor((high / 2 ** 32) * byId.length);
@@ -44,10 +51,10 @@ export function clear(hashes: Uint32Array, row: number): void {
 }
 
 const FEWEST_PLACES = 1024;
-/** Two of three places are taken, no matter how many rows there are: then a look-up takes two or three steps. */
+/** Two of three places are used, so that a lookup takes two or three steps. */
 const PLACES_A_ROW = 1.5;
 
-/** Memory that threads share. */
+/** A table in memory that threads can share. */
 export const tableOf = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
 
 export const emptyTables = (rows: number): PrintTables => ({
@@ -58,11 +65,11 @@ export const emptyTables = (rows: number): PrintTables => ({
   aged: null,
 });
 
-/** The same memory as bytes, as it is stored. */
+/** The same memory as bytes, for storing it. */
 export const bytesOf = (values: BigUint64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
-/** Hashes as they were stored. Those that do not lie on an 8-byte boundary are copied. */
+/** Stored bytes as hashes. Copies them if they are not on an 8-byte boundary. */
 export function hashesOf(stored: Uint8Array): BigUint64Array {
   const { buffer, byteOffset, length } = stored.byteOffset % 8 === 0 ? stored : Uint8Array.from(stored);
   return new BigUint64Array(buffer, byteOffset, length / 8);

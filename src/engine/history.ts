@@ -1,6 +1,7 @@
 /**
- * What this machine knows of one profile (contract §1 `history`): rows that were sent, rejected or left out, as they were
- * recorded; and rows that an import found unchanged, which are looked up in its inputs where these are still the same.
+ * Finds the history of one profile (contract §1 `history`): the recorded rows that were sent, rejected, or
+ * left out, and rows that an import found unchanged. The latter are not recorded, so they are searched in the
+ * inputs of the import, if these have not changed.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -20,9 +21,9 @@ import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import type { KnownJob } from './state/state.js';
 
-/** One row of an input, or one profile that went out by itself. */
+/** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {
-  /** ISO 8601: when it went out last, or when its run began. */
+  /** ISO 8601: when it was sent last; for an unchanged row, when its run began. */
   at: string;
   command: 'import' | 'identify';
   outcome: Outcome;
@@ -36,22 +37,23 @@ export interface HistoryRecord {
   region: string;
 }
 
-/** A run that left out unchanged rows, and one of its inputs that does not tell which. */
+/** An input of a run with unchanged rows in which the profile could not be searched. */
 export interface Unread {
   run: string;
   file: string;
   /**
-   * `changed`: the input has changed. `selected`: the run took some of its rows, and the state does not store which.
+   * `changed`: the input has changed or is missing. `selected`: the run read only some rows, and the state
+   * does not store which ones.
    */
   why: 'changed' | 'selected';
 }
 
 export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' | 'clock' | 'threads'> {
-  /** What is older is not reported. */
+  /** Milliseconds: older rows are not reported. */
   keepMs: number;
 }
 
-/** Newest first. @throws the reason of `stop` */
+/** @returns `records`: newest first. @throws the reason of `stop` */
 export async function historyOf(
   kind: Kind,
   id: string,
@@ -79,7 +81,7 @@ export async function historyOf(
   return { records, unread };
 }
 
-/** What the state says of runs and jobs, asked once for each. */
+/** Reads records of runs and jobs from the state, once for each. */
 class Known {
   readonly #requests = new Map<string, RequestRecord[]>();
   readonly #jobs: Map<string, string>;
@@ -130,7 +132,7 @@ class Known {
     if (!record) return null;
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
     const sent = outcomeOf(record);
-    // It did go out, whatever came of it.
+    // It was sent, whatever its outcome is.
     const went = { ...sent, request: record.seq, job_id: record.job_id };
     const isWith = entry.merged && !['rejected', 'unsent'].includes(sent.outcome);
     return isWith
@@ -150,7 +152,7 @@ class Known {
     return { ...told, outcome: isTold ? status : 'submitted' };
   }
 
-  /** The rows of an id in the inputs of a run that had no request for it. */
+  /** Searches the inputs of a run for rows of an id. */
   async lookUp(
     run: StoredRun,
     kind: Kind,
@@ -162,7 +164,8 @@ class Known {
     const rows = new RowOutcomes(run.run, await this.requests(run.run), state, 'the import stopped first');
     const options = run.options as ImportOptions;
     const ofKind = run.inputs.filter((input) => input.kind === kind);
-    // The limit counts the rows of all of them together.
+    // The limit holds for all inputs of a kind together, so it is not known which rows of one input were
+    // read.
     const isSelected = hasConditions(run) || (options.limit != null && ofKind.length > 1);
     for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
       if (run.inputs[input]!.kind !== kind) continue;
@@ -194,7 +197,7 @@ class Known {
           }
         }
       } catch (error) {
-        // It cannot be read any more as the run read it.
+        // The input can no longer be read as the run read it.
         if (!(error instanceof ProfilesError) || stop.aborted) throw error;
         unread.push({ run: run.run, file: path, why: 'changed' });
       } finally {
@@ -204,7 +207,7 @@ class Known {
     return { records, unread };
   }
 
-  /** Null where there is no such file. Imports each night name the same one: it is read once. */
+  /** The digest of a file; null if there is none. Cached, because nightly imports read the same file. */
   #digestOf(location: string): Promise<string | null> {
     const known = this.#digests.get(location) ?? sha256(location, this.deps.stop);
     this.#digests.set(location, known);

@@ -2,16 +2,16 @@ const SCRATCH = new BigUint64Array(1);
 const WORDS = new Uint32Array(SCRATCH.buffer);
 
 /**
- * A number for each of many ids, which are 64-bit hashes: an open-addressed table in plain memory, 16 to 32 bytes
- * an id. The hash is random already, so its low word is the place.
+ * A map from ids, which are 64-bit hashes, to numbers: a hash table with open addressing that takes 16 to 32
+ * bytes for each id. The hashes are already random, so their low word gives the place.
  */
 export class IdTable {
-  /** Ids as pairs of words, and their numbers: 0 where the place is free. */
+  /** Ids as pairs of 32-bit words, and their numbers; 0 if the place is free. */
   #ids: Uint32Array;
   #values: Uint32Array;
   #size = 0;
 
-  /** @param room ids that there is room for from the start */
+  /** @param room number of ids that fit without growing */
   constructor(room = 0) {
     const places = 2 ** Math.max(4, Math.ceil(Math.log2((4 * room) / 3 + 1)));
     this.#ids = new Uint32Array(2 * places);
@@ -22,7 +22,7 @@ export class IdTable {
     return this.#size;
   }
 
-  /** 0 for an id that has none. */
+  /** The number of an id; 0 if it has none. */
   get(id: bigint): number {
     if (this.#size === 0) return 0;
     SCRATCH[0] = id;
@@ -32,11 +32,14 @@ export class IdTable {
   /** @param value at least 1 */
   set(id: bigint, value: number): void {
     SCRATCH[0] = id;
-    const place = this.#take(WORDS[0]!, WORDS[1]!); // before the memory is named: it may become other memory
+    const place = this.#take(WORDS[0]!, WORDS[1]!); // first, because it may replace `#values`
     this.#values[place] = value;
   }
 
-  /** Sets it only where the id, given as its words, has none yet. @returns the one that it had; 0 for none */
+  /**
+   * Sets the number of an id (as two words) unless it has one.
+   * @returns the number that it had; 0 for none
+   */
   putFirst(low: number, high: number, value: number): number {
     const place = this.#take(low, high);
     const before = this.#values[place]!;
@@ -44,7 +47,7 @@ export class IdTable {
     return before;
   }
 
-  /** The place of an id, which is to get a number where it has none. */
+  /** The place of an id. Adds the id if needed; then the caller must set its number. */
   #take(low: number, high: number): number {
     if (4 * (this.#size + 1) > 3 * this.#values.length) this.#grow();
     const place = this.#placeOf(low, high);

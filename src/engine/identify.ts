@@ -1,6 +1,6 @@
 /**
- * One profile. A company has its own operation; a user is a bulk request with one item, whose job is
- * followed (spec: Endpoints 2 and 3; contract §1).
+ * Sends one profile (contract §1 `identify`). A company has an operation of its own (spec: Endpoint 2). A
+ * user is sent in a bulk request with one item (spec: Endpoint 3), and its job is followed.
  */
 import type { Clock } from './clock.js';
 import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './errors.js';
@@ -20,7 +20,7 @@ export interface Profile {
   id: string;
   /** Users only. */
   company: string | null;
-  /** Key and JSON text of each value. */
+  /** The JSON text of each value, by key. */
   metadata: ReadonlyMap<string, string>;
 }
 
@@ -31,18 +31,18 @@ export interface IdentifyDeps {
   clock: Clock;
   random: () => number;
   abort: AbortSignal;
-  /** Told at once of each job of another command that it waits for. */
+  /** Called for each job of another command that it waits for. */
   onWait(job: OpenJob): void;
 }
 
 export interface Identified {
   id_field: 'company_id' | 'user_id';
   id: string;
-  /** `accepted` for a company; for a user its job's status. */
+  /** `accepted` for a company, and for a user without a job; otherwise the status of the job. */
   status: string;
-  /** Users only: the job as last seen. */
+  /** Users only: the job as it was last seen; null if the reply named none. */
   job: Job | null;
-  /** Sent more than once without knowing what became of it. */
+  /** Why it may have been sent twice; null if it was not. */
   maybe_sent_twice: string | null;
   warnings: string[];
 }
@@ -54,10 +54,13 @@ export function exitOfProfile({ id_field, job }: Identified): ExitCode {
   return job === null || isWithout(job) ? Exit.rejected : Exit.done;
 }
 
-/** Completed, but its one row was not. */
+/** Whether the job completed without its row. */
 const isWithout = (job: Job): boolean => job.status === 'completed' && (job.completed_rows ?? 1) < 1;
 
-/** Sends one profile. @throws ProfilesError when it is refused or given up; WaitTimeoutError at the end of waiting */
+/**
+ * Sends one profile, and with `wait`, follows the job of a user.
+ * @throws ProfilesError if it was refused or given up; WaitTimeoutError after `waitTimeoutMs`
+ */
 export async function identify(
   profile: Profile,
   deps: IdentifyDeps,
@@ -72,9 +75,9 @@ export async function identify(
   const warnings = options.wait
     ? await othersEnded(profile, ids, deps, { stop: options.stop, deadlineMs })
     : [];
-  // Every send of an id clears its fingerprint, by whatever command (contract §3).
+  // Every send of an id clears its fingerprint, whatever command sends it (contract §3).
   const send = await state.startProfile(scope, kind, ids);
-  // It is typed by a person, who sees what became of it: nothing is kept for a resume.
+  // Not recorded for a resume: the user sees the outcome at once.
   const record: Attempted = { seq: 1, ...UNSENT };
   const outcome = await sendRequest(record, options, {
     submit: (signal) =>
@@ -128,8 +131,8 @@ export async function identify(
 }
 
 /**
- * Waits for unfinished jobs that hold the profile (contract §4 "Across runs").
- * @returns a warning for each that the service no longer knows
+ * Waits for unfinished jobs that have the same profile (contract §4 "Across runs").
+ * @returns a warning for each job that the service no longer has
  */
 async function othersEnded(
   { kind, id }: Profile,
@@ -152,7 +155,7 @@ async function othersEnded(
   return warnings;
 }
 
-/** JSON text, so that a key like `__proto__` is a key like any other. */
+/** The item as JSON text. Made without an object, so that `__proto__` is a normal key. */
 function itemOf({ kind, id, company, metadata }: Profile): string {
   const members = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
   if (kind === 'users' && company !== null) members.push(`"company_id":${JSON.stringify(company)}`);

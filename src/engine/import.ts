@@ -1,4 +1,4 @@
-/** An import from its options to its result. A resume is the same with the records of earlier sessions. */
+/** Runs an import. A resume is the same with the records of earlier sessions. */
 import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js';
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
@@ -10,9 +10,9 @@ import type { StoredRun } from './state/runs.js';
 export type { ImportDeps, ImportResult } from './run/deps.js';
 
 /**
- * Starts an import. Yields events, the summary last, and returns the result.
- * @param earlier continues this run
- * @param apply sends this saved plan; `earlier` is then its unfinished run, if any
+ * Runs an import. Yields its events, the last one with the summary, and returns its result.
+ * @param earlier the run to continue, or null
+ * @param apply the saved plan to send, or null; `earlier` is then its unfinished run, if there is one
  * @throws ProfilesError if it cannot start: input, usage, another import is running, an input has changed
  */
 export async function* runImport(
@@ -25,7 +25,8 @@ export async function* runImport(
   try {
     return yield* session.run();
   } catch (error) {
-    // Reads and waits that are stopped reject with different errors. What counts is that the import was stopped.
+    // After a stop, reads and waits reject with different errors. All of them mean that the import was
+    // interrupted.
     const details: ErrorDetails = earlier ? { problem: { code: 'resumable', run: earlier.run } } : {};
     throw deps.stop.aborted && !(error instanceof ProfilesError)
       ? InterruptedError.of(deps.stop, details)

@@ -1,15 +1,15 @@
-/** What becomes of columns, which rows are taken, and what of that was asked for. */
+/** Rules for columns and rows, and which of them the user has set. */
 import type { CellType, EmptyCell, KeyStyle, Kind } from './model.js';
 
-/** What becomes of columns. Pairs, not objects: a column may be called `__proto__`. */
+/** Rules for columns. Pairs and not objects, because a column may be called `__proto__`. */
 export interface MappingRules {
   /** Sends a column under another key. */
   map: readonly (readonly [column: string, key: string])[];
   /** Sends only these columns as metadata; an empty list means all. */
   include: readonly string[];
-  /** Leaves these columns out. */
+  /** Does not send these columns. */
   exclude: readonly string[];
-  /** Adds a key to every item; its value is typed like a CSV cell. */
+  /** Adds a key with a constant value to every item. The value is converted like the cell of a CSV. */
   set: readonly (readonly [key: string, value: string])[];
   /** Sets the type of a column, such as `integer`, `money`, or `date:MM/dd/yyyy`; `auto` infers it. */
   types: readonly (readonly [column: string, type: CellType | 'auto'])[];
@@ -17,27 +17,28 @@ export interface MappingRules {
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
-  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
-  /** How a column that `map` does not name becomes a key. Default `as-is`. */
+  // Newer rules are absent unless they were set, because rules are compared with those of runs of earlier
+  // versions.
+  /** How the name of a column becomes a key, unless `map` has the column. Default `as-is`. */
   keys?: KeyStyle | undefined;
   /** Texts that count as an empty cell, such as `NULL`. Default: none. */
   nulls?: readonly string[] | undefined;
   /** Removes white space and invisible characters around cells. Default false. */
   trim?: boolean | undefined;
-  /** Identifiers to accept although they look like a missing value, such as `NULL`. Default: none. */
+  /** Identifiers to accept even though they look like a missing value, such as `NULL`. Default: none. */
   allowIds?: readonly string[] | undefined;
 }
 
-/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
+/** The rules for the inputs of one kind. They replace the rules for all inputs completely. */
 export interface KindMapping {
-  /** Column of the identifier, where an input has it. */
+  /** Column of the identifier, in inputs that have it. */
   id?: string | undefined;
-  /** Users: column of their company, where an input has it. */
+  /** Users: column of their company, in inputs that have it. */
   companyId?: string | undefined;
   rules: MappingRules;
 }
 
-/** No mapping: every column under its own name, types inferred, empty cells left out. */
+/** The default: every column is sent under its own name, types are inferred, and empty cells are left out. */
 export const NO_RULES: MappingRules = {
   map: [],
   include: [],
@@ -48,12 +49,13 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
-/** No values that are set for every item are among it. */
+/** The rules that the user has set, apart from defaults. Has no constant values (`set`). */
 export interface Stated {
+  /** By kind of the inputs. */
   rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
-  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  /** Whether it describes the columns, so that a rejects file of an unknown run can be read. */
   columns: boolean;
 }
 
-/** Takes the rows whose cell or field is this text, or with `!=` is not. */
+/** A condition for rows: the cell or field of a column is this text, or with `!=`, is not. */
 export type Condition = readonly [column: string, is: '=' | '!=', value: string];

@@ -1,30 +1,30 @@
-/** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+/** Types and constants that all parts of the program share. */
 import type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Problem } from './problems.js';
 
 export type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 
-/** In the order in which they are sent. */
+/** All kinds, in the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
 export type Kind = (typeof KINDS)[number];
 
-/** Each kind that there is, once. */
+/** The different kinds of these inputs. */
 export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
   ...new Set(inputs.map(({ kind }) => kind)),
 ];
 
-/** The identifier's field for each kind (spec: Company, User). */
+/** The field of the identifier for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 
-/** What is around the items in the body of a bulk request (spec: Endpoints 1 and 3). ASCII. */
+/** The text around the items in the body of a bulk request (spec: Endpoints 1 and 3). ASCII. */
 export const ENVELOPE = {
   companies: { open: '{"companies":[', close: ']}' },
   users: { open: '{"users":[', close: ']}' },
 } as const satisfies Record<Kind, { open: string; close: string }>;
 
-/** Bytes per request's body beyond its items and the commas between them. */
+/** Bytes of a body without its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -35,22 +35,22 @@ export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 /** Type of a column, as its values are sent. */
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** A way to read the text of a column that was asked for, such as `money` or `date:MM/dd/yyyy`. */
+/** How to convert the text of a column, such as `money` or `date:MM/dd/yyyy`. */
 export type Conversion =
   | 'lower'
   | `${'number' | 'boolean'}:${string}`
   | `${'money' | 'percent' | 'date' | 'datetime'}${'' | `:${string}`}`
   | `datetime@${string}`;
-/** In a suggested type, in place of a zone that only the owner of a file knows. */
+/** Placeholder in a suggested type for a time zone that only the user knows. */
 export const SOME_ZONE = '<zone>';
-/** What a column's cells are read as. */
+/** The type as which the cells of a column are read. */
 export type CellType = ColumnType | Conversion;
 
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 /** What an empty cell becomes: no key (`omit`), `null` (which removes the stored value), or `""` (`string`). */
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
-/** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
+/** What to do with a CSV row with fewer cells than the header: reject it, or read missing cells as empty. */
 export const SHORT_ROWS = ['reject', 'pad'] as const;
 export type ShortRows = (typeof SHORT_ROWS)[number];
 
@@ -60,12 +60,12 @@ export type KeyStyle = (typeof KEY_STYLES)[number];
 
 /** A rejected row. */
 export interface Rejection {
-  /** Path of the input, as it was named. */
+  /** Path of the input, as it was given. */
   file: string;
   /** Line on which the row begins, from 1. In a JSON array, the number of the item; in a workbook or Parquet, of the row. */
   line: number;
   reason: string;
-  /** If a column is at fault: the same, except for `characters`, in all rows that are rejected for the same cause. */
+  /** If a column is at fault. Except for `characters`, it is equal for all rows with the same cause. */
   cause?: Cause | undefined;
 }
 
@@ -74,48 +74,49 @@ export interface Cause {
   /** Column, or field of a JSON item. */
   column: string;
   /**
-   * `type`: a JSON value of another type. `characters`: some that the type does not have. `form`: the right ones in the
-   * wrong order. `range`: no such day or time. `zone`: a time that the clocks of the zone skip. `digits`: a number that
-   * no double holds.
+   * `type`: a JSON value of another type. `characters`: the type does not allow some of the characters.
+   * `form`: the characters are allowed, but not in this order. `range`: no such day or time. `zone`: a time
+   * that does not exist in the zone. `digits`: a number that a double cannot represent.
    */
   code: 'type' | 'characters' | 'form' | 'range' | 'zone' | 'digits';
-  /** What the column is read as. */
+  /** The type as which the column is read. */
   type: CellType;
-  /** Those in this value that are in the way. */
+  /** The characters of this value that the type does not allow. */
   characters?: string[];
 }
 
-/** Rejected rows of a file that have one cause. */
+/** The rejected rows of a file that have the same cause. */
 export interface RejectionCause {
   file: string;
   /** The column that is at fault, or null for the row as a whole. */
   column: string | null;
-  /** What is wrong, such as `contains "$" or ","` or `is empty`. It holds no cell of the file. */
+  /** What is wrong, such as `contains "$" or ","` or `is empty`. Does not quote cells. */
   reason: string;
-  /** How many rows. */
+  /** Number of rows. */
   rows: number;
   /** Line of the first of them. */
   first_line: number;
-  /** What may help, or null. */
+  /** What may help, or null if that is not known. */
   hint: string | null;
-  /** The first of them as messages name it, such as `line 2` or `item 2`. */
+  /** The first of them, such as `line 2` or `item 2`. */
   at: string;
-  /** The cell there, in quotes, or null. The command's JSON document never holds it. */
+  /** The cell of the first row, in quotes, or null. The JSON document of the command does not have it. */
   example: string | null;
   problem?: Problem;
 }
 
-/** A row that was refused, with what the rejects file needs to give it back unaltered. */
+/** A rejected row with its original content, for the rejects file. */
 export interface RejectedRow extends Rejection {
-  /** CSV: the cells as they were, surplus ones included. JSON: the item as it was. */
+  /** CSV: the original cells, including surplus ones. JSON: the original item. */
   original: { cells: string[] } | { item: unknown };
 }
 
-/** Rows of one input, as the plan counted them. */
+/** Row counts of one input, from the plan. */
 export interface FileRows {
   read: number;
   /** Left out by `where` and `limit`. */
   filtered: number;
+  /** Invalid. */
   rejected: number;
 }
 
@@ -129,11 +130,11 @@ export interface ColumnPlan {
   type: ColumnType | 'mixed' | 'object' | null;
   /** How its text is converted, such as `money` or `date:MM/dd/yyyy`. */
   conversion?: Conversion | undefined;
-  /** Types that every value of this text would fit. If there are two, values read differently under each. */
+  /** Types that all values of this text fit. If there are several, each gives the values another meaning. */
   suggested?: string[] | undefined;
   /** Why it has this type, such as `line 17: "007"` or `all 503 values are integers`. */
   reason: string;
-  /** Rows whose cell is empty, or that lack the field. */
+  /** Number of rows with an empty cell, or without the field. */
   empty: number;
 }
 
@@ -165,27 +166,30 @@ export interface DialectPlan {
   lenient_quotes: boolean;
 }
 
-/** Users' keys, compared with the service's user properties. */
+/** The keys of users, compared with the user properties of the service. */
 export interface PropertyCheck {
-  /** Keys that the service does not know. */
+  /** Keys that the service does not have. */
   new: string[];
-  /** Keys that it does not know, but that are close to one that it knows: `plan_teir`, like `plan_tier`. */
+  /** Keys that the service does not have, but that are like one that it has: `plan_teir`, like `plan_tier`. */
   near: { key: string; like: string }[];
-  /** Keys of another type than the service's `data_type` (spec: User property lookup record). */
+  /** Keys with another type than the `data_type` of the service (spec: User property lookup record). */
   types: { key: string; here: string; service: string }[];
 }
 
 /** What an import would do. */
 export interface Plan {
-  /** The inputs, in the order in which they were named. */
+  /** The inputs: companies first, and within a kind in the order in which they were given. */
   files: FilePlan[];
-  /** Rows whose identifier appears earlier in the inputs of the same kind. */
+  /** Number of rows with an identifier that appears earlier in the inputs of the same kind. */
   duplicates: number;
-  /** Bulk requests. A plan counts them; for an import, it is an estimate if the byte limit or `changedOnly` decides. */
+  /**
+   * Number of bulk requests. For a plan it is exact; for an import, it is an estimate if the byte limit or
+   * `changedOnly` decides.
+   */
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
-  /** How long the jobs may take, in seconds, judging by this account's earlier jobs; null if there are none. */
+  /** Estimated duration of the jobs in seconds, from earlier jobs of the account; null if there are none. */
   estimated_seconds: number | null;
   changes?: PlanChanges;
   properties?: PropertyCheck;
@@ -193,7 +197,7 @@ export interface Plan {
   digest?: string;
 }
 
-/** What became of the rows. Always, `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+/** Outcomes of all rows. Always `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export interface RowCounts {
   read: number;
   /** Left out by `where` and `limit`. */
@@ -206,7 +210,7 @@ export interface RowCounts {
   unchanged: number;
   /** Sent in a request that the service acknowledged. */
   submitted: number;
-  /** Of those submitted: rows that jobs completed. */
+  /** Rows among the submitted ones that jobs have completed. */
   completed: number;
   /** Not sent. Present only if the import stopped early, was only planned, or was refused. */
   unsent?: number;
@@ -228,7 +232,7 @@ export type RunStatus =
   | 'partial'
   /** A job failed. */
   | 'failed'
-  /** It could not continue; `resume` names the run. */
+  /** An error ended it. It can be continued if `resume` names the run. */
   | 'stopped'
   /** `waitTimeoutMs` passed; the jobs continue. */
   | 'timed_out'
@@ -249,13 +253,13 @@ export interface Summary {
   region: string;
   /** Host of imports and jobs. */
   base_url: string;
-  /** What became of the rows of all inputs. */
+  /** The outcomes of the rows of all inputs. */
   rows: RowCounts;
-  /** Bulk requests of the whole run; one that was halved counts as its halves. */
+  /** Number of bulk requests of the whole run. If one was split, its halves count. */
   requests: number;
-  /** Retries of all of them. */
+  /** Number of retries of all requests. */
   retries: number;
-  /** The inputs: their rows, and the rejects file of each, if it has one. */
+  /** The inputs, companies first: row counts, and the rejects file if there is one. */
   files: {
     path: string;
     kind: Kind;
@@ -264,26 +268,26 @@ export interface Summary {
   }[];
   /** The first 20 rejected rows. */
   rejected: Rejection[];
-  /** All rejected rows by cause, most rows first. Of more than 200 causes, the last entry counts the others. */
+  /** All rejected rows by cause, most rows first. Beyond 200 causes, the last entry counts all others. */
   causes: RejectionCause[];
-  /** The jobs of the run, those of earlier attempts included. */
+  /** The jobs of the run, including those of earlier attempts. */
   jobs: RunJob[];
   /** Requests that were sent again because their answer was lost. */
   maybe_sent_twice: MaybeSentTwice[];
-  /** What was odd, and did not stop the import. */
+  /** Problems that did not stop the import. */
   warnings: string[];
-  /** The run to continue, or null if there is nothing to continue. The command prints a command line here. */
+  /** Id of the run, if it can be continued; otherwise null. In the JSON of the command, a command line. */
   resume: string | null;
-  /** What an import would do, if the status is `planned`. */
+  /** The plan, if the status is `planned` or `held`. */
   plan?: Plan;
-  /** Of a shard, whose part everything else is about. */
+  /** For an import of one shard. All other fields are about its part of the run. */
   shard?: {
     shard: number;
     shards: number;
     finished: number;
     run: { status: RunStatus | 'running'; rows: RowCounts; requests: number };
   };
-  /** Seconds. */
+  /** Duration in seconds. */
   elapsed_seconds: number;
 }
 

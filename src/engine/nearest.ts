@@ -18,8 +18,9 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * The candidate a person most likely meant, or undefined when none is near: at most a third of the
- * word's letters wrong, compared without case, `-` and `_` alike.
+ * Finds the candidate that a misspelled word most likely means: the one with the smallest edit distance, at
+ * most a third of the length of the word (but at least 1). Ignores case, and the difference between `-` and
+ * `_`. Undefined if there is none.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const fold = (s: string): string => s.toLowerCase().replaceAll('-', '_');

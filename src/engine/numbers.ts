@@ -1,30 +1,31 @@
-/** Numbers for people. Grouping is written by hand: the first `toLocaleString` of a process costs 10 ms. */
+/** Formats numbers for messages. Does not use `toLocaleString`, because its first call takes 10 ms. */
 import { formatDuration } from './duration.js';
 import { UsageError } from './errors.js';
 
-/** `1234567` as `1,234,567`. */
+/** Formats `1234567` as `1,234,567`. */
 export function grouped(n: number): string {
   return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `1 row`, `1,000 rows`. */
+/** Formats a count with its noun: `1 row`, `1,000 rows`. */
 export function count(n: number, noun: string, plural = `${noun}s`): string {
   return `${grouped(n)} ${n === 1 ? noun : plural}`;
 }
 
-/** `line 2`, `lines 2 to 16`. */
+/** Formats a range of lines: `line 2`, `lines 2 to 16`. */
 export function lineRange(first: number, last: number, to = ' to '): string {
   return first === last ? `line ${first}` : `lines ${first}${to}${last}`;
 }
 
-/** Milliseconds that are an estimate, to the second: tenths would only flicker. */
+/** Formats an estimate in milliseconds, rounded up to seconds: tenths would change too often on a display. */
 export function roughly(ms: number): string {
   return formatDuration(Math.ceil(ms / 1_000) * 1_000).replace('.0s', 's');
 }
 
 /**
- * A whole number, as a program or a command line gave it.
- * @throws UsageError naming what it was given for
+ * Checks a whole number from a program or a command line.
+ * @param name named in the error
+ * @throws UsageError if it is not a whole number, or out of range
  */
 export function wholeNumber(
   value: number | string,

@@ -1,6 +1,6 @@
 /**
- * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
- * are here (those of columns in `mapping-rules.ts`) and nowhere else; the command line's table refers to them.
+ * The options of an import. Their names, units, bounds, and defaults are only here (those of columns in
+ * `mapping-rules.ts`); the option table of the command line refers to them.
  */
 
 import type { Bound } from './bounds.js';
@@ -11,7 +11,7 @@ import { EMPTY_CELLS, FORMATS, type Format, KEY_STYLES, KINDS, type Kind, SHORT_
 import { nearest } from './nearest.js';
 import { wholeNumber } from './numbers.js';
 
-/** A number: its unit, its bounds, and what holds where nothing is said. `most` is no bound where it is left out. */
+/** A number option: its unit, bounds, and default. Without `most`, there is no upper bound. */
 export interface NumberOption {
   unit: 'count' | 'bytes' | 'ms';
   least: number;
@@ -23,7 +23,7 @@ const MIB = 1024 ** 2;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** Options of an import that are whole numbers, by their name in the library. */
+/** The options of an import that are whole numbers, by their name in the library. */
 const IMPORT_NUMBERS = {
   chunkSize: { unit: 'count', least: 1, default: 5_000 },
   chunkBytes: { unit: 'bytes', least: 1, default: 4 * MIB },
@@ -49,7 +49,7 @@ export const NUMBERS = {
   historyKeepMs: { unit: 'ms', least: 1, default: 90 * 24 * 60 * MINUTE },
 } as const satisfies Record<string, NumberOption>;
 
-/** Options that are one of a few words. */
+/** Options with a fixed set of words as values. */
 export const WORDS = {
   kind: KINDS,
   format: FORMATS,
@@ -64,9 +64,10 @@ type NumberName = keyof typeof NUMBERS;
 type NumberValue<K extends NumberName> = number | (typeof NUMBERS)[K]['default'];
 
 /**
- * A number as a program gave it, or the option's default.
- * @param called what the program knows it as, where that is another name
- * @throws UsageError naming it: further in, a wait of NaN or a negative number of threads would never end
+ * Checks a number that a program gave. Without one, returns the default of the option. Unchecked, a wait of
+ * NaN or a negative number of threads would never end.
+ * @param called name of the option for the caller, if it is another one
+ * @throws UsageError
  */
 export function numberOption<K extends NumberName>(
   name: K,
@@ -80,7 +81,7 @@ export function numberOption<K extends NumberName>(
 
 type ImportNumbers = { -readonly [K in keyof typeof IMPORT_NUMBERS]: NumberValue<K> };
 
-/** All numbers of an import, each as it was given or its default. @throws UsageError */
+/** Checks all numbers of an import, and adds defaults. @throws UsageError */
 export function importNumbers(
   given: { [K in keyof ImportNumbers]?: number | null | undefined },
 ): ImportNumbers {
@@ -90,7 +91,7 @@ export function importNumbers(
   ) as unknown as ImportNumbers;
 }
 
-/** One of the words of an option. @throws UsageError naming the nearest */
+/** Checks a word of an option. @throws UsageError that suggests a similar word */
 export function wordOption<T extends string>(name: string, value: string, words: readonly T[]): T {
   const found = words.find((word) => word === value);
   if (found !== undefined) return found;
@@ -100,20 +101,22 @@ export function wordOption<T extends string>(name: string, value: string, words:
   });
 }
 
-/** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
+/** How to read the inputs, and how to map their columns. A run stores these for its resume. */
 export interface ReadOptions extends DialectOptions {
-  /** As the user wrote them; `-` is stdin. */
+  /** The inputs as the user named them; `-` is stdin. */
   paths: string[];
   /** What the rows are. Default: users if there is a `user_id`, otherwise companies if there is a `company_id`. */
   kind?: Kind | undefined;
   /**
-   * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
-   * (spec: Company, User), without regard to case, spaces, `_` and `-`.
+   * Column or field of the identifier, if all inputs have the same kind. Default: `company_id` or `user_id`
+   * (spec: Company, User), ignoring case, spaces, `_` and `-`.
    */
   id?: string | undefined;
-  /** Column or field of the user's identifier, in the inputs that have it. Default `user_id`. */
+  /** Column or field of the identifier of users, in inputs that have it. Default `user_id`. */
   userId?: string | undefined;
-  /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
+  /**
+   * Column or field of the company, for companies and users, in inputs that have it. Default `company_id`.
+   */
   companyId?: string | undefined;
   /** Format of the inputs. Default: detected from the first bytes, then from the name. */
   format?: Format | undefined;
@@ -126,36 +129,46 @@ export interface ReadOptions extends DialectOptions {
    * `users`.
    */
   jsonPath?: string | undefined;
-  /** JSON: rounds numbers that a double does not hold exactly, instead of rejecting their rows. Default false. */
+  /**
+   * JSON: rounds numbers that a double cannot represent exactly, instead of rejecting their rows. Default
+   * false.
+   */
   roundNumbers?: boolean | undefined;
   /** Longest cell, in bytes of UTF-8. Default 1 MiB. */
   maxCellBytes: number;
+  /** Rules for columns. */
   rules: MappingRules;
   /**
-   * Takes only the rows for which all conditions hold; the others count as `filtered`. A condition compares the cell as
-   * it is in the file. In JSON, it compares a text without its quotes, any other value as it is written, and a field that
-   * is missing or null as the empty text. It applies to every input that has the column. Default: all rows are taken.
+   * Reads only the rows that meet all conditions; the others count as `filtered`. A condition compares the
+   * cell as it is in the file. In JSON, it compares a string without its quotes, any other value as it is
+   * written, and a field that is missing or null as the empty text. It applies to every input that has the
+   * column. Default: all rows.
    */
   where?: readonly Condition[] | undefined;
-  /** Takes at most this many rows of each kind, 1 or more, of those for which the conditions hold. Default: all. */
+  /** Reads at most this many rows of each kind, 1 or more, that meet the conditions. Default: all. */
   limit?: number | undefined;
-  /** Where inputs of a kind have rules of their own. */
+  /** Rules for the inputs of one kind, which replace `rules`. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
-  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  /**
+   * The rules that the user has set, apart from defaults. For a rejects file, its run provides the others.
+   */
   stated?: Stated | undefined;
 }
 
 /**
- * With how many invalid rows an import sends the others: with none, with any number, or within a bound. With more, nothing
- * is sent.
+ * How many invalid rows an import may have to send the others: none, any number, or a limit. With more,
+ * nothing is sent.
  */
 export type InvalidBound = 'none' | 'any' | Bound;
 
-/** How rows are packed into requests, sent, and followed. */
+/** How to divide rows into requests, send them, and follow their jobs. */
 export interface SendOptions {
-  /** Items in one request, 1 or more. Default 5,000. */
+  /** The most items in one request, 1 or more. Default 5,000. */
   chunkSize: number;
-  /** Bytes of UTF-8 in the body of one request. A row whose item alone has more is rejected. Default 4 MiB. */
+  /**
+   * The most bytes (UTF-8) in the body of one request. A row that needs more for itself is rejected. Default
+   * 4 MiB.
+   */
   chunkBytes: number;
   /** How many jobs may be unfinished at a time; with `wait: false`, how many requests may be in flight. Default 1. */
   concurrency: number;
@@ -167,7 +180,7 @@ export interface SendOptions {
   waitForLockMs: number | null;
   /** Milliseconds between two polls of a job, 1 or more. Default: null, a tenth of its age, from 200 to 10,000. */
   intervalMs: number | null;
-  /** How often to retry a bulk request after a failure that may pass. Default 5. */
+  /** How often to retry a bulk request after a temporary failure. Default 5. */
   retries: number;
   /**
    * Milliseconds: the longest delay before the first retry, which doubles up to a minute, and the first pause after a
@@ -176,15 +189,24 @@ export interface SendOptions {
   retryDelayMs: number;
   /** Milliseconds: a longer `Retry-After` ends the import, which can be continued. Default 300,000. */
   maxRetryAfterMs: number;
-  /** Milliseconds to wait for a service that answers 409, before the import ends. Default 1,800,000. */
+  /** Milliseconds to wait for a service that answers 409 before the import ends. Default 1,800,000. */
   busyTimeoutMs: number;
-  /** With how many invalid rows the others are sent. Default `none`. */
+  /** How many invalid rows the import may have to send the others. Default `none`. */
   invalid: InvalidBound;
-  /** Path of the rejects file, for one input. Null, the default: in the working directory, by the input's name. */
+  /**
+   * Path of the rejects file, for one input. Default: null, a file in the working directory named after the
+   * input.
+   */
   rejects: string | null;
-  /** File for what became of each row: CSV, or NDJSON for names that end in `.ndjson` or `.jsonl`. It is replaced at the end of each attempt. Default: null, none. */
+  /**
+   * File for the outcome of each row: NDJSON if the name ends in `.ndjson` or `.jsonl`, otherwise CSV. It is
+   * replaced at the end of each attempt. Default: null, none.
+   */
   outcomes: string | null;
-  /** Leaves out rows that have not changed since the service completed them, as far as the state knows. Default false. */
+  /**
+   * Does not send rows that, by the records in the state, have not changed since the service completed them.
+   * Default false.
+   */
   changedOnly: boolean;
   /**
    * Milliseconds, 1 or more. With `changedOnly`: also sends rows that were completed longer ago than this. Default: null,
@@ -197,37 +219,43 @@ export interface SendOptions {
    */
   maxChanged: Bound | null;
   /**
-   * Remembers a short keyed hash of each cell that it sends, so that later plans with `changedOnly` count changed rows by
-   * key. Default false.
+   * Stores a short keyed hash of each cell that it sends, so that later plans with `changedOnly` can count
+   * changed rows by key. Default false.
    */
   trackKeys: boolean;
-  /** When the service refuses a request (400, 415, 422): rejects its rows and continues, instead of ending. Default false. */
+  /**
+   * If the service refuses a request (400, 415, 422), rejects its rows and continues, instead of ending.
+   * Default false.
+   */
   continueOnError: boolean;
   /**
    * Sends the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
    * the rows at fault are found, and rejects only those. Default false.
    */
   isolate: boolean;
-  /** With `isolate`: further requests for each one that failed. Default 128. */
+  /** With `isolate`: the most further requests for each failed one. Default 128. */
   isolateJobs: number;
   /**
-   * Sends a first request of at most this many items, and nothing else before its job has completed. If it does not
-   * complete, the import ends with CanaryError and can be continued. Default: null, none.
+   * Sends a first request with at most this many items, and nothing else before its job has completed. If it
+   * does not complete, the import ends with CanaryError and can be continued. Default: null, none.
    */
   canary: number | null;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {
-  /** Plans, and sends nothing. */
+  /** Plans only, and sends nothing. */
   dryRun: boolean;
-  /** Compares users' keys with the service's user properties (spec: Endpoint 5), in the plan. Default false. */
+  /**
+   * Compares the keys of users with the user properties of the service (spec: Endpoint 5) in the plan.
+   * Default false.
+   */
   checkProperties: boolean;
-  /** Forgets what of these kinds was sent before, and sends everything. Default false. */
+  /** Clears the fingerprints of the kinds, and sends everything. Default false. */
   full: boolean;
   /** Continues the unfinished run of the same content, if there is one. Default false. */
   resume: boolean;
-  /** Of a finished run that continues: sends the rows of its failed requests again. Default false. */
+  /** For a finished run that continues: sends the rows of its failed requests again. Default false. */
   failed: boolean;
-  /** The saved plan that the run carries out: its requests were recorded when it began. */
+  /** The saved plan of the run. Its requests were recorded when the run began. */
   plan?: { run: string; digest: string } | undefined;
 }

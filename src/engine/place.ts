@@ -1,7 +1,10 @@
-/** Where the rows of requests and jobs are. */
+/** Types for where the rows of requests and jobs are. */
 import type { Job } from './service/contract.js';
 
-/** Where the rows of a request are: the lines on which the first and the last one begin, from 1; in a JSON array, the numbers of the items. */
+/**
+ * A range of rows in a file: the lines on which the first and the last row begin, from 1; in a JSON array,
+ * the numbers of the items.
+ */
 export interface FileRange {
   file: string;
   first_line: number;
@@ -11,12 +14,15 @@ export interface FileRange {
 /** Where the rows of a request are. A request with rows of several inputs has `ranges`. */
 export type Place = FileRange | { ranges: FileRange[] };
 
-/** A job of this run: the service's record, with the files and lines that its rows came from. */
+/** A job of this run: the record of the service, with the files and lines of its rows. */
 export type RunJob = Job & Place;
 
-/** A request that was sent again because its answer was lost: the service may have taken its rows twice, which an upsert makes safe. */
+/**
+ * A request that was sent again because its answer was lost. The service may have processed its rows twice,
+ * which is safe because they are upserts.
+ */
 export type MaybeSentTwice = Place & {
-  /** How many rows. */
+  /** Number of rows. */
   rows: number;
   /** Why the first answer was lost. */
   reason: string;

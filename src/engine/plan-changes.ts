@@ -1,23 +1,25 @@
-/** How the rows of a plan compare with what the service has (contract §3 "Review before sending"). */
+/**
+ * Types for how the rows of a plan compare with what the service has (contract §3 "Review before sending").
+ */
 
 /** How a row compares with what the service has. */
 export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged'] as const;
 export type RowClass = (typeof ROW_CLASSES)[number];
 
-/** In how many changed rows a key differs from what was sent last. */
+/** The number of changed rows in which a key differs from the last send. */
 export interface KeyChange {
   key: string;
   rows: number;
 }
 
-/** With `changedOnly`: how the rows compare with what the service has, sent or not. */
+/** With `changedOnly`: how many rows are new, changed, and unchanged. */
 export interface PlanChanges {
-  /** The state knows nothing of their identifiers. */
+  /** Rows with identifiers that the state does not have. */
   new: number;
   changed: number;
-  /** As they were, but completed longer ago than `refreshAfterMs`. */
+  /** Unchanged rows that were completed longer ago than `refreshAfterMs`. They are sent again. */
   refreshed: number;
   unchanged: number;
-  /** With `trackKeys`, most rows first. */
+  /** With `trackKeys`: counts by key, most rows first. */
   keys?: KeyChange[] | undefined;
 }

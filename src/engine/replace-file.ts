@@ -1,16 +1,17 @@
-/** Files that are written whole or not at all: a reader sees the old file or the new one. */
+/** Replaces files atomically: a reader sees the old file or the new one. */
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 /**
- * A new content for a file: written beside it, and given its name when it is whole. Mode 0600. A link to a file elsewhere
- * stays a link. A device or a pipe is written to as it is. Every method throws the error of the file system.
+ * New content for a file. It is written to a temporary file in the same folder (mode 0600), which is renamed
+ * when it is complete. A symbolic link stays, and its target is replaced. A device or a pipe is written to
+ * directly. All methods throw the error of the file system, except for `discard`.
  */
 export class Replacement {
   private constructor(
     private readonly target: string,
-    /** Null for what is not a file. */
+    /** Null for a device or a pipe. */
     private readonly temporary: string | null,
     private readonly handle: FileHandle,
   ) {}
@@ -29,20 +30,21 @@ export class Replacement {
     await this.handle.writeFile(text);
   }
 
+  /** Syncs the content to disk, and gives the file its name. */
   async commit(): Promise<void> {
     if (this.temporary) await this.handle.sync();
     await this.handle.close();
     if (this.temporary) await rename(this.temporary, this.target);
   }
 
-  /** Leaves nothing behind. */
+  /** Removes the temporary file. Never throws. */
   async discard(): Promise<void> {
     await this.handle.close().catch(() => {});
     if (this.temporary) await rm(this.temporary, { force: true }).catch(() => {});
   }
 }
 
-/** @throws the error of the file system; then nothing is left behind */
+/** Replaces a file with this content. @throws the error of the file system; then the old file stays */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const file = await Replacement.begin(path);
   try {

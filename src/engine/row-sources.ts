@@ -1,19 +1,20 @@
-/** Where the rows of a fingerprint index come from, and which of them count together. */
+/** The sends that the rows of a fingerprint index come from, and which rows are folded into one content. */
 import { hash } from 'node:crypto';
 import { firstWhere } from './bisect.js';
 
-/** Rows of an id that one run sends after each other count together. */
+/** A send. Consecutive rows of an id from sends of one run are folded into one content. */
 export interface PrintSource {
   /** Number of the send. */
   send: number;
   run: string | null;
-  /** Completed so long ago that its rows are to be sent again. */
+  /** Whether it was completed so long ago that its rows are to be sent again. */
   old?: boolean;
 }
 
+/** For rows that are not from a send. */
 export const NOWHERE: PrintSource = { send: 0, run: null };
 
-/** A row of a send, from 0. */
+/** A row of a send. `at` counts from 0. */
 export interface PlaceOfRow {
   send: number;
   at: number;
@@ -23,8 +24,8 @@ const PAIR = new BigUint64Array(2);
 const PAIR_BYTES = new Uint8Array(PAIR.buffer);
 
 /**
- * The content of rows of one id that go out one after another: of those before, and the next one. Equal rows that follow
- * each other count once. 0: not known, or none.
+ * Folds the content of the next row of an id into that of the rows before. Equal contents in a row count
+ * once. 0: none, or not known.
  */
 export function foldContents(before: bigint, next: bigint): bigint {
   if (before === 0n || next === 0n || before === next) return next;
@@ -34,15 +35,16 @@ export function foldContents(before: bigint, next: bigint): bigint {
 }
 
 /**
- * What a run had sent of an id before sends that did not complete but may have been carried out. If it sends the same
- * again, all of it and in the same order, the id has what it would have without them.
+ * The content of an id before sends of the same run that did not complete, but may have been carried out. If
+ * the run sends the same contents again, all of them and in order, the profile has the content that it would
+ * have without the failed sends.
  */
 export interface Lapsed {
-  /** Of all rows that count, folded. */
+  /** Folded content of all rows that count. */
   content: bigint;
   old: boolean;
   run: string | null;
-  /** Contents that are to be sent again, in order. */
+  /** Contents that must be sent again, in order. */
   next: bigint[];
   /** The last send that did not complete, and how many of its contents were compared. */
   send: number;
@@ -50,8 +52,9 @@ export interface Lapsed {
 }
 
 /**
- * Takes the next content of an id.
- * @returns whether it is the next one that is to be sent again, or one that did not complete once more
+ * Processes the next content of an id, and updates `lapsed`.
+ * @param set whether its send completed
+ * @returns whether the content is the expected one: the next to send again, or one that failed again
  */
 export function continues(
   lapsed: Lapsed,
@@ -73,10 +76,10 @@ export function continues(
   return next[lapsed.compared++] === content;
 }
 
-/** The sends that rows are of, in their order. Rows count from 1. */
+/** The sends of all rows, in order. Rows count from 1. */
 export class RowSources {
   readonly #sends: { from: PrintSource; to: number }[] = [];
-  /** Pairs, the first ascending: a row, and the one before it of the same id and run. */
+  /** Pairs in ascending order: a row, and the earlier row of the same id and run that it follows. */
   readonly #following: number[] = [];
 
   /** @param to the last row of the send */
@@ -84,17 +87,17 @@ export class RowSources {
     this.#sends.push({ from, to });
   }
 
-  /** Whether a row is of this run. */
+  /** Whether a row was sent by the same run as this send. */
   isOf(row: number, { run }: PrintSource): boolean {
     return run !== null && this.#sends[this.#sendOf(row)]!.from.run === run;
   }
 
-  /** A row follows one before it. */
+  /** Records that a row follows an earlier one of the same id and run. */
   follow(row: number, before: number): void {
     this.#following.push(row, before);
   }
 
-  /** A row and those that it follows, the first of them first. */
+  /** A row and all rows that it follows, in order. */
   placesOf(row: number): PlaceOfRow[] {
     const places: PlaceOfRow[] = [];
     for (let at = row; at !== 0; at = this.#before(at)) {

@@ -1,6 +1,6 @@
 /**
- * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
- * is worked out from what was recorded. Read `run`: each step is a method below it.
+ * One session of a run: opens the inputs, makes the plan, and sends. It yields events, and its result is
+ * computed from the records of the requests. To read it, begin with `run`: its steps are methods below it.
  */
 import { tap } from './channel.js';
 import { closeAll } from './close-all.js';
@@ -44,10 +44,10 @@ import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
 
-/** From here on a thread that records them is worth its start. */
+/** With this many requests, a thread that records them saves more time than its start takes. */
 const MANY_REQUESTS = 100;
 
-/** One session of a run: what it opened, and what it knows so far. */
+/** One session of a run, with everything that it has opened. */
 export class Session {
   readonly #started: number;
   readonly #deadline: Deadline;
@@ -149,7 +149,10 @@ export class Session {
     await closeAll([() => this.#rejecting?.close(), () => this.#pool.close(), () => this.#run.close()]);
   }
 
-  /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */
+  /**
+   * Starts the threads, and loads the client in the meantime. Its errors are ignored: the same call fails
+   * again when it is needed.
+   */
   #prepare(): void {
     for (const input of this.#opened) this.#pool.prepare(input);
     if (!this.options.dryRun) this.deps.client().catch(() => {});
@@ -177,7 +180,7 @@ export class Session {
     const found = await unfinished(identity, here, service.account, state);
     if (!found) return;
     if (!this.options.resume) {
-      // One that cannot continue is replaced, as it is where nobody is asked.
+      // A run that cannot be continued is superseded, as without `offer`.
       if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {
@@ -189,7 +192,9 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  /** How the rows compare with what the service has; for a plan that is applied, as of when it was made. */
+  /**
+   * Compares the rows with what the service has. For a saved plan, returns the result from when it was made.
+   */
   async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
     if (this.apply || this.#run.earlier) return this.apply?.plan.changes;
     const found = await compared.all(this.#kinds(), (kind) => this.#known.of(kind));
@@ -221,9 +226,9 @@ export class Session {
     await this.#rejecting!.keepRemembered(this.#run.scope);
   }
 
-  /** The end of every course. */
+  /** Ends the session. All paths through `run` end here. */
   async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
-    // Where a file that is open keeps its folder (Windows, NFS), the folder could not be removed.
+    // On Windows and NFS, a folder cannot be removed while a file in it is open.
     await this.#pool.cache?.close();
     const ended = conclude(scanned, end, {
       run: this.#run,
@@ -238,7 +243,7 @@ export class Session {
     return yield* this.#heard(ended);
   }
 
-  /** Passes events on, and keeps their warnings for the summary. */
+  /** Passes events through, and collects their warnings for the summary. */
   #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
     return tap(events, (event) => {
       if (event.type === 'warning') this.#warnings.push(event.message);

@@ -1,15 +1,16 @@
-/** Sizes as people write and read them. `4MB` is decimal, `4MiB` binary, and so is `4M`. */
+/** Parses and formats sizes. `4MB` is decimal; `4MiB` and `4M` are binary. */
 import { UsageError } from './errors.js';
 
-/** The form of a size. Both cases are spelled out: JSON Schema has no flag for them. */
+/** The syntax of a size. Has both cases of each letter, because patterns in JSON Schema have no flags. */
 export const SIZE = /^\d+(\.\d+)?\s*([kKmMgG]?[bB]?|[kKmMgG][iI][bB]?)$/;
 export const SIZE_EXAMPLES = '1048576, 64KiB or 4MiB';
 
 const POWER = { '': 0, k: 1, m: 2, g: 3 } as const;
 
 /**
- * Reads `4194304`, `64KiB`, `4MiB`, `4MB`, `512k`, `1.5 MiB` as bytes.
- * @throws UsageError naming the setting; for less than one byte too
+ * Parses `4194304`, `64KiB`, `4MiB`, `4MB`, `512k`, or `1.5 MiB` to bytes.
+ * @param setting named in errors
+ * @throws UsageError, also for less than one byte
  */
 export function parseSize(text: string, setting: string): number {
   const [, number, prefix = '', rest = ''] =
@@ -20,7 +21,10 @@ export function parseSize(text: string, setting: string): number {
   throw new UsageError(`${setting}: "${text}" is not a size`, { hint: `write ${SIZE_EXAMPLES}` });
 }
 
-/** Bytes for people, to a tenth of the unit: `512 B`, `64 KiB`, `1.5 MiB`. `parseSize` reads it. */
+/**
+ * Formats bytes for messages, rounded to a tenth of the unit: `512 B`, `64 KiB`, `1.5 MiB`. `parseSize` can
+ * read it.
+ */
 export function formatSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   let unit = 0;

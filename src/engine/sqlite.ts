@@ -1,12 +1,13 @@
-/** What every SQLite database of this program needs. */
+/** Functions for all SQLite databases of this program. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 
-/** How long it waits before it tries again, where SQLite does not wait by itself, milliseconds. */
+/** Pause between two attempts, in milliseconds. */
 const RETRY_MS = 5;
 
 /**
- * Switches to a write-ahead log. While another process creates the same file, SQLite refuses the switch at once,
- * whatever its timeout: waiting with a read lock in hand could be a deadlock. So it is retried here, for `busyMs` milliseconds.
+ * Switches a database to a write-ahead log. While another process creates the same file, SQLite fails at
+ * once, whatever its timeout is, because waiting with a read lock could be a deadlock. So this retries.
+ * @param busyMs how long to retry, in milliseconds
  */
 export function useWriteAheadLog(db: DatabaseSyncInstance, busyMs: number): void {
   const until = performance.now() + busyMs;

@@ -1,13 +1,17 @@
-/** Short hashes of cells, as they are stored for the rows of a send (`read/cell-hashes.ts` makes them). */
+/**
+ * Reads short hashes of cells, as they are stored for the rows of a send (`read/cell-hashes.ts` makes them).
+ */
 
-/** The cells of rows, as they are stored. */
+/** The hashes of the cells of several rows, in the form in which they are stored. */
 export interface CellColumns {
   keys: readonly string[];
-  /** For each row: one bit for each key, then two bytes for each that is set. */
+  /**
+   * For each row: one bit for each key that is set if the row has it, then a hash of two bytes for each of
+   * these.
+   */
   bytes: Uint8Array;
 }
 
-/** Reads cells as they are stored. */
 export class StoredCells {
   readonly #starts: number[] = [];
   readonly #marks: number;
@@ -25,7 +29,7 @@ export class StoredCells {
     return this.stored.keys;
   }
 
-  /** Takes each cell of a row: the number of its key, and its hash. */
+  /** Calls `take` for each cell of a row. @param take gets the index of the key, and the hash */
   each(row: number, take: (key: number, hash: number) => void): void {
     const { bytes } = this.stored;
     const start = this.#starts[row];
@@ -38,7 +42,7 @@ export class StoredCells {
     }
   }
 
-  /** The same without other rows, as they are stored. */
+  /** The stored form of only these rows. */
   select(rows: readonly number[]): CellColumns {
     const { keys, bytes } = this.stored;
     const parts = rows.map((row) => bytes.subarray(this.#starts[row], this.#starts[row + 1]));

@@ -1,4 +1,4 @@
-/** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
+/** The requests of the library, and how they become the options of an import, with checks and defaults. */
 import { resolve } from 'node:path';
 import type { Bound } from '../bounds.js';
 import { dialectOptions } from '../dialect-options.js';
@@ -16,37 +16,39 @@ import {
 import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
-/** What to read, and how. What you leave out is detected, or has the command's default. */
+/** What to read, and how. Options that you leave out are detected, or have the default of the command. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind' | 'stated'>> {
   /**
-   * The inputs: paths relative to `cwd`, folders, patterns, files in zip archives, `https://` URLs; `-` is `stdin`. A file
-   * that exists is read as it is named. Give either these or `records`.
+   * The inputs: paths relative to `cwd`, folders, patterns, files in zip archives, and `https://` URLs; `-`
+   * is `stdin`. The name of an existing file is never read as a pattern. Give either `files` or `records`.
    */
   files?: readonly string[];
   /**
-   * Items in place of files: objects as in a JSON input. They are pulled as they are needed and kept in a private file
-   * until the run has finished, so a generator may yield any number of them. Reports call the input `records`, and number
-   * the items from 1. Each is written as `JSON.stringify` writes it: `undefined` members are left out, a `Date` becomes ISO
-   * text, and `toJSON` is called. A `bigint` is a number if a double holds it exactly, otherwise text. Values that JSON
-   * does not have (NaN, Infinity, an invalid `Date`, a `Map` or `Set`, a cycle) end the import with a UsageError that names
-   * the record, and nothing is sent. What the iterable throws is thrown unchanged.
+   * Items instead of files: objects as in a JSON input. They are pulled as needed and copied to a private
+   * file until the run has finished, so a generator may yield any number of them. Reports call the input
+   * `records`, and number the items from 1. Each is converted as by `JSON.stringify`: `undefined` members are
+   * left out, a `Date` becomes ISO text, and `toJSON` is called. A `bigint` becomes a number if a double can
+   * represent it exactly, otherwise text. Values that JSON does not have (NaN, Infinity, an invalid `Date`, a
+   * `Map` or `Set`, a cycle) end the import with a UsageError that names the record, and nothing is sent.
+   * Errors of the iterable are thrown unchanged.
    */
   records?: Iterable<object> | AsyncIterable<object>;
-  /** What `-` in `files` reads: a stream, or anything that yields bytes or text. */
+  /** The input that `-` in `files` means: a stream, or any async iterable of bytes or text. */
   stdin?: AsyncIterable<Uint8Array | string>;
-  /** What becomes of columns and of their values. */
+  /** Rules for columns and their values. */
   rules?: Partial<MappingRules>;
   /** Mapping files, relative to `cwd`: one for all inputs, or one for each kind. `rules` and the other options override them. */
   mapping?: string | readonly string[];
-  /** Folder that paths are relative to, and in which rejects files are written. Default: the working directory. */
+  /** The folder for relative paths and for rejects files. Default: the working directory. */
   cwd?: string;
   /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`, or `.ndjson` for JSON. */
   rejects?: string;
   /** Worker threads for files of more than 8 MiB (compressed, workbook, or Parquet: 1 MiB). Parquet takes at least two. Default 2; 0 parses on this thread. */
   threads?: number;
   /**
-   * Stops the import: a request in flight finishes, and nothing more is read, sent, or waited for. An import that was
-   * sending ends with status `interrupted` and can be continued. One that was still planning throws InterruptedError.
+   * Stops the import: requests in flight finish, and nothing more is read, sent, or waited for. If the import
+   * was sending, it ends with status `interrupted` and can be continued. If it was still planning, it throws
+   * InterruptedError.
    */
   signal?: AbortSignal;
 }
@@ -66,11 +68,17 @@ export interface PlanRequest
         | 'checkProperties'
       >
     > {
-  /** Needed for an estimate, for `changedOnly`, and for `checkProperties`. Default: none; the service is not contacted. */
+  /**
+   * Needed for an estimate, for `changedOnly`, and for `checkProperties`, which is the only one that contacts
+   * the service.
+   */
   service?: ServiceOptions;
-  /** Folder of the state of earlier imports. Default: a temporary one, which is removed. */
+  /**
+   * Folder of the state with the records of earlier imports. Default: a temporary one, which is removed
+   * afterwards.
+   */
   stateDir?: string;
-  /** As in an import. */
+  /** See `ImportRequest`. */
   state?: string;
 }
 
@@ -82,27 +90,33 @@ export interface ImportRequest
   /** The service, and the account to import into. */
   service: ServiceOptions;
   /**
-   * Folder of the state: what was sent, and what the service acknowledged. It is created if needed. Keep it between
-   * imports: without it, nothing can be continued. You may name the folder that the command uses.
+   * Folder of the state, which records what was sent and what the service acknowledged. It is created if
+   * needed. Keep it between imports: without it, nothing can be continued. It may be the folder that the
+   * command uses.
    */
   stateDir: string;
   /**
-   * Where the state is, if it is not in that folder: another folder, or `postgres://user:password@host/database?schema=profiles`,
-   * for imports from several machines. The folder then holds spooled inputs only.
+   * The location of the state, if it is not in that folder: another folder, or
+   * `postgres://user:password@host/database?schema=profiles` for imports from several machines. The folder
+   * then has only files of this machine, such as copies of inputs.
    */
   state?: string;
-  /** Ends requests in flight, too. Their outcome is then unknown: the import that continues sends them again, and names them. */
+  /**
+   * Stops the import, and also ends requests in flight. Their outcome is then unknown: a resume sends them
+   * again, and lists them.
+   */
   abort?: AbortSignal;
 }
 
-/** Names of the mapping files. */
+/** The paths of the mapping files. */
 export const mappingsOf = ({ mapping = [] }: Pick<ReadRequest, 'mapping'>): readonly string[] =>
   typeof mapping === 'string' ? [mapping] : mapping;
 
 /**
- * Options as the flow takes them. Field by field: the state keeps them, so nothing else of the request may slip in.
+ * Makes the options of an import. Copies each field by name, because the state stores the options, and must
+ * not store anything else of the request, such as the token.
  * @param cwd absolute
- * @throws UsageError for a number out of range or an unknown word; ConfigError for the mapping file
+ * @throws UsageError for a number out of range or an unknown word; ConfigError for an invalid mapping file
  */
 export async function optionsOf(
   request: PlanRequest & Partial<ImportRequest>,
@@ -161,7 +175,7 @@ export async function optionsOf(
   };
 }
 
-/** @throws UsageError for a bound out of range, or without `changedOnly` */
+/** Checks `maxChanged`. @throws UsageError if it is out of range, or given without `changedOnly` */
 function maxChangedOf({
   maxChanged = null,
   changedOnly,
@@ -175,10 +189,13 @@ function maxChangedOf({
   return maxChanged;
 }
 
-/** What records are called in reports. */
+/** The name of `records` in reports. */
 const RECORDS = 'records';
 
-/** @throws UsageError where there is nothing to read, and for what does not go with records */
+/**
+ * The names of the inputs.
+ * @throws UsageError if there are none, or for options that do not apply to `records`
+ */
 function inputsOf(request: ReadRequest): string[] {
   const { files, records } = request;
   if (records === undefined) {

@@ -1,4 +1,6 @@
-/** Imports for programs: the flow of the command, without its terminal, its settings and its signals. */
+/**
+ * The import functions of the library: what the command does, without its terminal, settings, and signals.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,23 +21,24 @@ import { REQUEST_NAMES, RULE_NAMES } from './request-names.js';
 import { baseUrlOf, createClient, SERVICE_NAMES } from './service.js';
 
 /**
- * An import. It advances as you read its events, and starts with the first one. Leaving the loop early stops it, as
- * `signal` does; the same request with `resume: true` continues it.
+ * An import. It starts when you read the first event, and continues as you read more. If you leave the loop
+ * early, it stops, as with `signal`. The same request with `resume: true` continues it.
  */
 export interface ImportRun extends AsyncIterable<ImportEvent> {
   /**
-   * Reads the remaining events and returns how the import ended.
-   * @throws ProfilesError if it could not start, as iterating does
+   * Reads the remaining events and returns the result.
+   * @throws ProfilesError if the import could not start, as reading events does
    */
   result(): Promise<ImportResult>;
 }
 
 /**
- * Plans, sends, and follows jobs, as the command does. Nothing happens before you ask for its events or its result.
+ * Imports: plans, sends, and follows jobs, as the command does. Nothing happens before you read its events or
+ * its result.
  *
- * It throws only if it cannot start: UsageError, ConfigError, InputError, StateError, InterruptedError, or LockedError
- * while another import of this account and kind is running. An error that ends it later is the `failure` of its result,
- * with a summary that accounts for every row.
+ * It throws only if it cannot start: UsageError, ConfigError, InputError, StateError, InterruptedError, or
+ * LockedError if another import of this account and kind is running. An error that ends it later is the
+ * `failure` of the result, which also has a summary that accounts for every row.
  */
 export function runImport(request: ImportRequest): ImportRun {
   return begin(request, false);
@@ -65,7 +68,7 @@ export async function planImport(request: PlanRequest): Promise<Planned> {
   }
 }
 
-/** Both requests at once: what a plan may leave out is not missed before it would be needed. */
+/** A request of either function. What a plan may leave out is optional, and checked when it is needed. */
 type Request = PlanRequest & Partial<ImportRequest> & { stateDir: string };
 
 function begin(request: Request, dryRun: boolean): ImportRun {
@@ -73,7 +76,7 @@ function begin(request: Request, dryRun: boolean): ImportRun {
   let end: { result: ImportResult } | { error: unknown } | undefined;
   async function* events(): AsyncGenerator<ImportEvent, void> {
     try {
-      // Undefined for a second reader: the first was given the result.
+      // Undefined for a second reader, because only the first one gets the result.
       const result: ImportResult | undefined = yield* steps;
       if (result) end ??= { result };
     } catch (error) {
@@ -95,7 +98,7 @@ function begin(request: Request, dryRun: boolean): ImportRun {
   };
 }
 
-/** Opens what the flow needs, and closes it however the flow ends. */
+/** Opens what an import needs, runs it, and closes everything. */
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
   const { service, signal, abort, stdin = [], records } = request;
   checkNames(request, REQUEST_NAMES);

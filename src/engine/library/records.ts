@@ -1,4 +1,7 @@
-/** The record of the service that programs meet, written out; `service/contract.ts` checks it. */
+/**
+ * The job record for programs. Written out here for the documentation; `service/contract.ts` checks that it
+ * matches.
+ */
 
 /** A background job (spec: Job). Fields that the spec does not name are kept. */
 export interface Job {

@@ -1,4 +1,4 @@
-/** Which service, and as whom: given by the caller, read from nowhere. */
+/** The service and the account, which the caller gives: the library reads no settings. */
 
 import { systemClock } from '../clock.js';
 import { numberOption } from '../options.js';
@@ -14,23 +14,26 @@ import { checkNames, type Names } from './option-names.js';
 
 /** A service, and the account to use there. */
 export interface ServiceOptions {
-  /** Host of imports and jobs (spec: `{base_url}`). A path prefix is kept. It begins with `https://`, unless it is loopback. */
+  /**
+   * Host of imports and jobs (spec: `{base_url}`). May have a path. Must begin with `https://`, except for
+   * loopback.
+   */
   baseUrl: string;
   /** Host of lookup lists (spec: `{lookup_base_url}`). Only `lookup` and `checkProperties` need it. */
   lookupBaseUrl?: string | undefined;
-  /** The API key (spec: Authentication), without the word `Token`. It is never logged or stored. */
+  /** The API key (spec: Authentication), without the word `Token`. Never logged or stored. */
   token: string;
   /** Name of the account in the state and in reports. Default: a keyed hash of the token. */
   account?: string | undefined;
   /** Name of the region in the state and in reports. Default `default`. */
   region?: string | undefined;
-  /** Hosts besides loopback that may use `http://`, separated by commas. Default: none. */
+  /** Other hosts than loopback that may use `http://`, separated by commas. Default: none. */
   allowHttp?: string | undefined;
   /** Milliseconds for one request, from connecting to the last byte of its reply. Default 120,000. */
   timeoutMs?: number | undefined;
   /** Proxy settings, such as `process.env`. Default: no proxy. Loopback never uses one. */
   proxy?: ProxyEnv | undefined;
-  /** Called for each request, with an entry that holds no token and no body. */
+  /** Called for each request. Entries contain no token and no body. */
   log?: ((entry: LogEntry) => void) | undefined;
 }
 
@@ -47,12 +50,13 @@ export const SERVICE_NAMES: Names<ServiceOptions> = {
 };
 
 /**
- * A client of the service's seven operations. It opens no socket before the first request. Close it when you are done.
+ * Creates a client for all seven operations of the service. It opens no socket before the first request.
+ * Close it when you are done.
  *
- * `submit` and `identifyCompany` make one attempt and return the answer, whatever it is. Use `runImport` for retries and
- * a record of what was sent. `job` and `lookup` retry failures that may pass.
- * @throws ConfigError for a URL that cannot be used; UsageError for a token that cannot be sent in a header, or for a
- *   number out of range
+ * `submit` and `identifyCompany` make one attempt and return the answer, whatever it is. Use `runImport` for
+ * retries and a record of what was sent. `job` and `lookup` retry temporary failures.
+ * @throws ConfigError for an invalid URL; UsageError for a token that cannot be in a header, or a number out
+ * of range
  */
 export function createClient(service: ServiceOptions): ServiceClient {
   checkNames(service, SERVICE_NAMES);
@@ -68,7 +72,7 @@ export function createClient(service: ServiceOptions): ServiceClient {
   });
 }
 
-/** The base URL as the state and the reports name it. @throws ConfigError */
+/** The base URL as the state and reports have it. @throws ConfigError */
 export const baseUrlOf = (service: ServiceOptions): string => hostOf(service, 'baseUrl');
 
 function hostOf(service: ServiceOptions, field: 'baseUrl' | 'lookupBaseUrl'): string {

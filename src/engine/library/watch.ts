@@ -1,4 +1,4 @@
-/** Jobs for programs. */
+/** The job functions of the library. */
 
 import { systemClock } from '../clock.js';
 import { numberOption } from '../options.js';
@@ -9,24 +9,29 @@ import { checkNames, type Names } from './option-names.js';
 
 /** How to follow a job. */
 export interface WatchRequest {
-  /** Milliseconds between two polls, 1 or more. Default: a tenth of the time watched, from 200 to 10,000. */
+  /**
+   * Milliseconds between two polls, 1 or more. Default: a tenth of the time that the job was watched, from
+   * 200 to 10,000.
+   */
   intervalMs?: number;
   /** Milliseconds to wait. Default: until the job ends. */
   timeoutMs?: number;
-  /** Stops following: the iteration throws its reason. */
+  /** Stops following. The iteration then throws its reason. */
   signal?: AbortSignal;
 }
 
 const WATCH_NAMES: Names<WatchRequest> = { intervalMs: true, timeoutMs: true, signal: true };
 
 /**
- * Follows a job: yields its record (spec: Job) whenever its status or its `completed_rows` changed, and ends after
- * `completed` or `failed`. Any other status, an unknown one included, is unfinished.
- * @param client a client of `createClient`
- * @param job its id, or a record that you have already and that is not yielded again
- * @param request how long, and how often to ask
- * @throws UsageError for a number out of range; WaitTimeoutError when the time is over; ServiceError (its `status` is 404
- *   if there is no such job), NetworkError, AuthError, or ContractError if the job cannot be asked for, after retries
+ * Follows a job: yields its record (spec: Job) whenever its status or its `completed_rows` has changed, and
+ * ends after `completed` or `failed`. Any other status counts as unfinished, including those that the
+ * specification does not name.
+ * @param client made by `createClient`
+ * @param job its id, or a record that you have already, which is not yielded again
+ * @param request how long to follow the job, and how often to poll it
+ * @throws UsageError for a number out of range; WaitTimeoutError after `timeoutMs`; ServiceError (with
+ * `status` 404 if there is no such job), NetworkError, AuthError, or ContractError if the job cannot be read,
+ * after retries
  */
 export async function* watchJob(
   client: Pick<ServiceClient, 'job'>,

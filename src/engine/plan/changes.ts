@@ -1,4 +1,7 @@
-/** The rows of an input that are left to send, kept from its scan (contract §3 "Only what changed"). */
+/**
+ * Finds the unchanged rows of an input during its scan, and keeps the other items (contract §3 "Only what
+ * changed").
+ */
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { type CellType, COLUMN_TYPES } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
@@ -10,31 +13,31 @@ import type { OpenedInput, Scan } from '../read/types.js';
 import { RowMarks } from './row-marks.js';
 
 /**
- * The most bytes of items that are kept for all inputs of a kind. Beyond that, an input is read again for its changed
- * rows.
+ * The most bytes of items to keep for all inputs of a kind. If an input has more, its changed rows are built
+ * again when they are sent.
  */
 export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What the service has of a kind. */
+/** What is known about the profiles of a kind. */
 export interface Known {
   readonly index: FingerprintIndex;
-  /** Type of each metadata key in the last import. */
+  /** The type of each metadata key in the last import. */
   readonly types: ReadonlyMap<string, string>;
 }
 
-/** Builds the items of the wanted rows of an input. */
+/** Builds items of an input, only those of wanted rows. */
 type Build = (isWanted: (row: number) => boolean) => AsyncIterable<ItemBatch>;
 
-/** The accepted rows of an input: those to send as items, the others as runs of unchanged rows. */
+/** The accepted rows of an input: items for changed rows, and runs of unchanged rows. */
 export class KeptRows {
-  /** Null if there were too many items, or they were taken. */
+  /** Null if there were too many items, or `take` has returned them. */
   #parts: ChangedPart[] | null;
 
   constructor(
     parts: ChangedPart[] | null,
     private readonly marks: RowMarks,
     private readonly known: Known,
-    /** Memory that the items take. */
+    /** Memory of the items, in bytes. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
@@ -45,20 +48,23 @@ export class KeptRows {
     return known === this.known;
   }
 
-  /** The rows in batches and in order. Kept items can be taken once: after that, they are no longer kept. */
+  /**
+   * The rows in batches, in order. Kept items are released as they are read; later calls build them again
+   * with `build`.
+   */
   take(build: Build): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
     const parts = this.#parts;
     this.#parts = null;
     return parts ? batchesOf(parts) : this.marks.among(build(this.marks.isChanged));
   }
 
-  /** The rows to send, until they are taken; null if they were not kept. */
+  /** The changed rows; null if they were not kept, or were taken. */
   changed(): ItemBatch[] | null {
     return this.#parts?.map(({ changed }) => changed) ?? null;
   }
 }
 
-/** How many accepted rows of an input are in each class. */
+/** The number of accepted rows in each class. */
 export type Classes = Record<RowClass, number>;
 
 function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
@@ -66,8 +72,9 @@ function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
 }
 
 /**
- * Reads the whole input once, and in the same pass finds its unchanged rows if possible.
- * @param room how many bytes of rows may be kept
+ * Scans an input, and in the same pass finds its unchanged rows if possible.
+ * @param known undefined if the import sends everything
+ * @param room how many bytes of items may be kept
  * @returns `kept` and `classes` are null if all rows must be built to find the unchanged ones
  * @throws as `scanInput` does
  */
@@ -92,7 +99,7 @@ export async function scanChanges(
       marks.add(part);
       if (parts === null) return;
       bytes += sizeOf(part);
-      // Ten million rows may have 14,000 parts in which nothing has changed.
+      // Parts without changes share one empty batch: ten million rows may have 14,000 such parts.
       if (part.kept && bytes <= room)
         parts.push(part.changed.ends.length === 0 ? { ...part, changed: NO_ITEMS } : part);
       else parts = null;
@@ -115,15 +122,16 @@ const knownItems = ({ index }: Known, types: CellType[]): KnownItems => ({
 });
 
 /**
- * The types that columns had last time; null if one had none, or a type of JSON. If the decided types differ from
- * them, any item may differ.
+ * The column types of the last import, for comparing rows before the types of this import are decided. Null
+ * if a column had none, or a type that only JSON has. If the decided types turn out to be others, the
+ * comparison is void.
  */
 function typesOfLastTime(input: OpenedInput, last: Known['types']): CellType[] | null {
   const types = metadataTypes(input.targets, ({ key, pinned }) => pinned ?? inferred(last.get(key!)));
   return types.every((type) => type !== undefined) ? (types as CellType[]) : null;
 }
 
-/** The type, if it is one that a column can have without a rule. */
+/** A type that a column can have without a rule; otherwise undefined. */
 const inferred = (type: string | undefined): CellType | undefined =>
   COLUMN_TYPES.find((known) => known === type);
 

@@ -1,6 +1,6 @@
 /**
- * Which rows the service already has (contract §3 "Only what changed"): counts them, and decides for identifiers that
- * appear more than once.
+ * Counts the rows that the service already has (contract §3 "Only what changed"), including those with
+ * identifiers that appear more than once.
  */
 import type { Kind } from '../model.js';
 import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
@@ -15,20 +15,23 @@ export interface CompareDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  /** The cells of a send; null if differences are not counted by key. */
+  /** Reads the hashes of the cells of a send; null if changes are not counted by key. */
   cells: ((send: number) => Promise<CellColumns | null>) | null;
 }
 
 /** How the rows of a kind compare with what the service has. */
 export interface Comparison {
-  /** What the rows were compared with. */
+  /** The known profiles that the rows were compared with. */
   known: Known;
   changes: Classes;
-  /** In how many changed rows each key differs. */
+  /** For each key: in how many changed rows it differs. */
   keys: KeyChange[];
   /** Null if no identifier appears more than once, or nothing is known. */
   repeats: Repeats | null;
-  /** Changed rows that are not counted by key: their cells were not kept when they were sent. */
+  /**
+   * Number of changed rows that are not counted by key, because the cells of their last send were not
+   * recorded.
+   */
   untracked: number;
 }
 
@@ -94,7 +97,7 @@ export async function compareRows(
   return done(repeats);
 }
 
-/** Whether the scan has compared every row; each identifier must appear only once. */
+/** Whether the scan has compared every row of an input. Only for inputs without repeated identifiers. */
 const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
   classes !== null &&
   (keys === null || classes.changed === 0 || (kept!.isOf(known) && kept!.changed() !== null));

@@ -1,34 +1,37 @@
 /**
- * Identifiers that appear more than once, found among their keyed hashes. Memory depends on how many different
- * identifiers there are, not on how often each appears: 9 to 15 bytes for each of them, a quarter of a byte for those
- * that are remembered anyway.
+ * Finds identifiers that appear more than once, by their keyed hashes. Memory depends on the number of
+ * different identifiers, not on how often each appears: 9 to 15 bytes for each, or a quarter of a byte for
+ * those that the fingerprint index has.
  */
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { wordsOf } from '../fingerprint-tables.js';
 
 export interface Duplicates {
-  /** Rows whose identifier appeared in an earlier row. */
+  /** Number of rows with an identifier that an earlier row has, too. */
   count: number;
   /** Identifiers that appear more than once. */
   repeated: { has(hash: bigint): boolean };
 }
 
-/** Shards grow one at a time, so that growth needs little memory of its own and never takes long. */
+/**
+ * The table is divided into shards that grow one at a time, so that growing is quick and needs little extra
+ * memory.
+ */
 const SHARDS = 64;
 
-/** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
+/** Counts repeated identifiers. An identifier is represented by 64 bits of a keyed hash. */
 export class DuplicateFinder implements Duplicates {
-  /** How often the identifiers of the rows of `known` were seen: two bits each. */
+  /** For each row of `known`: how often its identifier was seen (0, 1, or 2 for more). Two bits each. */
   #seen: Uint8Array;
   readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
   #pages = new Pages();
-  /** How often the hash 0 was seen: in a shard, it means an empty slot. */
+  /** How often the hash 0 was seen. It cannot be in a shard, where 0 means an empty slot. */
   #zeros = 0;
   #count = 0;
   readonly #hash = new BigUint64Array(1);
   readonly #words = new Uint32Array(this.#hash.buffer);
 
-  /** @param known what is remembered of the kind, which must not change; null if nothing is */
+  /** @param known the fingerprints of the kind, which must not change; null if there are none */
   constructor(private known: FingerprintIndex | null = null) {
     this.#seen = new Uint8Array(Math.ceil(((known?.rows ?? 0) + 1) / 4));
   }
@@ -39,7 +42,7 @@ export class DuplicateFinder implements Duplicates {
     return this.#count;
   }
 
-  /** Adds the hashes of some rows. Keeps no reference to the array. */
+  /** Adds the hashes of the next rows. Keeps no reference to the array. */
   add(hashes: BigUint64Array): void {
     const words = wordsOf(hashes);
     for (let at = 0; at < words.length; at += 2) {
@@ -64,7 +67,8 @@ export class DuplicateFinder implements Duplicates {
   }
 
   /**
-   * Call this when all hashes are added: frees the memory of those that appear once. After that, nothing may be added.
+   * Call this when all hashes were added. Frees the memory of those that appear once. Then nothing may be
+   * added.
    */
   settle(): void {
     if (this.#count === 0) {
@@ -75,7 +79,7 @@ export class DuplicateFinder implements Duplicates {
     for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated(this.#pages);
   }
 
-  /** How many of these hashes were not added. */
+  /** How many of these hashes were never added. */
   countAbsent(hashes: BigUint64Array): number {
     const words = wordsOf(hashes);
     let absent = 0;
@@ -104,21 +108,24 @@ export class DuplicateFinder implements Duplicates {
   }
 }
 
-/** Slots of a page, as a power of two, by which V8 divides in one step. */
+/** Slots of a page, as a power of two, so that a slot is found with shifts. */
 const PAGE_BITS = 10;
 const PAGE = 1 << PAGE_BITS;
-/** Mask for the number of a slot in its page. */
+/** Mask for the index of a slot within its page. */
 const IN_PAGE = PAGE - 1;
-/** Two words for the hash of each slot, and one bit that says whether it appeared again. */
+/**
+ * Words of a page: two for the hash in each slot, and one bit for each slot that says whether it appeared
+ * again.
+ */
 const PAGE_WORDS = 2 * PAGE + PAGE / 32;
-/** A page for each shard takes 0.5 MB, and fifty thousand identifiers find their place without growth. */
+/** Pages of a new shard. One for each shard takes 0.5 MB, and is enough for fifty thousand identifiers. */
 const FIRST_PAGES = 1;
-/** With a larger share of used slots, searches take long. */
+/** The largest share of used slots. With more, searches would take long. */
 const MOST_USED = 0.8;
 
 /**
- * Memory of all shards. A page that one shard frees is used by the next: arrays of different sizes would leave gaps in
- * which nothing fits.
+ * The memory of all shards. Shards use pages of one size, so that a page that one shard frees can be used by
+ * another one without gaps.
  */
 class Pages {
   readonly #free: Uint32Array[] = [];
@@ -151,7 +158,7 @@ class Shard {
     this.#pages = Array.from({ length: FIRST_PAGES }, () => memory.take());
   }
 
-  /** @returns false for a hash that was already there; it is marked as repeated */
+  /** Adds a hash. If it exists already, marks it as repeated. @returns whether it is new */
   add(low: number, high: number): boolean {
     const slot = this.#find(low, high);
     const page = this.#pageOf(slot);
@@ -171,7 +178,7 @@ class Shard {
     return isMarked(page, slot) ? 2 : 1;
   }
 
-  /** The hashes that appeared again; undefined if there are none. */
+  /** A shard with only the repeated hashes; undefined if there are none. */
   repeated(memory: Pages): Shard | undefined {
     let found: Shard | undefined;
     for (const page of this.#pages) {
@@ -188,7 +195,7 @@ class Shard {
     return this.#pages[slot >>> PAGE_BITS]!;
   }
 
-  /** The slot of a hash, or the empty slot where it belongs. */
+  /** The slot of a hash, or the empty slot in which to put it. */
   #find(low: number, high: number): number {
     const pages = this.#pages;
     const slots = pages.length * PAGE;

@@ -1,5 +1,5 @@
 /**
- * Finds out whether rows that name both a user and a company are users or companies (contract §3 "Kind and
+ * Detects inputs with columns for a user and a company that may be users or companies (contract §3 "Kind and
  * identifier").
  */
 import { UsageError } from '../errors.js';
@@ -14,8 +14,8 @@ interface Part {
 }
 
 /**
- * Whether rows that are read as users may be companies, each with one of its users: if users repeat and companies do
- * not. In a file of users, a company soon repeats, and nothing is kept from then on.
+ * Detects rows that are read as users, but may be companies, each with one of its users: if users repeat and
+ * companies do not. In a file of users, a company repeats soon. From then on, nothing is collected.
  */
 export class EitherKind {
   readonly #users = new DuplicateFinder();
@@ -31,6 +31,7 @@ export class EitherKind {
     this.#settled = companyRepeats || this.#companies.count > 0;
   }
 
+  /** Whether the rows may be companies. */
   get unclear(): boolean {
     return !this.#settled && this.#named && this.#users.count > 0;
   }

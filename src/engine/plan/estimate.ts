@@ -1,7 +1,7 @@
-/** Numbers of the plan that can be computed without reading the rows again. Pure. */
+/** Computes numbers of the plan without reading the rows again. Pure. */
 import { envelopeBytes, type Kind } from '../model.js';
 
-/** Totals of the rows of a kind that would be sent, from the scans of its inputs. */
+/** Totals of the rows of a kind to send, from the scans of its inputs. */
 export interface Volume {
   kind: Kind;
   rows: number;
@@ -13,6 +13,7 @@ export interface Volume {
 /** Totals of the requests of an import. */
 export interface RequestTotals {
   requests: number;
+  /** UTF-8 bytes of all bodies. */
   bytes: number;
   /** Rows that are merged into others of the same identifier. */
   merged: number;
@@ -20,9 +21,9 @@ export interface RequestTotals {
 }
 
 /**
- * Requests and bytes of a kind if no rows merge. `exact` is false if the byte limit may end a request early: then
- * `requests` is the minimum, and only chunking gives the number.
+ * Computes the requests and bytes of a kind, if no rows are merged.
  * @param canary items of the first request, if it is a canary
+ * @returns `exact` is false if the byte limit may end a request early; then `requests` is a minimum
  */
 export function measure(
   volume: Volume,

@@ -1,4 +1,7 @@
-/** Counts in how many changed rows each key differs from what was sent last, by the remembered hashes of cells. */
+/**
+ * Counts for each key in how many changed rows it differs from the last send, by the recorded hashes of
+ * cells.
+ */
 
 import type { Kind } from '../model.js';
 import type { KeyChange } from '../plan-changes.js';
@@ -6,28 +9,31 @@ import { CellHasher, MOST_KEYS } from '../read/index.js';
 import type { PlaceOfRow } from '../row-sources.js';
 import { type CellColumns, StoredCells } from '../stored-cells.js';
 
-/** The most memory for cells. A file in the order of the last import needs the cells of one request after another. */
+/**
+ * The most memory for cells, in bytes. A file in the order of the last import needs the cells of few requests
+ * at a time.
+ */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 interface Sent {
   cells: StoredCells;
   bytes: number;
-  /** For each of its keys: its number in this object; -1: not counted. */
+  /** For each of its keys: the number of the key in `#hasher`; -1: not counted. */
   numbers: number[];
 }
 
 export class KeyChanges {
-  /** Changed rows whose cells are not remembered. */
+  /** Number of changed rows without recorded cells. */
   untracked = 0;
   readonly #hasher: CellHasher;
-  /** Rows by the number of the key. */
+  /** Number of rows, by the number of the key. */
   readonly #rows: number[] = [];
   readonly #before = new Uint16Array(MOST_KEYS);
   readonly #now = new Uint16Array(MOST_KEYS);
   readonly #sends = new Map<number, Sent | null>();
   #bytes = 0;
 
-  /** @param read reads the cells of a send; null if none were kept */
+  /** @param read reads the cells of a send; null if they were not recorded */
   constructor(
     kind: Kind,
     hashKey: Uint8Array,
@@ -37,9 +43,9 @@ export class KeyChanges {
   }
 
   /**
-   * Compares the rows of one id; later rows are merged over earlier ones.
-   * @param places where the rows were sent last
-   * @param items their JSON texts of now
+   * Compares the rows of one id. Later rows are merged over earlier ones.
+   * @param places the rows of its last sends
+   * @param items JSON texts of its current rows
    */
   async add(places: readonly PlaceOfRow[], items: readonly Buffer[]): Promise<void> {
     this.#before.fill(0, 0, this.#hasher.keys.length);
@@ -63,7 +69,7 @@ export class KeyChanges {
     }
   }
 
-  /** The keys that differ. */
+  /** The keys that differ in at least one row. */
   list(): KeyChange[] {
     return this.#rows.flatMap((rows, key) => (rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : []));
   }

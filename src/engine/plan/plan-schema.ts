@@ -1,6 +1,6 @@
 /**
- * The schema of a saved plan, for reading one and for its JSON Schema. Loaded only when needed: zod takes time to
- * load.
+ * The schema of a saved plan, for reading one and for its JSON Schema. Loaded only when needed, because zod
+ * loads slowly.
  */
 import * as z from 'zod';
 import { FORMATS, KINDS } from '../model.js';

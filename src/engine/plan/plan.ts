@@ -1,6 +1,6 @@
 /**
- * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all inputs, in which every row is read, mapped,
- * typed, and checked. Nothing in this file sends anything.
+ * Makes the plan (contract §3 "Plan, then send", 1 to 3): one pass over all inputs, in which every row is
+ * read, mapped, typed, and checked. Sends nothing.
  */
 
 import { Channel } from '../channel.js';
@@ -25,21 +25,22 @@ import { estimateSeconds, type RequestTotals } from './estimate.js';
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
-  /** Rows that were kept from the scan; null if all rows must be built from the file. */
+  /** Rows that the scan has compared and kept; null if all items must be built again. */
   kept: KeptRows | null;
-  /** How each row compares with what is known; null if that was not asked, or only building the items can tell. */
+  /** Row counts by class; null if the import sends everything, or only building all items can tell. */
   classes: Classes | null;
 }
 
 export interface ScanDeps {
-  /** Key of the hashes that find duplicates and changes. */
+  /** Key of the hashes by which duplicates and changes are found. */
   hashKey: Buffer;
+  /** The most bytes of a request with one item. Rows with larger items are rejected. */
   itemLimitBytes: number;
   pool: Pool;
   signal: AbortSignal;
-  /** What the service has of a kind; undefined if everything is sent. */
+  /** The known profiles of a kind; undefined if the import sends everything. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** Writes a rejected row of the input with this index to its rejects file. */
+  /** Called with each rejected row, and the index of its input. */
   reject(input: number, row: RejectedRow): void;
 }
 
@@ -50,8 +51,10 @@ export interface Scanned {
 }
 
 /**
- * Reads every input once, yields rejections and progress as they come, and returns what was found.
+ * Scans all inputs. Yields rejections and progress as they come.
  * @param opened companies before users
+ * @throws InputError; UsageError if it is not clear whether rows are users or companies; the reason of the
+ * signal
  */
 export async function* scanAll(
   opened: readonly OpenedInput[],
@@ -71,7 +74,7 @@ export async function* scanAll(
     let absentHere = 0;
     const kinds = new EitherKind();
     const events = new Channel<ImportEvent>();
-    /** Ends the reading when its consumer stops. */
+    /** Ends the scan when the consumer of the events stops. */
     const left = new AbortController();
     const scan = scanChanges(input, {
       hashKey: deps.hashKey,
@@ -109,7 +112,7 @@ export async function* scanAll(
       yield* events;
     } finally {
       left.abort();
-      await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
+      await scan.catch(() => {}); // thrown below, if the consumer has not stopped
     }
     const found = await scan;
     kinds.check(input);
@@ -119,7 +122,8 @@ export async function* scanAll(
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
   for (const finder of finders.values()) finder.settle();
-  // Whether rows of a repeated identifier changed depends on all of them. If there are any, every item may be needed.
+  // Whether the rows of a repeated identifier have changed depends on all of them, so every item may be
+  // needed.
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
   );
@@ -129,19 +133,22 @@ export async function* scanAll(
   return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
 
-/** The limit counts the rows of a kind over all of its inputs. */
+/**
+ * Reduces the limit of an input by the rows that earlier inputs have taken: it holds for all inputs of a
+ * kind.
+ */
 function withLimitLeft(input: OpenedInput, taken: number): OpenedInput {
   const { selection } = input;
   if (selection === null || selection.limit === null || taken === 0) return input;
   return { ...input, selection: { ...selection, limit: selection.limit - taken } };
 }
 
-/** Users whose company is not among the companies of the same command. */
+/** The warning about users with a company that is not among the companies of this import. */
 const absentCompanies = (path: string, rows: number): Warning => ({
   message: `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
 });
 
-/** Rows of all inputs, as the plan found them. */
+/** Row counts over all inputs. */
 export function plannedRows({ inputs }: Scanned): FileRows {
   const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
   for (const { scan } of inputs) {
@@ -152,13 +159,13 @@ export function plannedRows({ inputs }: Scanned): FileRows {
   return rows;
 }
 
-/** Rows to send, as far as the plan knows. */
+/** The number of valid rows. */
 export const acceptedOf = ({ read, filtered, rejected }: FileRows): number => read - filtered - rejected;
 
 export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
   inputs.filter(({ opened }) => opened.kind === kind).map(({ scan }) => scan);
 
-/** The digests of the inputs, by which a later session recognizes them. */
+/** The digests of the inputs, by which a later session recognizes the same content. */
 export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
 
@@ -168,14 +175,17 @@ function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
   return { ...characters, skip_lines: skipLines, lenient_quotes: lenientQuotes };
 }
 
-/** The plan of one input. */
+/** The part of the plan about one input. */
 export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = scan;
   return { path, kind, format, encoding, delimiter, dialect: dialectPlan(opened), rows, columns, sample };
 }
 
-/** The `plan` object, from the scans and the totals of requests. */
+/**
+ * Makes the `plan` object from the scans and the totals of requests.
+ * @param throughput rows per second, or null
+ */
 export function planOf(
   scanned: Scanned,
   totals: RequestTotals,

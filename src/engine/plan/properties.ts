@@ -1,9 +1,12 @@
-/** Users' keys compared with the service's user properties. Pure. */
+/** Compares the keys of users with the user properties of the service. Pure. */
 import type { ColumnPlan, PropertyCheck } from '../model.js';
 import { nearest } from '../nearest.js';
 import type { LookupRecord } from '../service/contract.js';
 
-/** Names that the service may use for our types. The spec does not list them, so these are common ones. */
+/**
+ * Names that the service may use for our types (spec: `data_type`). The spec does not list them, so these are
+ * common ones.
+ */
 const SAME_TYPE: Record<string, readonly string[]> = {
   string: ['string', 'text', 'str', 'varchar', 'date', 'datetime', 'timestamp'],
   integer: ['integer', 'int', 'number', 'numeric', 'long', 'float', 'double', 'decimal'],
@@ -12,7 +15,10 @@ const SAME_TYPE: Record<string, readonly string[]> = {
   object: ['object', 'json', 'list', 'array'],
 };
 
-/** Finds keys that the service does not know, keys that look like a misspelled property, and keys of another type. */
+/**
+ * Finds keys that the service does not have, keys that look like a misspelled property, and keys of another
+ * type.
+ */
 export function checkProperties(
   columns: readonly ColumnPlan[],
   records: readonly LookupRecord[],
@@ -45,6 +51,9 @@ export function checkProperties(
   return check;
 }
 
-/** A column of JSON objects is not a property, but its members are, and the column does not name them. */
+/**
+ * Whether the column has whole `metadata` objects. Their members are the properties, and the column does not
+ * name them.
+ */
 const isSpread = ({ column, key, type }: ColumnPlan): boolean =>
   column === 'metadata' && key === 'metadata' && type === 'object';

@@ -1,7 +1,8 @@
 /**
- * Identifiers that appear more than once in the inputs of a kind: whether their merged content is what the service has
- * (contract §3 "Only what changed"). Comparing the sequence of contents takes eight bytes for each remembered row. If the
- * sequence differs, the merged content may still be the same; it is compared as long as there is room for the rows.
+ * Decides for identifiers that appear more than once in the inputs of a kind whether their merged content is
+ * what the service has (contract §3 "Only what changed"). First compares the hash of the sequence of
+ * contents, which takes eight bytes for each known row. If it differs, the merged content may still be the
+ * same. That is compared only if the items fit in memory.
  */
 import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
@@ -18,17 +19,20 @@ import {
 import { foldContents } from '../row-sources.js';
 import type { KeyChanges } from './key-changes.js';
 
-/** The most memory for items that are kept to be merged. */
+/** The most memory for items to merge, in bytes. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Memory that an item takes in addition to its text. */
+/** Estimated memory of an item in addition to its text, in bytes. */
 const OVERHEAD = 128;
 
 export class Repeats {
-  /** By row of the index: the hash of the sequence of contents, the number of rows, and whether they are unchanged. */
+  /**
+   * By row of the index: the hash of the sequence of contents, the number of rows, and 1 if they are
+   * unchanged.
+   */
   readonly #contents: BigUint64Array;
   readonly #counts: Uint32Array;
   readonly #same: Uint8Array;
-  /** Items of the ids that are known; null if there are too many. */
+  /** Items by row of the index; null when they took more than `MOST_BYTES`. */
   #items: Map<number, Buffer[]> | null = new Map();
   #room = MOST_BYTES;
   readonly #merged: MergedHashes;
@@ -63,7 +67,10 @@ export class Repeats {
     else if (this.#items.get(row)?.push(item) === undefined) this.#items.set(row, [item]);
   }
 
-  /** Decides for each id. Call this when all rows are added. */
+  /**
+   * Decides for each id, and passes its rows to `take`. Call this when all rows were added.
+   * @param keys counts them by key
+   */
   async decide(keys: KeyChanges | null): Promise<void> {
     for (const [row, rows] of this.#counts.entries()) {
       if (rows === 0) continue;

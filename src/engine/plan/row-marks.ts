@@ -1,8 +1,8 @@
-/** How the rows of an input compare with what the service has: two bits for each, however many of them have changed. */
+/** Marks which rows of an input have changed, with two bits for each row. */
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, NO_ITEMS, withUnchanged } from '../read/change-detector.js';
 
-/** The two marks. Rejected and filtered rows have neither. */
+/** The marks. Rejected and filtered rows have none. */
 const UNCHANGED = 1;
 const CHANGED = 2;
 
@@ -33,7 +33,10 @@ export class RowMarks {
 
   readonly isChanged = (row: number): boolean => this.#of(row) === CHANGED;
 
-  /** All rows in order, in which a run of unchanged rows is one entry. @param changed the items of the changed rows */
+  /**
+   * Yields all rows in order. A run of unchanged rows is one entry of a batch.
+   * @param changed the items of the changed rows
+   */
   async *among(changed: AsyncIterable<ItemBatch>): AsyncGenerator<ItemBatch> {
     let next = 0;
     for await (const batch of changed) {

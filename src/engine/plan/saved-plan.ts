@@ -1,7 +1,7 @@
 /**
- * A saved plan, which can be reviewed and then applied (contract §3 "Review before sending"). It holds no cell values
- * except those of rules, and no token. Everything except its run and when it was made follows from the inputs and the options, so
- * a plan that is made again has the same digest.
+ * Reads and writes saved plans, which can be reviewed and then applied (contract §3 "Review before sending").
+ * A plan has no token, and no cell values except those in rules. Everything except its run and time depends
+ * only on the inputs, the options, and the state, so the same plan made again has the same digest.
  */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../errors.js';
@@ -10,10 +10,12 @@ import type { SavedPlan } from './plan-schema.js';
 
 export type { SavedPlan, SavedRequest } from './plan-schema.js';
 
-/** Version of the format that is written; plans of newer versions are refused. */
+/** The version of the format. Plans with a newer one cannot be read. */
 export const PLAN_VERSION = 1;
 
-/** Digest of the content of a plan, independent of the order of its members and of white space. */
+/**
+ * The digest of a plan (SHA-256, hexadecimal). It does not depend on the order of members or on white space.
+ */
 function digestOf(plan: Record<string, unknown>): string {
   const { digest: _d, run: _r, created_at: _c, made_after: _m, $schema: _s, ...content } = plan;
   return createHash('sha256')
@@ -30,13 +32,13 @@ function sorted(value: unknown): unknown {
     .map(([key, member]) => [key, sorted(member)]);
 }
 
-/** A plan with its digest. */
+/** Adds the digest to a plan. */
 export const sealed = (plan: Omit<SavedPlan, 'digest'>): SavedPlan => {
   const written = JSON.parse(JSON.stringify(plan)) as Omit<SavedPlan, 'digest'>;
   return { ...written, digest: digestOf(written) };
 };
 
-/** The text of the file: what a reviewer reads comes first, and each request is one line. */
+/** The text of a plan file. What a reviewer reads comes first, and each request is one line. */
 export function planFile({ requests, ...plan }: SavedPlan): string {
   const marker = '@requests@';
   const { run, created_at, made_after, digest, ...first } = plan;
@@ -46,13 +48,13 @@ export function planFile({ requests, ...plan }: SavedPlan): string {
   return `${whole.replace(`"requests": "${marker}"`, () => `"requests": [${lines && `\n${lines}\n  `}]`)}\n`;
 }
 
-/** SHA-256 of a plan file's bytes, as `sha256sum` prints it. */
+/** The SHA-256 of the bytes of a plan file, as `sha256sum` prints it. */
 export const fileDigest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
  * Reads a plan file.
  * @param path for messages
- * @throws UsageError if it is not a plan, is of a newer version, or was edited
+ * @throws UsageError if it is not a plan, was written by a newer version, or was edited
  */
 export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPlan> {
   let value: unknown;
@@ -90,7 +92,7 @@ export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPl
   return value as SavedPlan;
 }
 
-/** The options that a plan keeps: without those that are chosen when it is applied. */
+/** The options to save in a plan: without those that are chosen when it is applied. */
 export function optionsToSave(options: ImportOptions): SavedPlan['options'] {
   const { paths, dryRun, resume, failed, rejects, outcomes, checkProperties, plan, waitForLockMs, ...kept } =
     options;

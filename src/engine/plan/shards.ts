@@ -1,17 +1,17 @@
 /**
- * Divides a plan into parts, one for each shard (contract §10 "Shards"). Requests that share identifiers must not
- * overtake each other, so they form a group, and a group is in one part. Pure.
+ * Divides a plan into parts, one for each shard (contract §10 "Shards"). Requests that share identifiers must
+ * be sent in order, so they form a group, and all requests of a group are in one part. Pure.
  */
 
 import { IdTable } from '../id-table.js';
 import { type Kind, kindsOf } from '../model.js';
 import type { SavedRequest } from './saved-plan.js';
 
-/** Finds the groups of a plan's requests while they are made. */
+/** Finds the groups of requests while a plan is made (union-find). */
 export class RequestGroups {
-  /** By kind: companies and users have separate identifiers. */
+  /** By kind: the first request with each id, counted from 1. */
   readonly #requests = { companies: new IdTable(), users: new IdTable() };
-  /** For each request: an earlier one of the same group, or itself. */
+  /** For each request: an earlier request of the same group, or itself. */
   readonly #before: number[] = [];
 
   /** Adds the next request. @param shared its ids that appear more than once in the inputs of the kind */
@@ -38,7 +38,7 @@ export class RequestGroups {
     });
   }
 
-  /** Joins two groups. The earlier first request stays the first, so that the numbers follow the order of requests. */
+  /** Joins the groups of two requests. The earliest request of both represents the new group. */
   #join(a: number, b: number): void {
     const [first, second] = [this.#first(a), this.#first(b)];
     this.#before[Math.max(first, second)] = Math.min(first, second);
@@ -47,7 +47,7 @@ export class RequestGroups {
   #first(request: number): number {
     let first = request;
     while (this.#before[first] !== first) first = this.#before[first]!;
-    // Shortens the path for the next search.
+    // Path compression for later searches.
     for (let at = request; at !== first; ) {
       const next = this.#before[at]!;
       this.#before[at] = first;
@@ -58,9 +58,10 @@ export class RequestGroups {
 }
 
 /**
- * The part of each request in order, from 1 to `shards`. Parts have about the same number of rows of each kind, since
- * users wait for companies. Requests outside of groups are divided into consecutive stretches, so that a shard reads
- * little more than its own rows.
+ * Assigns each request to a part, from 1 to `shards`. Parts have about the same number of rows of each kind,
+ * because users wait for all companies. Requests without a group are divided into consecutive ranges, so that
+ * a shard reads little more than its own rows.
+ * @returns the part of each request, in order
  */
 export function partsOf(
   requests: readonly Pick<SavedRequest, 'input' | 'rows' | 'group'>[],
@@ -81,7 +82,7 @@ export function partsOf(
     let [part, end, before] = [0, room[0]!, 0];
     for (const at of single) {
       const size = requests[at]!.rows;
-      // A request belongs to the part in which its middle is.
+      // A request belongs to the part that contains its middle.
       while (part < shards - 1 && before + size / 2 > end) end += room[++part]!;
       before += size;
       parts[at] = part + 1;
@@ -93,7 +94,7 @@ export function partsOf(
 const rowsOf = (some: readonly number[], requests: readonly { rows: number }[]): number =>
   some.reduce((sum, at) => sum + requests[at]!.rows, 0);
 
-/** Largest first; of the same size, in order. */
+/** The groups of these requests, the largest first; groups of the same size in order. */
 function groupsIn(
   own: readonly number[],
   requests: readonly Pick<SavedRequest, 'rows' | 'group'>[],
@@ -106,7 +107,10 @@ function groupsIn(
   return [...groups.values()].sort((a, b) => rowsOf(b, requests) - rowsOf(a, requests));
 }
 
-/** How many of these rows go to each part, so that all parts get about the same. */
+/**
+ * How many more rows each part takes, so that all parts have about the same.
+ * @param filled rows that each part has
+ */
 function roomIn(filled: readonly number[], rows: number): number[] {
   const sorted = [...filled].sort((a, b) => a - b);
   let [level, sum] = [0, rows];

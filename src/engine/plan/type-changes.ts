@@ -1,4 +1,7 @@
-/** Columns whose type differs from this account's last import of the kind (contract §3 "Types"). Pure. */
+/**
+ * Finds columns with another type than in the last import of the kind for this account (contract §3 "Types").
+ * Pure.
+ */
 
 import type { Warning } from '../problems.js';
 
@@ -6,7 +9,9 @@ interface Types {
   types: readonly (readonly [key: string, type: string | null])[];
 }
 
-/** Types of metadata keys, as the state stores them. JSON values have types of their own, so they are not included. */
+/**
+ * Types of metadata keys, as the state stores them. Keys with values of several types (`mixed`) are left out.
+ */
 export function typesOf(scans: readonly Types[]): Map<string, string> {
   const types = new Map<string, string>();
   for (const scan of scans) {
@@ -17,12 +22,12 @@ export function typesOf(scans: readonly Types[]): Map<string, string> {
   return types;
 }
 
-/** One warning for each key whose type changed since the account's last import. */
+/** A warning for each key with another type than in the last import. */
 export function typeChanges(
   last: ReadonlyMap<string, string>,
   scans: readonly (Types & { columns: readonly { column: string; key: string | null }[] })[],
 ): Warning[] {
-  // The warning names the column, because types are pinned by column.
+  // The warning names the column, because users set types by column.
   const columnOf = new Map<string | null, string>(
     scans.flatMap(({ columns }) => columns.map(({ key, column }) => [key, column] as const)),
   );

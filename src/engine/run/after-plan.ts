@@ -1,4 +1,4 @@
-/** What follows a plan: it is only shown, it prevents the sending, or it is carried out. Pure. */
+/** Decides what happens after the plan: the import ends without sending, or sends. Pure. */
 
 import type { FileRows, RowCounts } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -9,8 +9,9 @@ import type { OpenRun } from './open-run.js';
 import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
 
 type AfterPlan =
+  /** `planned`: a dry run. `held`: held back by `maxChanged`. `refused`: too many invalid rows. */
   | { mode: 'planned' | 'held' | 'refused'; rows: RowCounts }
-  /** `left`: rows to send, now or when the run continues. */
+  /** `left`: number of rows that this run still has to send. */
   | { mode: 'sent'; rows: RowCounts; left: number };
 
 export function afterPlan(
@@ -23,13 +24,13 @@ export function afterPlan(
   },
 ): AfterPlan {
   const { totals, changes, run, options } = of;
-  // `checkShard` has decided for the whole plan.
+  // For shards, `checkShard` has decided before, for the whole plan.
   if (run.shard) {
     const rows = countRows(planned, run.records);
     return { mode: 'sent', rows, left: rows.unsent ?? 0 };
   }
   const isValid = isWithinBound(planned, options.invalid);
-  // Only a new run can be held back.
+  // `maxChanged` holds back only new runs.
   const held = isValid && !run.earlier && isHeld(planned, changes, options);
   const rows = countPlanned(planned, totals);
   if (options.dryRun) return { mode: held ? 'held' : 'planned', rows };

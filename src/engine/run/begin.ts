@@ -1,4 +1,4 @@
-/** What happens between a plan and the first request: locks are taken, and the run is recorded. */
+/** Takes the locks of an import, and records its run before the first request is sent. */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { InterruptedError, LockedError } from '../errors.js';
@@ -15,9 +15,11 @@ import { identityOf } from './run.js';
 import { sweepSpools } from './tidy.js';
 
 /**
- * One import per account and kind at a time on a machine (contract §4).
- * @param holder the run and its files, for processes that find the lock taken while it is still planning
- * @throws LockedError naming the run that holds one
+ * Takes the lock of each kind, then marks crashed runs of that kind. One import per account and kind runs at
+ * a time with one state (contract §4). If one lock is taken, the others are released again.
+ * @param holder the run and its files; shown by processes that find the lock taken while this one is still
+ * planning
+ * @throws LockedError that names the run with the lock
  */
 export async function takeLocks(
   state: State,
@@ -41,10 +43,14 @@ export async function takeLocks(
   }
 }
 
-/** Time between two attempts. */
+/** Time between two attempts to take the locks. */
 const AGAIN_MS = 1_000;
 
-/** @throws LockedError if the lock is still held after the wait; the signal's reason, or InterruptedError */
+/**
+ * Calls `take` once a second until it returns the locks.
+ * @throws LockedError if a lock is still taken after `waitMs`; if the signal is aborted, its reason if that
+ * is a ProfilesError, otherwise InterruptedError
+ */
 export async function* waitForLocks(
   take: () => Promise<HeldLease[]>,
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
@@ -97,16 +103,20 @@ export interface RunToBegin {
   scanned: Scanned;
   /** Rejects file of each input, or null. */
   rejects: readonly (string | null)[];
-  /** For a saved plan: its requests, and when it was made, after which other sends count as later. */
+  /**
+   * For a saved plan: its requests, and when it was made, after which requests of other runs count as sent later;
+   * null for the time at which the run begins.
+   */
   planned?: { requests: readonly RequestRecord[]; made: Made | null; itemFormat: number } | undefined;
-  /** For a run with shards: the first shard creates it. */
+  /** For a run with shards: the first shard that begins records the run. */
   shard?: ShardOf | undefined;
 }
 
 /**
- * Records a new run. With `sends`, older unfinished runs of the same files are superseded, since their requests would
- * not fit its rows. Without it, they stay as they are.
- * @returns the superseded runs
+ * Records a new run.
+ * @param sends whether rows will be sent. If so, older unfinished runs of the same files end as `superseded`,
+ * since their requests no longer match the rows
+ * @returns ids of the superseded runs
  */
 export async function beginRun(
   { run, scope, account, options, scanned, rejects, planned, shard }: RunToBegin,
@@ -114,12 +124,12 @@ export async function beginRun(
   state: State,
   clock: Clock,
 ): Promise<string[]> {
-  // Before the run is recorded: if it is found unfinished, this must have been done.
+  // Before the run is recorded: a resume of the run must be able to rely on it.
   if (sends && options.full) {
     for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
   }
   const paths = scanned.inputs.map(({ opened }) => opened.path);
-  // Without the signatures of addresses.
+  // Paths of web addresses are stored without their query strings, which may contain signatures.
   const shown = { ...options, paths };
   const stored = {
     run,
@@ -129,7 +139,7 @@ export async function beginRun(
     status: 'running',
     finished: false,
     item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
-    // A shard reads private values from its plan, on any machine.
+    // A shard reads private values from its plan, so they are not stored on this machine.
     options: shard ? withoutPrivate(state, shown) : await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
@@ -146,9 +156,9 @@ export async function beginRun(
     await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, made });
   } else await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
-  // After the run is recorded: the runs that it supersedes need a successor that can be resumed.
+  // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
-  // Each run has its own copy of a downloaded input, so these are compared by address.
+  // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
   const addresses = new Set(
     scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
   );

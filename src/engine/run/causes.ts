@@ -1,4 +1,4 @@
-/** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
+/** Groups rejected rows by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import { type Converter, converterOf, isShortRow, type OpenedInput, quoted, trimmed } from '../read/index.js';
@@ -6,21 +6,21 @@ import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** The most causes that are counted separately; the rows of all others are counted together. */
 const MOST_CAUSES = 200;
-/** The longest cause, in characters: the service's words may be long. */
+/** The longest cause, in characters: messages of the service may be long. */
 const LONGEST = 300;
-/** The most characters that are named. */
+/** The most characters, or markers of missing values, that one cause lists. */
 const MOST_CHARACTERS = 5;
 
 interface Group {
   cause: RejectionCause;
-  /** Characters that keep the cells from being numbers. */
+  /** Characters that numbers of the type cannot contain. Null for other causes. */
   characters: Set<string> | null;
-  /** What its cells were to be. */
+  /** The type that its cells do not fit. */
   type: CellType | undefined;
-  /** Types that all cells of the group would fit. */
+  /** Types that all its cells so far would fit, the likeliest first. */
   types: OtherType[];
   advice: Problem | undefined;
-  /** Whether all cells would fit their type without the white space around them. */
+  /** Whether all its cells so far would fit the type without surrounding white space. */
   trims: boolean;
 }
 
@@ -32,7 +32,9 @@ interface OtherType {
 export class CauseTotals {
   readonly #groups = new Map<string, Group>();
   #others: RejectionCause | null = null;
-  /** The column that was found last, since rows of one cause follow one another. */
+  /**
+   * The column of the previous row. Tried first, because rows with the same cause often follow each other.
+   */
   #column: string | null = null;
 
   /** Adds a row that the plan rejected. */
@@ -54,7 +56,7 @@ export class CauseTotals {
     }
   }
 
-  /** The causes with the most rows first; those that were not counted separately come last. */
+  /** All causes, those with the most rows first. Causes beyond `MOST_CAUSES` come last, as one. */
   list(): RejectionCause[] {
     const causes = [...this.#groups.values()].map(causeOf);
     causes.sort(
@@ -105,7 +107,7 @@ export class CauseTotals {
     if (group.types.length > 0) group.types = group.types.filter((other) => fits(cell ?? '', other));
   }
 
-  /** Splits a reason into column, cause, and cell. */
+  /** Splits the reason of a rejected row into column, cause, and cell. */
   #tell(input: OpenedInput, { reason, original, cause }: Rejected): Told {
     const cells = 'cells' in original ? original.cells : null;
     const item = cells === null ? String('item' in original && original.item) : null;
@@ -119,14 +121,14 @@ export class CauseTotals {
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
-    // A cell with letters is a word, and its single letters say nothing.
+    // A cell with letters is a word. Listing its letters would not help.
     if (cause.characters.some((character) => /\p{L}/u.test(character))) {
       return { ...told, reason: `is not of type ${cause.type}` };
     }
     return { ...told, characters: cause.characters };
   }
 
-  /** The column that a reason begins with. For JSON, the item has the columns. */
+  /** The column that a reason begins with; null if none. For JSON, a field of the item. */
   #columnOf(reason: string, input: OpenedInput, item: string | null): string | null {
     const begins = (column: string): boolean =>
       reason.startsWith(column) && (reason.startsWith(': ', column.length) || reason[column.length] === ' ');
@@ -157,7 +159,7 @@ interface Told {
   reason: string;
   /** The cell, if it is known. */
   cell?: string;
-  /** The type that the cell does not fit, and the characters that are in the way. */
+  /** The type that the cell does not fit, and the characters that the type does not allow. */
   type?: CellType;
   characters?: readonly string[];
   advice?: Problem | undefined;
@@ -192,7 +194,7 @@ function causeOf({ cause, characters, types, advice, trims, type: of }: Group): 
   };
 }
 
-/** `"$" or ","`; further ones are "other". */
+/** Text such as `"$" or ","`. Characters beyond `MOST_CHARACTERS` become "other characters". */
 function alternatives(characters: readonly string[]): string {
   const named = characters.slice(0, MOST_CHARACTERS).map((character) => JSON.stringify(character));
   if (characters.length > MOST_CHARACTERS) named.push('other characters');
@@ -203,17 +205,14 @@ function alternatives(characters: readonly string[]): string {
 const STYLES = ['number:1,234.56', 'number:1.234,56', 'number:1 234,56', "number:1'234.56"] as const;
 const NUMBERS: readonly CellType[] = ['percent', ...STYLES, 'money', 'money:1.234,56'];
 
-/**
- * Other types to suggest for cells that do not fit a type, the likeliest first: the plainest ones, and text if nothing
- * else fits.
- */
+/** Other types to suggest for cells that do not fit a type, the simplest first, and text last. */
 const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   integer: ['number', ...NUMBERS, 'string'],
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'number', 'string'],
   string: [],
-  // Cells that do not fit must be fixed, so no type is suggested.
+  // No suggestion: such cells must be fixed in the file.
   date: [],
   datetime: [],
 };
@@ -233,10 +232,10 @@ function isTrimmable(cell: string, type: CellType): boolean {
 const fits = (text: string, { converter }: OtherType): boolean =>
   converter === null || converter.json(text) !== null;
 
-/** Each refusal has a request id of its own: the cause shows that of its first row. */
+/** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
 
-/** Removes quoted values, which differ from row to row. A number of cells is kept, because it says what is wrong. */
+/** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
 function withoutValues(text: string): string {
   const quotes = text.replace(/"[^"]{0,61}"/g, '"…"');
   return /cells?, the header has/.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');

@@ -1,4 +1,7 @@
-/** How the rows of a session compare with what the service has (contract §3 "Review before sending"). */
+/**
+ * Compares the rows of a session with the fingerprints of what the service has (contract §3 "Review before
+ * sending").
+ */
 
 import { type Bound, isWithin } from '../bounds.js';
 import type { Kind, RowCounts } from '../model.js';
@@ -10,7 +13,7 @@ import type { Scanned } from '../plan/plan.js';
 import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 
-/** Compares the rows of each kind, again only if what is known of the kind has changed. */
+/** Compares the rows of each kind once, and again only if the known profiles of the kind have changed. */
 export class ComparedRows {
   readonly #kinds = new Map<Kind, Comparison>();
 
@@ -22,14 +25,14 @@ export class ComparedRows {
   async of(kind: Kind, known: Known): Promise<Comparison> {
     const before = this.#kinds.get(kind);
     if (before?.known === known) return before;
-    // The plan has reported the counts by key; later, only the rows to send matter.
+    // Counts by key are needed only for the plan, which was made in the first comparison.
     const deps = before ? { ...this.deps, cells: null } : this.deps;
     const compared = await compareRows(this.scanned, kind, known, deps);
     this.#kinds.set(kind, compared);
     return compared;
   }
 
-  /** Totals for these kinds; undefined if everything is sent. */
+  /** Totals over these kinds; undefined if the import sends everything. */
   async all(
     kinds: readonly Kind[],
     knownOf: (kind: Kind) => Promise<Known | undefined>,
@@ -56,7 +59,7 @@ const untrackedWarning = (rows: number): Warning => ({
   message: `${count(rows, 'changed row')} ${rows === 1 ? 'is' : 'are'} not counted by key: the cells that were sent last are not remembered`,
 });
 
-/** Whether more rows are new or changed than the import allows. */
+/** Whether more rows are new or changed than `maxChanged` allows. */
 export function isHeld(
   rows: Pick<RowCounts, 'read' | 'filtered'>,
   changes: PlanChanges | undefined,

@@ -1,4 +1,7 @@
-/** The end of an import: writes the outcomes, makes the summary from the records, and ends the run. */
+/**
+ * Ends an import: writes the outcomes of rows, makes the summary from the records, and records the end of the
+ * run.
+ */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
@@ -27,9 +30,9 @@ interface Course {
   options: ImportOptions;
   deps: ImportDeps;
   kinds: Kind[];
-  /** All warnings that were yielded, including those of the end. */
+  /** All warnings that were yielded. The caller adds to this array, also while `conclude` runs. */
   warnings: readonly string[];
-  /** Only for a dry run, and for an import that is held back. */
+  /** The plan to report: for a dry run, and for an import that `maxChanged` holds back. */
   plan: Plan | undefined;
   /** When it began, on the monotonic clock. */
   started: number;
@@ -81,7 +84,7 @@ export async function* conclude(
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
       duplicates.get(kind)!.count;
-    const { plan: _, ...kept } = summary; // it has cells
+    const { plan: _, ...kept } = summary; // the plan quotes cells, which the state must not hold
     failure = await run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
   }
   yield { type: 'summary', summary };

@@ -1,4 +1,4 @@
-/** What splitting rows into requests needs from a session. */
+/** Provides what `send/cutting.ts` needs from a session to split rows into requests. */
 import type { ImportOptions } from '../options.js';
 import type { OpenedInput, Pool } from '../read/index.js';
 import type { CutDeps } from '../send/cutting.js';

@@ -10,18 +10,28 @@ import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
-/** @param about `rows` that would be sent; `continues`: the run that continues, null for a new one. @throws ProfilesError */
+/**
+ * Asks for confirmation before anything is sent.
+ * @param about `rows`: how many rows would be sent; `continues`: the run that continues, null for a new one
+ * @throws ProfilesError if the user does not confirm
+ */
 export type Confirm = (about: { plan: Plan; rows: number; continues: string | null }) => Promise<void>;
 
 export interface ImportDeps {
   state: State;
-  /** Null if there is no token: enough for a dry run, which then knows nothing of past imports. */
+  /**
+   * Null if there is no token. That is enough for a dry run, which then cannot use the records of past
+   * imports.
+   */
   scope: Scope | null;
-  /** Called when planning begins, if something may be sent; connects only when it sends. */
+  /**
+   * Returns the client, which connects with its first request. May be called more than once. A dry run calls
+   * it only to check properties.
+   */
   client(): Promise<ServiceClient>;
-  /** A hash of the token and these texts; null for an account with a name. */
+  /** Returns a hash of the token and these texts. Null for an account with a name. */
   tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
-  /** Saves the plan of a dry run. */
+  /** Saves the plan. Without it, a dry run only reports its plan. */
   savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
   /** The service as reports name it. */
   service: { account: string | null; region: string; base_url: string };
@@ -30,30 +40,36 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
-  /** Files beside the inputs that were read for this import, such as mapping files: they are not replaced. */
+  /** Other files that this import reads, such as mapping files. No output may replace them. */
   reads?: readonly string[] | undefined;
-  /** The file in which the caller reports the import when it has ended. Absolute. */
+  /** Absolute path of the report that the caller writes when the import has ended. */
   reportFile?: string | null | undefined;
-  /** Read instead of files, as one input with this name. */
+  /** Read instead of files, as one input that is named by the first of `ImportOptions.paths`. */
   records?: Records | undefined;
-  /** For a run that continues: inputs that are elsewhere now. */
+  /** For a run that continues: paths of inputs that have moved. */
   inputs?: readonly string[] | undefined;
   /** Options for downloading inputs. They do not include the token. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
-  /** Asks whether to continue an unfinished run of the same content. Without it, only `resume` does. */
+  /**
+   * Asks whether to continue an unfinished run of the same content. Without it, a run continues only with the
+   * option `resume`.
+   */
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
   /** Asks whether the plan may be sent, and throws if not. */
   confirm?: Confirm | undefined;
-  /** How long rows are kept for the history of profiles, milliseconds. Default: 90 days. */
+  /** How long rows are kept for the history of profiles, in milliseconds. Default: 90 days. */
   historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /**
-   * Makes V8 optimize less of the program while most of it runs rarely; the function that it returns restores the
-   * default. It affects the whole process, so programs that embed the engine do without it.
+   * Makes V8 optimize less code, and returns a function that restores the default. It affects the whole
+   * process, so the library does not use it.
    */
   optimizeLess?: (() => () => void) | undefined;
-  /** First Ctrl-C: ends reading and waiting. Its reason names the signal, or is the error that ends the import. */
+  /**
+   * First Ctrl-C: ends reading and waiting. Its reason is the name of the signal, or the error that ends the
+   * import.
+   */
   stop: AbortSignal;
   /** Second Ctrl-C: ends requests in flight. */
   abort: AbortSignal;

@@ -1,4 +1,4 @@
-/** Whether an earlier run may be continued (contract §4). */
+/** Decides whether an earlier run may be continued (contract §4). */
 import { InputError, UsageError } from '../errors.js';
 import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -9,8 +9,9 @@ import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 
 /**
- * Whether a run of this content may be continued with this account. If the account has no name and the run's token was
- * refused, any account of the service may: the right token makes it another account.
+ * Whether this account may continue a run. It must be the account of the run, with one exception: an account
+ * without a name is identified by its token, so if that token was refused, any account without a name at the
+ * same service may continue.
  * @param account configured name of the account in use, or null
  */
 function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
@@ -19,10 +20,13 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
   return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
-/** Whether the run applies a saved plan: its requests then are those of the plan, and do not fit another import. */
+/**
+ * Whether the run applies a saved plan. Then only that plan can continue it, because its requests are those
+ * of the plan.
+ */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
-/** Finds an unfinished run of this content that may be continued with this account. */
+/** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
 export async function unfinished(
   identity: string,
   here: Scope,
@@ -35,8 +39,8 @@ export async function unfinished(
 }
 
 /**
- * Reads the run again: before the lock was taken, another process may have ended it.
- * @throws UsageError
+ * Reads the run again after the lock was taken: before that, another process may have ended it.
+ * @throws UsageError if it is no longer unfinished
  */
 export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
@@ -47,7 +51,7 @@ export async function stillUnfinished({ run }: StoredRun, state: State): Promise
   );
 }
 
-/** The same for a finished run. @throws UsageError */
+/** The same for a finished run. @throws UsageError if it is no longer finished */
 export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
   if (now?.finished) return now;
@@ -57,8 +61,9 @@ export async function stillFinished({ run }: StoredRun, state: State): Promise<S
 }
 
 /**
- * Refuses to continue a run whose rows became items by rules that this version does not have. It has the rules of all
- * earlier versions (`openInput`). @throws UsageError
+ * Checks that this version has the rules by which the rows of the run became items. It has those of all
+ * earlier versions (`openInput`).
+ * @throws UsageError for a run of a newer version
  */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
   if (item_format <= ITEM_FORMAT_VERSION) return;
@@ -69,9 +74,9 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
 }
 
 /**
- * For an import that finds an unfinished run of its content: by then, it has read the input by the rules of this
- * version.
- * @throws UsageError if the run began with earlier rules
+ * For an import that finds an unfinished run of its content. It has already read the inputs by the rules of
+ * this version, so the run must have begun with the same rules.
+ * @throws UsageError if the run began with other rules
  */
 function checkSameFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
@@ -81,8 +86,9 @@ function checkSameFormat({ run, item_format }: StoredRun): void {
 }
 
 /**
- * For an import that finds an unfinished run of its content: by then, it has inferred the types, but the run sends
- * those that it began with. @throws UsageError if they differ
+ * For an import that finds an unfinished run of its content. It has already decided the column types, so they
+ * must be those that the run began with.
+ * @throws UsageError if they differ
  */
 function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
@@ -95,9 +101,9 @@ function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): vo
 }
 
 /**
- * Whether an import that found its content in an unfinished run can continue it.
- * @param found the types that the columns of each input have
- * @throws UsageError
+ * Checks that an import can continue an unfinished run of the same content.
+ * @param inputs as the import has scanned them
+ * @throws UsageError if it cannot
  */
 export function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): void {
   checkItemFormat(run);
@@ -118,13 +124,13 @@ export function isContinuable(...of: Parameters<typeof checkContinuable>): boole
   }
 }
 
-/** Kind and identifier, if the options of the run name them. */
+/** Kind and identifier column, if the options of the run name them. */
 function namedIn({ options }: StoredRun): { kind: Kind | undefined; id: string | undefined } {
   const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
   return { kind, id };
 }
 
-/** Refuses to continue if the inputs have changed since the run began. @throws InputError */
+/** Checks that the inputs have not changed since the run began. @throws InputError for the first that has */
 export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
   for (const [index, input] of run.inputs.entries()) {
     if (found[index]?.digest === input.digest) continue;

@@ -1,15 +1,18 @@
-/** Sends the failed requests of a finished run again (contract §1, `resume`). */
+/**
+ * Finds the failed requests of a run, and makes the requests that send their rows again (contract §1,
+ * `resume`).
+ */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
 import { type Numbers, nextSeq, type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
-/** Whether it was accepted, but has no job that tells its outcome. */
+/** Whether the service accepted it, but there is no job from which its outcome could be known. */
 const isUntraceable = (r: RequestRecord): boolean =>
   r.state === 'settled' && (r.job === null || r.job.status === 'unknown');
 
 const isShortOf = (r: RequestRecord): boolean => r.job !== null && isShort(r.job, r.rows);
 
-/** Requests whose rows the service does not all have, as far as is known. */
+/** Requests with rows that, as far as is known, the service does not have. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
   standing(records).filter((r) => {
     if (r.rows === 0) return false;
@@ -17,7 +20,7 @@ export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
     return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);
   });
 
-/** Makes a request for each failed one, which sends the same rows again. */
+/** Makes a request for each failed one, to send the same rows again. Does not add them to `records`. */
 export function retriesOf(
   records: readonly RequestRecord[],
   failed: readonly RequestRecord[] = failedOf(records),
@@ -34,14 +37,14 @@ export function retriesOf(
       left_out: 0,
       left_out_by: null,
       digest: '',
-      // The first one may have been carried out.
+      // The service may have carried out the failed request.
       possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
     });
   }
   return all.slice(records.length);
 }
 
-/** Inputs that need a new rejects file, because the old one has rows that are sent again. */
+/** Indexes of inputs that need a new rejects file, because rows in the old one are sent again. */
 export const newRejects = (records: readonly RequestRecord[]): Set<number> =>
   new Set(
     failedOf(records)

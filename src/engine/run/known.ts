@@ -1,4 +1,4 @@
-/** What the service has (contract §3 "Only what changed"), read once for each kind, and again if it has changed. */
+/** The fingerprints of what the service has (contract §3 "Only what changed"). Cached for each kind. */
 
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -9,8 +9,8 @@ export class KnownProfiles {
   readonly #kinds = new Map<Kind, Known & { newest: number }>();
 
   /**
-   * @param scope returns the current scope; null if everything is sent
-   * @param since ISO 8601: what was completed earlier counts as unknown; null: no limit
+   * @param scope returns the current scope; null if the import sends everything
+   * @param since ISO 8601: profiles that were completed earlier count as unknown; null: no limit
    */
   constructor(
     private readonly state: State,
@@ -18,7 +18,10 @@ export class KnownProfiles {
     private readonly since: string | null,
   ) {}
 
-  /** Undefined if everything is sent. Returns the same object until something is forgotten. */
+  /**
+   * What is known of a kind; undefined if the import sends everything. Returns the same object until `renew`
+   * or `forget` drops it: others compare it by identity.
+   */
   async of(kind: Kind): Promise<Known | undefined> {
     const scope = this.scope();
     if (scope === null) return undefined;
@@ -32,8 +35,8 @@ export class KnownProfiles {
   }
 
   /**
-   * Forgets a kind if something of it was sent since: companies may take hours, and `identify` may change users in
-   * between.
+   * Drops what was read of a kind if profiles of this kind were sent since. Sending companies may take hours,
+   * and `identify` may send users in the meantime.
    */
   async renew(kind: Kind): Promise<void> {
     const scope = this.scope();
@@ -42,13 +45,16 @@ export class KnownProfiles {
     if (known.newest !== (await this.state.newestFingerprints(scope, kind))) this.#kinds.delete(kind);
   }
 
-  /** Forgets everything: another scope continues, for which these fingerprints mean nothing. */
+  /** Drops everything. Call this when the scope changes. */
   forget(): void {
     this.#kinds.clear();
   }
 }
 
-/** What was completed before this time counts as unknown; null if age does not matter. */
+/**
+ * The time before which completed profiles count as unknown (ISO 8601); null if age does not matter.
+ * @param now milliseconds since the epoch
+ */
 export function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
   // Runs of version 0.1.0 do not have the option.
   return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;

@@ -1,4 +1,7 @@
-/** The plan of a session: the scans, the totals of requests, and the answers of the service to questions about them. */
+/**
+ * Makes the plan of a session from its scans, the totals of its requests, and the user properties of the
+ * service.
+ */
 import type { Kind, Plan } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -20,7 +23,10 @@ interface From {
   changes: PlanChanges | undefined;
 }
 
-/** Makes the plan, and saves it if that was asked for. @throws UsageError for a plan that cannot be saved */
+/**
+ * Makes the plan, and saves it if there is a `savePlan`.
+ * @throws UsageError for a plan that cannot be saved
+ */
 export async function makePlan(
   scanned: Scanned,
   cut: CutDeps,

@@ -1,6 +1,5 @@
 /**
- * The run of a session on disk, from taking its locks to recording its end: a new run, or an earlier one that
- * continues.
+ * Records a run during one session, from its locks to its end: a new run, or an earlier one that continues.
  */
 import { closeAll } from '../close-all.js';
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
@@ -28,9 +27,9 @@ export class OpenRun {
   #earlier: StoredRun | null;
   readonly #records: RequestRecord[] = [];
   #others: ReadonlySet<RequestRecord> = new Set();
-  /** The run whose spool must be removed, because the run was never recorded; null once it is. */
+  /** The spool to remove in `close`: of a new run until it is recorded, or of a shard. Otherwise null. */
   #unrecorded: string | null;
-  /** The inputs, as other processes see them in the lock. */
+  /** The paths of the inputs, as the lock shows them to other processes. */
   #files = '';
   readonly #locks: HeldLease[] = [];
 
@@ -48,7 +47,7 @@ export class OpenRun {
     this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
   }
 
-  /** Gives a new run the name in its plan, unless there already is a run with that name. */
+  /** Gives a new run the id in its plan, unless a run with that id exists already. */
   async nameAfter(plan: { run: string }): Promise<void> {
     if (this.shard || this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0)
       return;
@@ -60,7 +59,7 @@ export class OpenRun {
     return this.#id;
   }
 
-  /** The name of its private folder. Each shard on a machine has its own. */
+  /** The name of the private folder of the run (`State.spoolFolder`). Each shard on a machine has its own. */
   get spool(): string {
     return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
   }
@@ -70,32 +69,33 @@ export class OpenRun {
     return this.#earlier;
   }
 
-  /** Its requests, those of earlier sessions first. Senders add to this list. */
+  /** Its requests (of this shard), those of earlier sessions first. Senders add to this array. */
   get records(): RequestRecord[] {
     return this.#records;
   }
 
-  /** Requests of its plan that other shards send. */
+  /** The requests of the saved plan that other shards send. Empty without shards. */
   get others(): ReadonlySet<RequestRecord> {
     return this.#others;
   }
 
-  /** Numbers for new requests; undefined if the run has no shards. */
+  /** The numbers that this shard may give to new requests; undefined without shards. */
   get numbers(): Numbers | undefined {
     return this.shard?.numbers;
   }
 
-  /** A run keeps the scope that it began with, even if another token continues it. @throws AuthError */
+  /** A run keeps the scope that it began with, even with another token. @throws AuthError without a token */
   get scope(): Scope {
     if (this.#earlier) return this.#earlier.scope;
-    // The command asks for a token before it imports; only a dry run does without.
+    // Only a dry run works without a token. For all other imports, the caller has checked that there is one.
     if (!this.deps.scope) throw new AuthError('an import needs a token');
     return this.deps.scope;
   }
 
   /**
-   * Takes the locks, which are held until `close`; a dry run needs none. @throws LockedError if others hold one for
-   * longer than it may wait
+   * Takes the locks for the kinds of the inputs, and holds them until `close`. A dry run takes none.
+   * @param scope default: the scope of the run
+   * @throws LockedError if another import still has one after `waitForLockMs`; InterruptedError
    */
   async *lock(
     { dryRun, waitForLockMs }: ImportOptions,
@@ -107,19 +107,19 @@ export class OpenRun {
     this.#files = inputs.map(({ path }) => path).join(', ');
     const kinds = kindsOf(inputs);
     const { state, clock } = this.deps;
-    // The previous process of this shard may just have died; its lock expires by itself.
+    // The previous process of this shard may have died a moment ago. Its lock expires by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
     const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.of);
     this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
-  /** How other imports that find the lock taken name this one. */
+  /** The description of this import for others that find the lock taken. */
   get #holder(): string {
     const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
     return `${part}run ${this.#id} (${this.#files})`;
   }
 
-  /** Continues an earlier run instead of beginning a new one. */
+  /** Continues an earlier run: reads its requests, and names it in the locks. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     if (this.#id !== run.run) {
@@ -131,22 +131,23 @@ export class OpenRun {
 
   #keep(records: RequestRecord[]): void {
     const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
-    // The same array is kept, because others refer to it.
+    // The array is not replaced, because senders refer to it.
     this.#records.length = 0;
     for (const record of own) this.#records.push(record);
     this.#others = others;
   }
 
-  /** Reads the run if another shard has begun it. */
+  /** Continues the run of this shard if another shard has begun it in the meantime. */
   async join(): Promise<void> {
     const [run] = await this.deps.state.knownRuns({ run: this.#id });
     if (run) await this.continueWith(run);
   }
 
   /**
-   * Records the run with its rejects files, so that a resume does not write them again.
-   * @param sends whether rows will be sent; then older runs of the same files are superseded
-   * @returns the superseded runs
+   * Records that the session begins, with its rejects files, so that a resume does not write them again.
+   * Inserts a new run, or reopens the one that continues.
+   * @param sends whether rows will be sent; if so, a new run supersedes unfinished runs of the same files
+   * @returns ids of the superseded runs
    */
   async begin(
     plan: Pick<RunToBegin, 'options' | 'scanned' | 'rejects' | 'planned'>,
@@ -157,7 +158,7 @@ export class OpenRun {
     const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.of };
     if (this.shard) {
       const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
-      // Another shard may have just begun it.
+      // Another shard may have begun it a moment before, and sent requests.
       this.#keep(await state.requests(this.#id));
       for (const [input, file] of plan.rejects.entries()) await this.nameRejects(input, file);
       return gaveWay;
@@ -179,21 +180,21 @@ export class OpenRun {
     return gaveWay;
   }
 
-  /** Records that the failed requests of a finished run are sent again, with these options. */
+  /** Adds requests that send the failed ones of a finished run again. Reopens the run with these options. */
   async retry(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records);
     await this.#reopenWith(options, requests, [...newRejects(this.#records)]);
     this.#records.push(...requests);
   }
 
-  /** Whether a canary must still complete: also if the run began with one and continues without the option. */
+  /** Whether a canary must still complete, also if only an earlier session had the option. */
   isCanaryDue(options: ImportOptions): boolean {
     if (this.shard && !this.shard.hasCanary) return false;
     const began = this.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(options.canary ?? began?.canary, this.records);
   }
 
-  /** Records that the rows of a canary that did not complete are sent again, as the new one. */
+  /** Adds requests that send the rows of canaries that did not complete again, as the new canary. */
   async retryCanary(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records, failedCanaries(this.#records), this.numbers);
     if (requests.length === 0) return;
@@ -213,14 +214,17 @@ export class OpenRun {
     await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
-  /** Records the file before the rows in it, so that a session after a crash adds to it. */
+  /**
+   * Records the path of a rejects file. Call this before recording its rows as rejected, so that a session
+   * after a crash adds to the same file.
+   */
   async nameRejects(input: number, file: string | null): Promise<void> {
     if (file === null) return;
     if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);
     else await this.deps.state.setRejectsFile(this.#id, input, file);
   }
 
-  /** Rejects files of an earlier session, by input. */
+  /** Paths of the rejects files of earlier sessions, by input. */
   async rejectsBefore(): Promise<(string | null)[]> {
     if (!this.shard) return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
     const { run, shard } = this.shard.of;
@@ -232,9 +236,11 @@ export class OpenRun {
   }
 
   /**
-   * Writes the end of the session of a shard.
-   * @param whole summary of all requests of the run
-   * @returns the standing of the whole run, null if the state fails; and what ended the session early
+   * Records that the session of this shard ended.
+   * @param failure the error that ended the session early, or null
+   * @param whole makes the summary of the whole run from the requests of all shards
+   * @returns the whole run (null if it cannot be recorded), and the error to report (or null)
+   * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)
    */
   async endShard(
     summary: Summary,
@@ -258,9 +264,11 @@ export class OpenRun {
   }
 
   /**
-   * Writes the end of the session. If the state fails now, an earlier failure of it is reported. If another import has
-   * the lock of the run, only that one may end it.
-   * @returns what ended it; only here is it known who took over the lock
+   * Records that the session ended. If another import took over the lock, the state refuses this: only that
+   * import may end the run.
+   * @param failure the error that ended the session early, or null
+   * @returns the error to report, or null. After a lost lock, the new error may name who took it over
+   * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)
    */
   async end(summary: Summary, finished: boolean, failure: unknown, keep: Keep): Promise<unknown> {
     const { state } = this.deps;
@@ -268,7 +276,7 @@ export class OpenRun {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return failure;
-      // Failed requests may be sent again, from the same bytes.
+      // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
@@ -277,7 +285,7 @@ export class OpenRun {
     return failure;
   }
 
-  /** Releases the locks. */
+  /** Releases the locks, and removes the spool of a run that was not recorded. */
   async close(): Promise<void> {
     await closeAll([
       ...this.#locks.map((lock) => () => lock.release()),

@@ -22,7 +22,7 @@ import { type Apply, checkAccount, locateInputs } from './planned.js';
 import { relocate } from './relocate.js';
 import { type DigestedInput, expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 
-/** @throws InputError UsageError NetworkError */
+/** @throws InputError UsageError NetworkError StateError */
 async function* openInputs(
   options: ImportOptions,
   run: string,
@@ -54,7 +54,7 @@ async function* openInputs(
   return inOrder(selectIn(opened, options.where));
 }
 
-/** Opens the inputs of an earlier session, at their old or new location. */
+/** Opens the inputs of an earlier session with the kinds, types and item format that the run began with. */
 export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
@@ -70,7 +70,7 @@ export async function reopenInputs(
   return selectIn(opened, options.where);
 }
 
-/** @throws UsageError for a JSON path without a JSON input */
+/** @throws UsageError if `jsonPath` is given and no input is a JSON document */
 function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
   const [first] = opened;
   if (jsonPath === undefined || !first || opened.some(({ body }) => body !== null)) return;
@@ -81,8 +81,8 @@ function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions):
 }
 
 /**
- * The inputs of a plan that is applied, of an earlier session, or of a new import.
- * @returns for a plan: the location and the digest of each input
+ * Opens the inputs of a saved plan, of an earlier session, or of a new import.
+ * @returns `located`: for a saved plan, the location and digest of each input; otherwise null
  */
 export async function* openFor(
   { apply, earlier, id }: { apply: Apply | null; earlier: StoredRun | null; id: string },
@@ -142,7 +142,7 @@ const oneRejectsFile = (): UsageError =>
     problem: { code: 'one_rejects_file' },
   });
 
-/** Users refer to companies, so those go first; within a kind the order is the user's. */
+/** Companies first, because users refer to them. Within a kind, the order stays as given. */
 function inOrder(opened: readonly OpenedInput[]): OpenedInput[] {
   return [...opened.filter((i) => i.kind === 'companies'), ...opened.filter((i) => i.kind === 'users')];
 }

@@ -1,6 +1,6 @@
 /**
- * How the rows of a rejects file were read by the run that rejected them: recorded with the file, and applied when it
- * is imported, so that its fixed rows become the same items (contract §3 "Rejects").
+ * Records how a run read the rows that it rejected, and applies the same rules when the rejects file is
+ * imported. So the fixed rows become the same items as in the original import (contract §3 "Rejects").
  */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -12,7 +12,10 @@ import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } fro
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';
 
-/** How one input of a run was read. Values that were set for every item are metadata, which the state does not hold. */
+/**
+ * How one input of a run was read. Constant values are left out: they are metadata, which the state must not
+ * hold.
+ */
 export interface Reading {
   /** As the user wrote it. */
   path: string;
@@ -23,7 +26,7 @@ export interface Reading {
   companyId: string | null;
   /** Includes the types of all columns. */
   rules: MappingRules;
-  /** Keys of what was set for every item. */
+  /** Metadata keys that the run set to a constant value for every item. */
   set: string[];
   maxCellBytes: number;
   excelText?: boolean | undefined;
@@ -35,7 +38,7 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
-  // A rule for a column says more than the type that it resulted in.
+  // A type that the user chose takes precedence over the one that the plan decided.
   const pinned = rules.types.filter(([, type]) => type !== 'auto');
   return {
     path,
@@ -50,14 +53,15 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
   };
 }
 
-/** The key for hashes of rows in this machine's rejects files. Hexadecimal. */
+/** The key for hashes of rejected rows, derived from the secret of the state. Hexadecimal. */
 export const rowKey = (secret: Buffer): string =>
   createHash('sha256').update('rejected rows:').update(secret).digest('hex');
 
 /**
- * How a rejects file is read: as its run read the rows, unless the options say otherwise.
- * @throws UsageError for a run that this state does not know, unless the options say what the columns are; for a file
- * that may come from either of two inputs; for values that must be given again
+ * Returns the options for reading a rejects file: those with which its run read the rows, overridden by
+ * `options`.
+ * @throws UsageError if the state does not know the run, or the file may come from several inputs, and the
+ * options do not describe the columns; if constant values of the run must be given again
  */
 export async function readAgain(
   found: RejectsHead,
@@ -107,7 +111,8 @@ export async function readAgain(
 }
 
 /**
- * The identifiers that the options name, if the file has such columns; otherwise those of the run, for the same kind.
+ * The identifier columns that the options name, if the file has them; otherwise those of the run, if the kind
+ * is the same.
  */
 function identifiersOf(
   kind: Kind,
@@ -130,7 +135,10 @@ function identifiersOf(
 const unknown = ({ run }: RejectsHead): string =>
   run === null ? 'does not name its run' : `comes from run ${run}, which this state does not know`;
 
-/** The input from which the rows of a file come: by its columns, or by where it was written. Null if neither tells. */
+/**
+ * Finds the input that the rows of a rejects file come from: by its columns, then by its location. Null if
+ * neither identifies one input.
+ */
 function chooseInput(
   records: readonly RejectsRecord[],
   { columns }: RejectsHead,
@@ -152,7 +160,7 @@ function chooseInput(
   return new Set(exactly.map(({ input }) => input)).size === 1 ? exactly[0]! : null;
 }
 
-/** @throws UsageError if values are missing that every item of the run had */
+/** @throws UsageError if a key that the run set for every item is neither set again nor excluded */
 function checkSet(
   path: string,
   { run, reading }: RejectsRecord,

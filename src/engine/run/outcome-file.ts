@@ -1,6 +1,6 @@
 /**
- * The file with the outcome of each row (contract §3 "Result"). It is written under a temporary name, and renamed once
- * it is complete.
+ * The file with the outcome of each row (contract §3 "Result"). It is written under a temporary name, and
+ * renamed when it is complete.
  */
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,11 +12,14 @@ import type { RowOutcome } from './outcome.js';
 export interface OutcomeRow extends RowOutcome {
   file: string;
   line: number;
-  /** The identifier as it was sent; for a rejected row, whatever its cell holds. */
+  /** The identifier as it was sent; for a rejected or filtered row, the text of its cell. */
   id: string;
 }
 
-/** How rows are written; the name of the file decides. CSV follows RFC 4180, with unaltered cells. */
+/**
+ * How rows are written: NDJSON or CSV, by the extension of the file. CSV follows RFC 4180; cells are not
+ * escaped for spreadsheets.
+ */
 export interface OutcomeForm {
   head: string;
   line(row: OutcomeRow): string;
@@ -41,11 +44,11 @@ function cell(value: string | number | null): string {
 }
 
 /**
- * Checks that a file can be written, before anything is sent.
+ * Checks that the file can be written. Called before anything is sent.
  * @param path absolute
- * @param taken files that must not be replaced
- * @param clash why the import itself may write a file of this name; null if it does not
- * @throws InputError
+ * @param taken absolute paths of files that must not be replaced
+ * @param clash why the import itself may write another file with this name; null if it does not
+ * @throws InputError if the file cannot be written, or would replace one of these
  */
 export function checkOutcomesFile(path: string, taken: readonly string[], clash: string | null): void {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -100,12 +103,12 @@ export class OutcomesFile {
     this.#size += line.length;
   }
 
-  /** Writes what was added, if it is enough to be worth it. @throws OutputError */
+  /** Writes the added rows if there are more than `BUFFERED` characters. @throws OutputError */
   async drain(): Promise<void> {
     if (this.#size > BUFFERED) await this.#attempt(() => this.#write());
   }
 
-  /** @throws OutputError */
+  /** Writes the remaining rows, and gives the file its final name. @throws OutputError */
   async finish(): Promise<void> {
     await this.#attempt(async () => {
       await this.#write();

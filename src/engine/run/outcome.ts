@@ -1,4 +1,4 @@
-/** The outcome of a row (contract §3 "Result"), from the request that had it. Pure. */
+/** Derives the outcome of a row (contract §3 "Result") from the record of its request. Pure. */
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 
@@ -23,7 +23,7 @@ export interface RowOutcome {
   reason: string | null;
 }
 
-/** The outcome of rows that a request sent or was to send, except for rows that merged into others. */
+/** The outcome of the rows of a request, except for rows that were merged, unchanged, or left out. */
 export function outcomeOf(r: RequestRecord): RowOutcome {
   const [outcome, reason] = resultOf(r);
   const went = outcome === 'unsent' ? { request: null, job_id: null } : { request: r.seq, job_id: r.job_id };

@@ -1,6 +1,6 @@
 /**
- * Finds the outcome of each row (contract §3 "Result") in one pass over the inputs. It keeps only what a request
- * needs.
+ * Writes the outcome of each row (contract §3 "Result") in one pass over the inputs. Memory holds only the
+ * current batch, and recorded rows of the requests that it belongs to.
  */
 import { OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -23,9 +23,11 @@ import { RowOutcomes } from './row-outcomes.js';
 import type { Ending } from './summary.js';
 
 /**
- * Writes the file at the end of a session, unless it was aborted.
- * @returns how the session ended: if the file cannot be written, the run stays unfinished, so that a resume can write
- * it
+ * Writes the file of outcomes at the end of a session, unless the session is aborted.
+ * @param path absolute
+ * @param ending how the session ended so far
+ * @returns `ending`; if the file cannot be written and nothing else failed, with that error: then the run
+ * stays unfinished, and a resume can write the file
  */
 export async function* tellOutcomes(
   path: string,
@@ -57,14 +59,14 @@ interface OutcomeSource {
   state: Pick<State, 'rowsOf' | 'idsOf' | 'secret'>;
   threads: number;
   signal: AbortSignal;
-  /** The reason for rows that no request had. */
+  /** The reason given for rows that are in no request. */
   unsent: string;
 }
 
 /**
- * Replaces the file.
+ * Writes the file, replacing an existing one.
  * @param path absolute
- * @throws OutputError; InputError for an input that was written to in the meantime; the signal's reason when aborted
+ * @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted
  */
 async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
   const { run, records, inputs, state, threads, signal, unsent } = source;
@@ -85,7 +87,7 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
         }
         await writer.end();
       } finally {
-        // It has the input open on its own.
+        // It has its own open handle of the input.
         await filtered.return(undefined);
       }
     }
@@ -95,9 +97,12 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
   }
 }
 
-/** Writes the rows of one input in order. They come from three sources: items, rejected rows, and filtered rows. */
+/**
+ * Writes the outcomes of one input in row order. Merges three sources: items, rejected rows, and filtered
+ * rows.
+ */
 class InputOutcomes {
-  /** Filtered rows that are not written yet, in order. */
+  /** Filtered rows that were read, in order. Those from `#at` on are not written yet. */
   #filtered: OriginalRow[] = [];
   #at = 0;
 
@@ -144,7 +149,7 @@ class InputOutcomes {
     }
   }
 
-  /** Reads all filtered rows before this one. */
+  /** Reads filtered rows until all those before this row are in `#filtered`. */
   async #read(row: number): Promise<void> {
     while ((this.#filtered.at(-1)?.row ?? -1) < row && (await this.#more()));
   }

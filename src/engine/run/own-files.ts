@@ -1,4 +1,4 @@
-/** The files that an import writes: none may replace another one, or a file that the import reads. */
+/** Checks the files that an import writes: none may replace another one, or a file that the import reads. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError } from '../errors.js';
@@ -10,14 +10,17 @@ import type { ImportDeps } from './deps.js';
 import { checkOutcomesFile } from './outcome-file.js';
 import { isRejectsName } from './rejects.js';
 
-/** Checks them before anything is sent. @throws InputError */
+/**
+ * Checks the files of outcomes, of rejected rows, and of the report. Called before anything is sent.
+ * @throws InputError
+ */
 export function checkOwnFiles(
   { outcomes, rejects }: Pick<ImportOptions, 'rejects' | 'outcomes'>,
   opened: readonly OpenedInput[],
   earlier: StoredRun | null,
   { cwd, state, reads = [], reportFile }: Pick<ImportDeps, 'cwd' | 'state' | 'reads' | 'reportFile'>,
 ): void {
-  /** Why the file with this name may become one with rejected rows; null if it does not. */
+  /** Why rejected rows may be written to a file of this name by default; null if they are not. */
   const rejectsOf = (path: string): string | null => {
     const input = rejects == null && opened.find((each) => isRejectsName(path, each, cwd));
     return input ? `rejected rows of ${input.path} go to this file` : null;
@@ -50,6 +53,6 @@ function isNoFile(path: string): boolean {
   try {
     return !statSync(path).isFile();
   } catch {
-    return false; // absent, or reported once it is written to
+    return false; // it does not exist, or the error is reported when it is written
   }
 }

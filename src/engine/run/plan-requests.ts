@@ -1,4 +1,7 @@
-/** The requests of a saved plan: as the plan names them, and as its run records them. */
+/**
+ * Converts the requests of a saved plan. In a plan, rows count from 1 and `last_row` is inclusive; in a run,
+ * rows count from 0 and `end_row` is exclusive.
+ */
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import type { Start } from '../read/index.js';
 import type { serialize } from '../send/body.js';
@@ -9,7 +12,7 @@ import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
 
 type SavedRange = NonNullable<SavedRequest['more']>[number];
 
-/** A request as a plan names it. */
+/** A request as a plan has it. */
 export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
   const rangeOf = ({
     input,
@@ -64,7 +67,7 @@ export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
   }));
 }
 
-/** All ranges of a request, with the rows that are sent of each, merged ones included. */
+/** All ranges of a request, each with its number of rows to send, including merged ones. */
 export function rangesOfSaved(request: SavedRequest): SavedRange[] {
   const { input, first_row, last_row, first_line, last_line, more = [] } = request;
   const first = { input, first_row, last_row, first_line, last_line, rows: rowsOfFirst(request) };
@@ -72,8 +75,9 @@ export function rangesOfSaved(request: SavedRequest): SavedRange[] {
 }
 
 /**
- * The first row of an input that is still to be sent, if the plan says at which byte it begins: all requests before it
- * are done.
+ * Where to start reading an input, so that rows of finished requests are skipped. Null: at the first row,
+ * because the plan has no byte offset to start from, or an unfinished request needs earlier rows.
+ * @param isDone whether nothing is left to send of the request with this number
  */
 export function startOfRest(
   { requests }: SavedPlan,
@@ -81,7 +85,7 @@ export function startOfRest(
   isDone: (seq: number) => boolean,
 ): Start | null {
   const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
-  // A request that begins in another input may need the first rows of this one.
+  // A request that begins in another input continues with the first rows of this one.
   const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
     first !== input && more.some((range) => range.input === input);
   if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
@@ -89,12 +93,12 @@ export function startOfRest(
   const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
   if (next?.offset === undefined) return null;
   const { offset, first_line, first_row, last_row } = next;
-  // `first_line` belongs to the first row that is sent, which may not be the first row of the range.
+  // The offset is that of `first_line`, the first row to send, which may not be the first row of the range.
   const isFirst = rangesOfSaved(next)[0]!.rows === last_row - first_row + 1;
   return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }
 
-/** The row of an input before which the unsent rest ends; 0 if nothing of the input is left to send. */
+/** The row (exclusive) at which reading of an input can end; 0 if nothing of it is left to send. */
 export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
   let end = 0;
   for (const [index, request] of requests.entries()) {

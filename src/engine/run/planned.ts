@@ -1,6 +1,6 @@
 /**
- * Applies a saved plan: compares it with the inputs and settings, and makes a run of it (contract §3 "Review before
- * sending").
+ * Applies a saved plan: checks that it still matches the inputs, the account and the state, and turns it into
+ * a run (contract §3 "Review before sending").
  */
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -24,15 +24,21 @@ import { type DigestedInput, digestInputs } from './sources.js';
 /** A plan to apply. */
 export interface Apply {
   plan: SavedPlan;
-  /** Inputs that are not where the plan found them. */
+  /** Paths of inputs that are no longer where the plan found them. */
   inputs: readonly string[];
-  /** Whether to send a plan again that was already applied. Its data then counts as new. */
+  /**
+   * Whether to send a plan again that was already applied. Then no row is left out because another run has
+   * sent its id since the plan was made.
+   */
   again: boolean;
   /** The shard to send, from 1. */
   shard?: { shard: number; shards: number } | undefined;
 }
 
-/** Refuses a plan of another service or account. @throws UsageError naming what differs */
+/**
+ * Checks that the plan was made for this service and account.
+ * @throws UsageError that names the difference
+ */
 export async function checkAccount(
   plan: SavedPlan,
   deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
@@ -58,7 +64,10 @@ export async function checkAccount(
   }
 }
 
-/** Refuses a `changedOnly` plan if the state is another one, or has changed since. @throws UsageError */
+/**
+ * Checks that a `changedOnly` plan was made with this state, and that the state has not changed since.
+ * @throws UsageError
+ */
 export async function checkState(
   plan: SavedPlan,
   { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
@@ -81,7 +90,8 @@ export async function checkState(
 }
 
 /**
- * Refuses a `changedOnly` plan if something was sent since it was made, unless by another shard of its run.
+ * Like `checkState`, but accepts a state that another shard of the same run has changed: then it joins that
+ * run. Does nothing for a run that continues.
  * @throws UsageError
  */
 export async function checkOutdated(
@@ -99,7 +109,8 @@ export async function checkOutdated(
 }
 
 /**
- * The run of a plan in this state: an unfinished one, otherwise a finished one; undefined if it was not applied yet.
+ * The run that applied this plan: an unfinished one if there is any, otherwise the newest finished one.
+ * Undefined if the plan was never applied, or nothing was sent.
  */
 export async function runOfPlan(
   { run, digest }: SavedPlan,
@@ -130,15 +141,16 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
   };
 }
 
-/** Requests and rows as they were planned. */
+/** The totals of the plan, for an import that does not need to count its requests again. */
 export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
   const { requests, bytes, merged, unchanged } = totals;
   return { requests, bytes, merged, unchanged };
 };
 
 /**
- * What a scan of the inputs would find again. Null if only a scan can find it: which rows to leave out or reject, which
- * identifiers appear more than once, which rows have changed.
+ * Makes the result of a scan from the plan, so that the inputs are read only once. `bytes` and
+ * `largestItemBytes` are 0. Null if the plan is not enough: a scan must find out which rows to filter or
+ * reject, which identifiers repeat, and which rows have changed.
  */
 export function scannedByPlan(
   plan: SavedPlan,
@@ -176,7 +188,7 @@ export function scannedByPlan(
   };
 }
 
-/** Compares a scan with the plan. @throws UsageError if they differ */
+/** Compares the row counts of a scan with the plan. @throws InputError if they differ */
 export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   for (const [index, { opened, scan }] of scanned.inputs.entries()) {
     const { read, filtered, rejected } = inputs[index]!;
@@ -189,7 +201,7 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   }
 }
 
-/** What its run begins with: its requests, and how old their data is. */
+/** What the run of a plan begins with: its requests, and when their data was read. */
 export const runPlanned = (
   { plan, again }: Apply,
   state: Pick<State, 'secret'>,
@@ -203,9 +215,11 @@ const madeAfter = ({ made_after }: SavedPlan, state: Pick<State, 'secret'>): num
   made_after?.state === stateId(state) ? made_after.number : null;
 
 /**
- * Finds the inputs of a plan: among the named files by their digest, otherwise where the plan found them.
- * @param folder of the run, for copies
- * @throws InputError if an input is missing or has changed, or a named file is not an input
+ * Finds the inputs of a plan: by digest among the named files, otherwise at the path in the plan.
+ * @param named files that the user named, which must all be inputs of the plan
+ * @param folder returns the run's private folder, for downloads and unpacked archives
+ * @throws InputError if an input is missing or has changed, or a named file is not an input; UsageError for
+ * stdin
  */
 export async function* locateInputs(
   plan: SavedPlan,

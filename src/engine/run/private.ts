@@ -1,7 +1,8 @@
 /**
- * The values in a run's options that the state must not hold, because they may be personal data. They are stored with
- * the run's spooled input, on the machine where it began. The state has a keyed digest, by which another machine
- * checks the values when they are given again.
+ * Stores the values in a run's options that the state must not hold, because they may be personal data:
+ * constant values (`set`) and conditions (`where`). They are stored in the run's private folder on the
+ * machine where it began. The state has only a keyed digest. With it, another machine can check values that
+ * are given again.
  */
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
@@ -21,12 +22,12 @@ type SetValues = MappingRules['set'];
 
 /** Private values that were given again. */
 export interface Repeated {
-  /** Constant values for all inputs, followed by those of each kind that has its own. */
+  /** Constant values in the order of `setsOf`. */
   sets?: readonly SetValues[] | undefined;
   where?: readonly Condition[] | undefined;
 }
 
-/** How repeated values are recognized: their keys in order, and a keyed digest. */
+/** Identifies private values without storing them: their keys in order, and a keyed digest (hexadecimal). */
 interface Mark {
   keys: string[][];
   digest: string;
@@ -41,7 +42,7 @@ interface Stored {
   whereMark?: Mark;
 }
 
-/** The constant values of all rules: those for all inputs, and those of each kind. */
+/** All constant values: first those for all inputs, then those of each kind, in the order of `KINDS`. */
 export const setsOf = ({ rules, byKind }: Pick<ImportOptions, 'rules' | 'byKind'>): SetValues[] => [
   rules.set,
   ...KINDS.map((kind) => byKind?.[kind]?.rules.set ?? []),
@@ -91,7 +92,7 @@ export async function storeOptions(state: State, run: string, options: ImportOpt
   return withoutPrivate(state, options);
 }
 
-/** The same for values that are stored elsewhere. */
+/** The options as the state stores them. For callers that do not need the private values on this machine. */
 export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
@@ -105,7 +106,7 @@ export function withoutPrivate(state: State, options: ImportOptions): unknown {
   };
 }
 
-/** Stores the values, so that this machine does not ask for them again. @throws StateError */
+/** Writes the private values, so that this machine does not ask for them again. @throws StateError */
 export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
@@ -114,10 +115,10 @@ export async function keepValues(state: State, run: string, options: ImportOptio
 }
 
 /**
- * The options of an earlier session.
- * @param given values that were given again, for a machine that does not have them
- * @throws UsageError if they are missing, or differ from those that the run began with; StateError if that cannot be
- * told
+ * Restores the options of an earlier session, with their private values.
+ * @param given values that the user gave again, because this machine does not have them
+ * @throws UsageError if values are missing, or differ from those that the run began with; StateError if they
+ * are missing and the state has no digest of them
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
@@ -214,7 +215,10 @@ function readSets(state: State, run: string): SetValues[] | null {
 const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
   readSpooled(join(state.spoolFolder(run), name));
 
-/** Runs of earlier versions have no digest, so other values cannot be checked. */
+/**
+ * The error for runs of earlier versions: they have no digest, so values that are given again cannot be
+ * checked.
+ */
 function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
   const file = join(state.spoolFolder(run), name);
   return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found or not readable`, {

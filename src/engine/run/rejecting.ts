@@ -1,4 +1,7 @@
-/** Collects the rejected rows of an import: a rejects file for each input, and the first few for the report. */
+/**
+ * Collects the rejected rows of an import: writes a rejects file for each input, and keeps totals for the
+ * summary.
+ */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
@@ -26,34 +29,37 @@ type Paths = readonly (string | null)[];
 
 interface Where {
   cwd: string;
-  /** Path of the rejects file, for an import of one input. */
+  /** Path of the rejects file if the user named one; null for the default name. */
   path: string | null;
-  /** Knows which files may be replaced, and how their rows were read. */
+  /** Has the records of rejects files: which may be replaced, and how their rows were read. */
   state: State;
-  /** Returns the run: an import that continues an earlier run finds it only while it plans. */
+  /**
+   * Returns the id of the run. It may change during planning, when an unfinished run of the same content is
+   * found.
+   */
   run: () => string;
   /**
-   * Number of the shard, or null. The first shard writes the rows that the plan rejects, and none replaces the file of
-   * another.
+   * Number of the shard, or null. Only the first shard writes the rows that the plan rejects. No shard
+   * replaces an existing file.
    */
   shard: number | null;
 }
 
-/** The most rejected rows of a run whose identifiers are kept. */
+/** The most rejected rows of a run that are recorded for the history of profiles. */
 const MOST_REMEMBERED = 10_000;
 
 export class Rejecting {
   readonly #remembered = new Map<number, { ids: string[]; lines: number[] }>();
   #rememberedRows = 0;
-  /** The first 20. */
+  /** The first rejections, for the summary (`keepFirst`). */
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
   #files: Rejects[] = [];
   /** Rejects files of an earlier session, by input: they already have the rows that the plan rejects. */
   #earlier: Paths = [];
-  /** Inputs whose file of an earlier session is not on this machine. */
+  /** Inputs with a rejects file of an earlier session that is not on this machine. */
   #absent: number[] = [];
-  /** Rows of chunks that are narrowed down, by input. */
+  /** Rows of chunks that are split to find the rows at fault, by input. */
   readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
   /** Rows that are rejected only because of their shape. */
   readonly #shapes: ShapeRejections[];
@@ -78,7 +84,10 @@ export class Rejecting {
     return rejecting;
   }
 
-  /** Continues the files of an earlier session, which was found while planning: they already have these rows. */
+  /**
+   * Continues the files of an earlier session that was found during planning. They already have the rows of
+   * the plan.
+   */
   async adopt(earlier: Paths): Promise<void> {
     await this.#findEarlier(earlier);
     for (const [input, path] of this.#earlier.entries()) {
@@ -88,7 +97,10 @@ export class Rejecting {
     }
   }
 
-  /** Finds which files of earlier sessions are on this machine. A file with such a name may be another one. */
+  /**
+   * Finds which files of earlier sessions are on this machine. The name alone is not enough if the state has
+   * a mark of the file.
+   */
   async #findEarlier(paths: Paths): Promise<void> {
     const known = paths.some((path) => path !== null)
       ? await this.where.state.rejects.ofRun(this.where.run())
@@ -106,9 +118,9 @@ export class Rejecting {
   }
 
   /**
-   * Adds rows that the service refused in earlier sessions, if their file is not on this machine. Together with the
-   * rows that the plan rejects, the new file is complete.
-   * @returns a warning if not all of them are still known
+   * Adds rows that the service refused in earlier sessions, if their file is not on this machine. With the
+   * rows that the plan rejects, the new file is then complete.
+   * @returns a warning if the records of some rows are gone; otherwise null
    */
   async restore(records: readonly RequestRecord[], signal: AbortSignal): Promise<string | null> {
     const { state, run } = this.where;
@@ -153,7 +165,7 @@ export class Rejecting {
     });
   }
 
-  /** Records the first rows that the plan rejected, for the history of their identifiers. */
+  /** Records rows that the plan rejected, at most `MOST_REMEMBERED`, for the history of profiles. */
   async keepRemembered(scope: Scope): Promise<void> {
     const { state, run } = this.where;
     for (const kind of KINDS) {
@@ -186,7 +198,10 @@ export class Rejecting {
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }
 
-  /** Call this after the scan: the digests tell which files were written for the same content and may be replaced. */
+  /**
+   * Call this after the scan. By digest, finds the files that were written for the same content: they may be
+   * replaced.
+   */
   async scanned({ inputs }: Scanned): Promise<void> {
     this.#scanned = inputs;
     const { rejects } = this.where.state;
@@ -198,10 +213,11 @@ export class Rejecting {
   }
 
   /**
-   * Adds the rows of a request that the service refused for good. They are read again, since only their items were
-   * kept.
-   * @param of the chunk that the rows are part of, if more of it may follow: its rows are read only once
-   * @returns the rejects file of each input of the request, when the rows are on disk
+   * Adds the rows of a request that the service refused for good. Reads the original rows again, since the
+   * request has only items. Resolves when the rows are on disk.
+   * @param of the chunk that contains the rows, if more of its rows may follow: then its rows are read only
+   * once
+   * @returns the rejects file of each input of the request
    */
   async refused(
     chunk: Chunk,
@@ -227,7 +243,7 @@ export class Rejecting {
     return files;
   }
 
-  /** Resolves when all rows so far are in the files. @returns for each input its rejects file, or null */
+  /** Writes all rows so far to the files. @returns the rejects file of each input, or null */
   async flush(): Promise<(string | null)[]> {
     const files: (string | null)[] = [];
     for (const file of this.#files) files.push(await file.flush());
@@ -239,7 +255,7 @@ export class Rejecting {
     for (const input of this.inputs.keys()) await this.#record(input);
   }
 
-  /** All rows of a chunk that come from one input; kept as long as the chunk exists. */
+  /** The original rows of a chunk that come from one input. Cached until the chunk is garbage-collected. */
   #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<KeptRecords> {
     const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
     this.#kept.set(chunk, known);
@@ -250,7 +266,10 @@ export class Rejecting {
     return kept;
   }
 
-  /** Rows that were written before the run was known have another run's name. */
+  /**
+   * Records the file of an input. `run` is the id in its rows; it differs from `owner` if the import later
+   * continued an earlier run.
+   */
   async #record(input: number): Promise<void> {
     const written = this.#files[input]!.written();
     if (!written) return;

@@ -1,6 +1,6 @@
 /**
- * The file that rejected rows are written to. Until all of it is on disk, it is a hidden file beside its final name,
- * so that nobody mistakes half of it for the whole.
+ * A file of rejected rows. Until its rows are on disk, it is a hidden file (`.<name>.<tag>.part`) in the same
+ * folder, so that an incomplete file is never mistaken for a complete one.
  */
 import { createHash, type Hash } from 'node:crypto';
 import {
@@ -19,7 +19,7 @@ import {
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 
-/** Identifies a file as the one that was written, and as unchanged. */
+/** Identifies a written file, and tells whether it was changed. */
 export interface FileMark {
   /** Device and inode. */
   inode: string;
@@ -29,24 +29,27 @@ export interface FileMark {
 export interface WrittenFile {
   /** Absolute. */
   location: string;
-  /** Null if somebody changed the file before rows were added to it. */
+  /** Null if the file was changed by something else before rows were added to it. */
   mark: FileMark | null;
 }
 
-/** The mark of a file that was written for the same input, and so may be replaced; otherwise null. */
+/**
+ * Returns the mark of a file that was written for the same input. The file may be replaced if it still
+ * matches the mark. Null for any other file.
+ */
 export type Replaceable = (location: string) => FileMark | null;
 
 /**
- * An open rejects file, to which rows are added. All methods except `create` and `continue` throw StateError if it
- * cannot be written.
+ * An open rejects file, to which rows are added. `write` and `keep` throw StateError if it cannot be written.
  */
 export class RejectsFile {
   /** The path as it is reported; null until the file is published. */
   path: string | null;
   #location: string;
   #handle: number;
-  /** Size of the part whose rows are recorded as rejected, and its digest. */
+  /** Size in bytes, at the last `keep`. After a failed write, the file is truncated to it. */
   #kept: number;
+  /** Digest of everything written, and its state at the last `keep`; null if the file was changed before. */
   #digest: Hash | null;
   #keptDigest: Hash | null;
   #open = true;
@@ -64,7 +67,11 @@ export class RejectsFile {
     this.#keptDigest = from.digest?.copy() ?? null;
   }
 
-  /** Creates a file with mode 0600. @param tag distinguishes the files of simultaneous imports. @throws InputError */
+  /**
+   * Creates the hidden file, with mode 0600.
+   * @param tag distinguishes the files of simultaneous imports
+   * @throws InputError
+   */
   static create(name: string, cwd: string, tag: string): RejectsFile {
     const wanted = resolve(cwd, name);
     const location = join(dirname(wanted), `.${basename(wanted)}.${tag}.part`);
@@ -72,7 +79,7 @@ export class RejectsFile {
       throw unwritable(name, { code: 'EISDIR' });
     }
     try {
-      rmSync(location, { force: true }); // of a session of this run that died
+      rmSync(location, { force: true }); // left by a session of this run that died
       const handle = openSync(location, 'wx', 0o600);
       return new RejectsFile(name, cwd, {
         path: null,
@@ -87,7 +94,8 @@ export class RejectsFile {
   }
 
   /**
-   * Opens the file of an earlier session. Undefined if it is gone, or has another header.
+   * Opens the file of an earlier session to add rows, even if it was edited. Undefined if it is gone, or has
+   * another header.
    * @param mark of the file when it was last written
    * @throws InputError
    */
@@ -116,7 +124,11 @@ export class RejectsFile {
     this.#digest?.update(text);
   }
 
-  /** Records of its rows survive a power failure, so the rows must, too. From here on, the file has its final name. */
+  /**
+   * Syncs the rows to disk, because the records of these rows survive a power failure. The first call gives
+   * the file its final name.
+   * @throws StateError; InputError if the file cannot be renamed
+   */
   keep(mayReplace: Replaceable): void {
     this.#attempt(() => fsyncSync(this.#handle));
     this.#kept = fstatSync(this.#handle).size;
@@ -131,7 +143,7 @@ export class RejectsFile {
     return { location: this.#location, mark };
   }
 
-  /** Removes a file that was not published: its rows are not recorded. */
+  /** Closes the file. Removes it if it never got its final name: none of its rows is recorded. */
   close(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -152,16 +164,19 @@ export class RejectsFile {
     }
   }
 
-  /** Truncates what was written since `keep`. */
+  /** Truncates the file to what it was at the last `keep`. */
   #cutBack(): void {
     try {
       ftruncateSync(this.#handle, this.#kept);
-    } catch {} // what could not be written is what is reported
+    } catch {} // the failed write is reported
   }
 }
 
 /**
- * Renames a file to the first of its names that is free, or that has a file which may be replaced. @throws InputError
+ * Renames a file to `name`, or to `name` with `-2`, `-3`, … before the extension: the first that is free, or
+ * that has a file which may be replaced.
+ * @returns the new path
+ * @throws InputError
  */
 function publish(part: string, name: string, cwd: string, mayReplace: Replaceable): string {
   const extension = extname(name);
@@ -178,7 +193,7 @@ function publish(part: string, name: string, cwd: string, mayReplace: Replaceabl
   }
 }
 
-/** Reserves a name. False if something has this name. */
+/** Reserves a path by creating an empty file. False if something exists there. */
 function reserve(location: string): boolean {
   try {
     closeSync(openSync(location, 'wx', 0o600));
@@ -194,7 +209,7 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   if (mark === null) return false;
   let handle: number;
   try {
-    // Windows does not have these flags; there, a link has another inode than its file.
+    // Windows does not have these flags. There, a link and its target have different inodes.
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     handle = openSync(location, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
@@ -210,7 +225,7 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   }
 }
 
-/** Whether it is the marked file, edited or not, or an unchanged copy of it. */
+/** Whether a file is the marked one, edited or not, or an unchanged copy of it. */
 export function isFileOf(location: string, mark: FileMark): boolean {
   let handle: number;
   try {

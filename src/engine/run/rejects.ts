@@ -1,6 +1,7 @@
 /**
- * Rejects files (contract §3 "Rejects"): the rejected rows with their original cells and the reason, in a form that
- * can be fixed and imported. Not escaped against spreadsheet formulas, because the file is meant to be imported again.
+ * Writes rejects files (contract §3 "Rejects"): the rejected rows with their original cells and the reason,
+ * in a form that can be fixed and imported. Cells are not escaped against spreadsheet formulas: an import
+ * would read the escapes as part of the values.
  */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, extname } from 'node:path';
@@ -9,13 +10,13 @@ import type { Format, RejectedRow } from '../model.js';
 import { OWN_COLUMNS, OWN_PREFIX, quotedCell, rejectedCells } from '../read/index.js';
 import { type FileMark, RejectsFile, type Replaceable, type WrittenFile } from './rejects-file.js';
 
-/** What a rejects file needs to know of its input. */
+/** The properties of an input that decide the name and form of its rejects file. */
 export interface RejectsInput {
   path: string;
   format: Format;
-  /** CSV and TSV. */
+  /** For CSV and TSV; otherwise null. */
   delimiter: string | null;
-  /** CSV, TSV and workbooks: the header. */
+  /** The header of a CSV, TSV or workbook. */
   columns: readonly string[];
 }
 
@@ -23,17 +24,18 @@ export interface Rejects {
   /** @throws InputError if the file cannot be created; StateError if it cannot be written to, as on a full disk */
   add(row: RejectedRow): void;
   /**
-   * Resolves when all added rows are in the file, and the file has its name.
-   * @returns the file's path as it is reported, or null if there is none. @throws StateError, once; InputError
+   * Resolves when all added rows are on disk, and the file has its final name.
+   * @returns the path for reports, or null if there is no file
+   * @throws StateError only once: later calls return the path. InputError if the file cannot get its name
    */
   flush(): Promise<string | null>;
-  /** What `flush` has written to disk; null if there is no file. */
+  /** The file as of the last `flush`, and the run in its rows; null if there is no file. */
   written(): (WrittenFile & { run: string }) | null;
   /** Closes the file, and removes it if it was never flushed. May be called again. @returns as `flush` does */
   close(): Promise<string | null>;
 }
 
-/** The prefix of the columns that this program adds. Those of an earlier rejects file are replaced. */
+/** The prefix of the columns that this program adds. Such columns of an earlier rejects file are replaced. */
 const PREFIX = OWN_PREFIX;
 const BUFFERED = 64 * 1024;
 
@@ -43,21 +45,24 @@ export interface RejectsPlace {
   path: string | null;
   /** The run that rejects the rows. */
   run: string;
-  /** File of an earlier session of the same run, and its mark: rows are added if it is unchanged. */
+  /**
+   * The file of an earlier session of the same run, and its mark. Rows are added to it, even if it was
+   * edited; without the file, or if its header differs, a new one is created.
+   */
   continues?: { path: string; mark: FileMark | null } | null;
-  /** Finds a file that may be replaced. Default: none may. */
+  /** Finds files that may be replaced. Default: none. */
   mayReplace?: Replaceable;
 }
 
 /**
- * The rejects of one input. The file is created with the first row, mode 0600. An existing file is not touched, unless
- * it was written for the same input and is unchanged. If the file cannot be written, it is truncated to the rows of
- * its last `flush`, so that it ends with a whole row and has none that are rejected again when the import continues.
+ * The rejected rows of one input. The file is created with the first row, mode 0600. An existing file is
+ * replaced only if `mayReplace` allows it. If a write fails, the file is truncated to the rows of the last
+ * `flush`: so it ends with a complete row, and has no rows that are rejected again when the import continues.
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const { path, cwd, run, continues, mayReplace = () => null } = where;
   const csv = extensionOf(input) === 'csv';
-  // An import recognizes rejects files with any ASCII delimiter.
+  // Other delimiters become commas: an import recognizes rejects files only with these delimiters.
   const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',', run) : ndjsonForm(run);
   let file: RejectsFile | undefined;
@@ -92,7 +97,7 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
   };
   return {
     add: (row) => {
-      if (closed) return; // its handle may be another file's by now
+      if (closed) return; // the number of its file handle may belong to another file by now
       if (failure) throw failure;
       file ??= continues ? RejectsFile.continue(continues.path, cwd, form.head, continues.mark) : undefined;
       if (!file) {
@@ -145,7 +150,7 @@ function csvForm(columns: readonly string[], delimiter: string, run: string): Fo
 const EARLIER =
   /,?"_profiles_line":\d+,"_profiles_error":"(?:[^"\\]|\\.)*"(?:,"_profiles_run":"(?:[^"\\]|\\.)*")?\s*\}$/;
 
-/** An item is written as its JSON text in the input: parsed and serialized again, a number could lose digits. */
+/** Writes items with their JSON text from the input: parsing and serializing it could change long numbers. */
 const ndjsonForm = (run: string): Form => ({
   head: '',
   line: ({ original, line, reason }) => {
@@ -180,7 +185,7 @@ function nameOf(path: string, extension: string): string {
 }
 
 /**
- * Whether a file has a name that `createRejects` gives by default: where a file of that name exists, a number is added.
+ * Whether `createRejects` may choose this path by default, with or without a number at the end of the name.
  * @param path absolute
  */
 export function isRejectsName(path: string, input: RejectsInput, cwd: string): boolean {

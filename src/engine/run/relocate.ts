@@ -1,4 +1,6 @@
-/** Finds the inputs of a run that continues (contract §10 "Relay"). A machine remembers where it found them. */
+/**
+ * Finds the inputs of a run that continues (contract §10 "Relay"), and records where this machine found them.
+ */
 import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
@@ -17,14 +19,16 @@ type Deps = Pick<
 type Input = StoredRun['inputs'][number];
 type Copy = Parameters<typeof fetchSource>[1];
 
-/** Where this machine found each input, by its number. */
+/**
+ * File in the private folder of the run with the locations on this machine: pairs of input index and path.
+ */
 const PLACES_FILE = 'inputs.json';
 
 /**
- * Finds each input: among the named files by its digest, otherwise where this machine or the one that began has read
- * it, otherwise by its path from the current folder. Addresses and members of archives are fetched again if their
- * copies are not on this machine.
- * @param named files that are inputs of the run; they need not be all of them
+ * Finds each input: by digest among the named files; otherwise at its recorded location on this machine, at
+ * the location on the machine that began the run, or at its path relative to the current folder. Downloads
+ * and archive members are fetched again if their copies are not on this machine.
+ * @param named files that are inputs of the run, but not necessarily all of them
  * @throws InputError if an input cannot be found, or a named file is not an input
  */
 export async function* relocate(
@@ -34,7 +38,7 @@ export async function* relocate(
 ): AsyncGenerator<ImportEvent, Located[]> {
   const places = readPlaces(run.run, deps);
   const copy = (): Copy => {
-    // A new folder: an earlier session may have died while it made one.
+    // Always a new folder: an earlier session may have died while it wrote a copy.
     const folder = mkdtempSync(join(deps.state.spoolFolder(run.run), 'copy-'));
     return { folder: () => folder, name: 'input' };
   };
@@ -63,8 +67,8 @@ const strayInput = ({ run }: StoredRun, { path }: DigestedInput): InputError =>
   });
 
 /**
- * The location of the input; null if it is not on this machine. If there is only one candidate, it is not read here:
- * the plan notices if it has changed.
+ * The location of the input on this machine; null if there is none. A single candidate is not read here: if
+ * it has changed, the scan finds a different digest.
  */
 async function onThisMachine(
   { path, location, digest }: Input,
@@ -83,7 +87,7 @@ async function onThisMachine(
   return here[0] ?? null;
 }
 
-/** Whether the path is not that of a file: stdin or an address. */
+/** Whether the path is stdin or a web address, not a file. */
 const isFetched = (path: string): boolean => path === '-' || /^https?:\/\//i.test(path);
 
 /** @throws InputError if it cannot be fetched again */
@@ -106,7 +110,7 @@ async function* fetchAgain(
       return (yield* fetchSource(source, copy(), deps)).location;
     }
   } catch (error) {
-    // The signature of an address is not stored.
+    // The address may have failed because its signature is not stored, so the hint is to name a file.
     if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
     throw error;
   }
@@ -119,7 +123,10 @@ function readPlaces(run: string, { state }: Deps): Map<number, string> {
   return new Map(readSpooled(file) as [number, string][] | null);
 }
 
-/** Remembers where the inputs of a run are on this machine. @param locations by the number of the input */
+/**
+ * Records where the inputs of a run are on this machine, if that differs from the run.
+ * @param locations by index of the input
+ */
 export async function keepPlaces(
   { run, inputs }: StoredRun,
   locations: readonly string[],

@@ -1,4 +1,4 @@
-/** The outcomes of a run's rows, row by row in the order of its inputs. */
+/** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
 import { isClosed, wasAccepted } from '../send/accounts.js';
 import { rowsOf } from '../send/part.js';
 import type { KnownRows } from '../state/history.js';
@@ -7,11 +7,11 @@ import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
 
-/** The position in the rows of one request that are in one input. */
+/** The position within the recorded rows of one request, for the current input. */
 interface Walk {
   sent: Cursor;
   leftOut: Cursor;
-  /** Ids of its rows so far; null if none of them merge. */
+  /** Ids of its rows so far; null if none of its rows were merged. */
   seen: Set<string> | null;
 }
 
@@ -32,19 +32,22 @@ export interface AcceptedRow {
   hash: bigint;
 }
 
-/** Recorded rows by line; or only the hashes of those that were sent. */
+/**
+ * The recorded rows of a request by line. If those are gone: only the hashes of the ids that were sent, in
+ * order.
+ */
 type RecordedRows = { sent: KnownRows[]; leftOut: KnownRows[] } | BigUint64Array;
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
   readonly #bySeq: Map<number, RequestRecord>;
-  /** By request, for the current input. */
+  /** By number of the request, for the current input. */
   readonly #walks = new Map<number, Walk>();
-  /** By request, if some of its rows were not sent. */
+  /** By number of the request. Only requests with rows that were not sent are here. */
   readonly #rows = new Map<number, RecordedRows>();
   #input = -1;
 
-  /** @param unsent the reason for rows that no request had */
+  /** @param unsent the reason given for rows that are in no request */
   constructor(
     private readonly run: string,
     records: readonly RequestRecord[],
@@ -53,7 +56,8 @@ export class RowOutcomes {
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
     for (const record of standing(records)) {
-      // Withdrawn rows are split again when they are sent; until then, the request has the reason.
+      // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
+      // they are unsent.
       const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
       for (const { input, first_row, end_row } of rowsOf(record)) {
         const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
@@ -64,10 +68,13 @@ export class RowOutcomes {
     for (const { stretches } of this.#inputs.values()) stretches.sort((a, b) => a.first_row - b.first_row);
   }
 
-  /** Call this for a range of rows of an input before `of` is called for them. */
+  /**
+   * Loads the recorded rows of requests. Call this for a range of rows of an input before calling `of` for
+   * them.
+   */
   async prepare(input: number, first: number, last: number): Promise<void> {
     const { stretches, at } = this.#inputs.get(input) ?? { stretches: [], at: 0 };
-    // Earlier stretches of the current input are done.
+    // Earlier ranges of the current input are no longer needed.
     for (let next = input === this.#input ? at : 0; next < stretches.length; next++) {
       const { record, first_row, end_row } = stretches[next]!;
       if (first_row > last) return;
@@ -77,12 +84,12 @@ export class RowOutcomes {
   }
 
   async #load(record: RequestRecord): Promise<RecordedRows> {
-    // A part that was not sent itself has rows of the request that it is a part of.
+    // If a part was never sent itself, the rows are recorded for the request that it is a part of.
     for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
       const rows = await this.state.rowsOf(this.run, of.seq);
       if (rows) return rows;
     }
-    // The run began before rows were kept, or too long ago.
+    // The run is from a version that did not record rows, or the rows were pruned.
     return this.state.idsOf(this.run, record.seq);
   }
 
@@ -169,7 +176,7 @@ const inputOf = (rows: readonly KnownRows[], input: number): KnownRows =>
     ids: new Float64Array(),
   };
 
-/** Tells whether a row is in a list; rows must be asked for in order. */
+/** A list of rows that is read in order. `take` returns whether a row is next in the list. */
 interface Cursor {
   take(row: Pick<AcceptedRow, 'line' | 'hash'>): boolean;
 }
@@ -185,7 +192,7 @@ class Lines implements Cursor {
     const { lines, ids } = this.rows;
     while (this.#at < lines.length && lines[this.#at]! < line) this.#at++;
     const id = shortId(hash);
-    // Several items may begin on one line.
+    // In JSON, several items may begin on one line.
     for (let at = this.#at; at < lines.length && lines[at] === line; at++) {
       if (ids[at] !== id) continue;
       this.#at = at + 1;

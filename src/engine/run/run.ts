@@ -1,4 +1,4 @@
-/** The name of a run, the options that it keeps, and what makes it the same run again. */
+/** The id of a run, and the identity by which an import finds an unfinished run of the same content. */
 import { createHash } from 'node:crypto';
 import { dialectOptions } from '../dialect-options.js';
 import type { Kind } from '../model.js';
@@ -7,14 +7,20 @@ import type { Scope } from '../state/state.js';
 
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** `20261120-101500-x7k2`: sorts by time, can be read out and typed. UTC. */
+/**
+ * Makes an id such as `20261120-101500-x7k2`. It sorts by time (UTC), and is easy to read aloud and to type.
+ */
 export function newRunId(now: number, random: () => number): string {
   const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
   const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
   return `${time}-${tail}`;
 }
 
-/** A hash of content, kinds, mapping, and host, by which an import finds the run to continue (contract §4). */
+/**
+ * Hashes the content, kinds, mapping, and host. An import continues an unfinished run only if both have the
+ * same identity (contract §4).
+ * @returns hexadecimal
+ */
 export function identityOf(
   scope: Scope,
   inputs: readonly { digest: string; kind: Kind }[],
@@ -29,9 +35,9 @@ export function identityOf(
   const { sheet } = options;
   if (sheet !== undefined) mapping.push({ sheet });
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
-  // They decide which rows are invalid: with other bounds, sent and rejected rows would overlap.
+  // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
   const bounds = [maxCellBytes, chunkBytes];
-  // Only options that were given: runs of earlier versions are still found.
+  // Also only if they were given.
   const { delimiter: _, ...dialect } = dialectOptions(options);
   const read = Object.keys(dialect).length > 0 ? [dialect] : [];
   const chosen = {

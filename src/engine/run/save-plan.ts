@@ -1,4 +1,4 @@
-/** Makes a saved plan of the plan of a dry run (contract §3 "Review before sending"). */
+/** Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import { type Kind, kindsOf } from '../model.js';
@@ -17,7 +17,7 @@ import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 
-/** The plan as it is saved. @throws UsageError for inputs that cannot be read again, and without an account */
+/** Makes the plan to save. @throws UsageError if the plan reads stdin, or there is no account */
 export async function planToSave(
   from: {
     run: string;
@@ -85,7 +85,10 @@ export async function planToSave(
   });
 }
 
-/** The account that the plan is for. */
+/**
+ * The account of the plan: its name, or for an account without a name, a hash of the token, base URL and
+ * inputs.
+ */
 export async function accountOf(
   scope: Scope,
   inputs: readonly { sha256: string }[],
@@ -98,11 +101,14 @@ export async function accountOf(
   };
 }
 
-/** The same for a state that was moved. */
+/** Identifies a state, also after it was moved. */
 export const stateId = (state: Pick<State, 'secret'>): string =>
   createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
 
-/** Identifies the state and what was sent so far: with another state, or later, other rows may count as changed. */
+/**
+ * Identifies the state, and what was sent and completed so far. With another state, or later, other rows may
+ * count as changed.
+ */
 export async function stateMark(
   state: State,
   scope: Scope,
@@ -113,7 +119,7 @@ export async function stateMark(
   return mark;
 }
 
-/** Adds to each request the byte at which it begins, if its input can be read from there. */
+/** Adds to each request the byte offset of its first line, if its input can be read from any line. */
 export async function withOffsets(
   requests: readonly SavedRequest[],
   { inputs }: Scanned,

@@ -1,4 +1,6 @@
-/** Scans the inputs of an import, or takes the result from a saved plan. */
+/**
+ * Scans the inputs of an import, or makes the result from a saved plan, which saves a pass over the inputs.
+ */
 
 import type { ImportEvent } from '../events.js';
 import { kindsOf } from '../model.js';
@@ -14,7 +16,7 @@ import { type Apply, checkScan, scannedByPlan } from './planned.js';
 import { Rejecting } from './rejecting.js';
 import type { DigestedInput } from './sources.js';
 
-/** Opens the rejects files of these inputs; a run that continues continues its files. */
+/** Prepares the rejects files of these inputs. A run that continues adds to its earlier files. */
 export async function rejectingFor(
   run: OpenRun,
   opened: readonly OpenedInput[],
@@ -33,14 +35,19 @@ interface Scanning {
   deps: ImportDeps;
   /** The plan to apply, or null. */
   apply: Apply | null;
-  /** The inputs of the plan as they were found; null if they are opened again. */
+  /** For a saved plan: the location and digest of each input. Otherwise null. */
   located: readonly DigestedInput[] | null;
   pool: Pool;
   known: KnownProfiles;
   rejecting: Rejecting;
 }
 
-/** @throws InputError if an input cannot be read, or is not as planned; UsageError for a rule that no input has */
+/**
+ * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
+ * last import.
+ * @throws InputError if an input cannot be read, or does not match the plan; UsageError if no input has the
+ * column of a rule
+ */
 export async function* scanInputs(
   opened: readonly OpenedInput[],
   { deps, options, apply, located, pool, known, rejecting }: Scanning,

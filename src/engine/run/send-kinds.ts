@@ -1,4 +1,7 @@
-/** Sends the rows of a run: one kind after the other, until all are sent or something ends it. */
+/**
+ * Sends the rows of a run, companies before users, until all are sent or an error or a signal ends the
+ * session.
+ */
 import { InterruptedError, WaitTimeoutError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { kindsOf } from '../model.js';
@@ -30,7 +33,7 @@ interface Sending {
   known: KnownProfiles;
 }
 
-/** @returns the error that ended it early, or null */
+/** @returns the error that ended sending early, or null */
 export async function* sendKinds({
   scanned,
   opened,

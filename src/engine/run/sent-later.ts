@@ -1,4 +1,7 @@
-/** Decides what a continued run sends again: a retry never overtakes (contract §4). */
+/**
+ * Decides what a run that continues sends again: a retry must not overwrite newer data (contract §4 "A retry
+ * never overtakes").
+ */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { CutDeps } from '../send/cutting.js';
@@ -8,15 +11,19 @@ import type { LaterSends } from '../state/open-jobs.js';
 import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 
-/** The requests of earlier sessions and of a saved plan that decide how rows are split. */
+/**
+ * Rules for requests of earlier sessions and of a saved plan: which are repeated as they were, and which are
+ * done.
+ */
 export function needsOf(
   run: {
     records: readonly RequestRecord[];
-    /** Requests of a plan that other shards send. */
+    /** Requests of a saved plan that other shards send. */
     others: ReadonlySet<RequestRecord>;
   },
   options: ImportOptions,
 ): {
+  /** Requests that decide how the rows of these inputs are split. */
   recorded(isWanted: (input: number) => boolean): RequestRecord[];
   /** Whether the rows of a request are sent again. */
   isSentAgain(r: RequestRecord): boolean;
@@ -44,7 +51,11 @@ export function needsOf(
   };
 }
 
-/** Returns a function that finds, for a repeated request or null, which run sent an id later. That may be this run. */
+/**
+ * Returns a function for `CutRules.sentLater`: given a request that is repeated, it finds the run that sent
+ * an id later. That may be this run, in a later request. Given null, for rows that are sent for the first
+ * time, it looks only at other runs.
+ */
 export async function sentLater(
   { id: run, scope, records }: { id: string; scope: Scope; records: readonly RequestRecord[] },
   kind: Kind,
@@ -54,12 +65,12 @@ export async function sentLater(
   let later = await state.sentLater(run, scope, kind);
   const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
   return async (repeats) => {
-    // A profile may be sent by itself at any time, without a lock.
+    // Read again for each request: `identify` may send a profile at any time, without a lock.
     later = await state.sentLater(run, scope, kind, later);
     const others = later.ids;
     if (!repeats) return (id) => others.by(id, 0);
     const { seq } = repeats;
-    // For ids in its last send, only what came after that send matters.
+    // For ids that its last send had, only later sends matter. Its other ids were not sent then.
     const send = await state.lastSend(run, seq);
     const ids = new Set(await state.idsOf(run, seq));
     return (id) => others.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
@@ -67,8 +78,9 @@ export async function sentLater(
 }
 
 /**
- * Ids that the run itself has sent, by the last request that has them. Parts that send rows again count as their
- * source. What is sent again goes out in order, so only requests that are not sent again can be overtaken.
+ * The ids that this run has sent, each with its last request; null if no request is sent again. A part of a
+ * request counts as that request. Requests that are sent again do not count: they go out in order, so none of
+ * them overwrites a later one.
  */
 async function sentByRun(
   run: string,
@@ -80,7 +92,7 @@ async function sentByRun(
 ): Promise<LaterSends | null> {
   const again = new Set<number>();
   const roots = new Map<number, number>();
-  // A part comes after its source.
+  // A part has a higher number than its source, so its root is known here.
   for (const r of records) {
     const root = r.parent === null ? r.seq : roots.get(r.parent)!;
     roots.set(r.seq, root);

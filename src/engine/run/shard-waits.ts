@@ -1,6 +1,6 @@
 /**
- * What a shard waits for before it sends a request (contract §10): a slot, the canary, and for users, the end of all
- * companies.
+ * Makes a shard wait before it sends (contract §10): for the canary, for the end of all companies before it
+ * sends users, and for a free slot before each request.
  */
 import type { Clock } from '../clock.js';
 import { ServiceError } from '../errors.js';
@@ -17,13 +17,13 @@ import type { ShardStore } from '../state/shards.js';
 import type { Scope, State } from '../state/state.js';
 import type { Shard } from './shard.js';
 
-/** Time between two looks at the other shards. */
+/** Pauses between two reads of the progress of other shards: each is twice as long as the one before. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
-/** Time between two looks at the jobs of a shard that has died. */
+/** Pause between two polls of the jobs of shards that have died. */
 const DEAD_JOBS_MS = 5_000;
 
-/** A scheduler that repeats all shards starts them within this time. */
+/** After a failure, a scheduler that starts all shards again is expected to have done so within this time. */
 const REPEATED_WITHIN_MS = 15_000;
 
 interface WaitDeps {
@@ -32,7 +32,7 @@ interface WaitDeps {
   clock: Clock;
   client: Pick<ServiceClient, 'job'>;
   options: Pick<ImportOptions, 'canary' | 'wait' | 'concurrency'>;
-  /** Ends the waiting. */
+  /** Ends all waiting. */
   stop: AbortSignal;
 }
 
@@ -53,9 +53,9 @@ export class ShardWaits implements Slots {
   }
 
   /**
-   * Waits until requests of a kind may be sent: until the canary has completed, and for users, all companies have
-   * ended.
-   * @throws CanaryError
+   * Waits until this shard may send requests of a kind: until the canary has completed, and for users, until
+   * the companies of all shards have ended. Returns at once if this shard has none to send.
+   * @throws CanaryError if the canary failed and is not being sent again
    */
   async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
     const { state, options, stop } = this.deps;
@@ -81,7 +81,7 @@ export class ShardWaits implements Slots {
     }
   }
 
-  /** Whether a failed canary may be sent again: its shard is running, or may start soon if all shards are repeated. */
+  /** Whether a failed canary may be sent again: its shard is running, or may still be started again. */
   async #isCanarySentAgain(): Promise<boolean> {
     if (this.deps.clock.monotonic() - this.#began < REPEATED_WITHIN_MS) return true;
     const shards = await this.#store.of(this.shard.of.run);
@@ -106,7 +106,7 @@ export class ShardWaits implements Slots {
     return this.#store.releaseSlot(this.shard.of, request);
   }
 
-  /** Polls the jobs of shards that have died: their slots are free once these jobs have ended. */
+  /** Polls the jobs of shards that have died, and releases the slots of those that have ended. */
   async #lookAfterDead(stop: AbortSignal): Promise<void> {
     const { state, clock } = this.deps;
     const now = clock.monotonic();
@@ -122,7 +122,7 @@ export class ShardWaits implements Slots {
         if (stop.aborted) return;
         if (!(await this.#hasEnded(job!.job_id, stop))) open++;
       }
-      // The shard may have been started again in the meantime.
+      // Read again: the shard may have been started again in the meantime.
       const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
       for (const { request } of slots.slice(open))
         await this.#store.releaseSlot({ ...this.shard.of, shard }, request);

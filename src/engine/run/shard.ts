@@ -1,6 +1,7 @@
 /**
- * One shard of a saved plan (contract §10): which requests it sends. All shards share one run, so each reads the
- * progress of the others from the state.
+ * One shard of a saved plan (contract §10), and the requests that it sends. All shards share one run, and
+ * read the progress of the others from the state. The *part* of a request is the number of the shard that
+ * sends it, from 1.
  */
 import { UsageError } from '../errors.js';
 import type { FileRows, Kind, Summary } from '../model.js';
@@ -17,7 +18,10 @@ import { isHeld } from './compared.js';
 import { rangesOfSaved } from './plan-requests.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
-/** Longer than the lock of a dead shard lasts after its last sign of life. */
+/**
+ * How long a shard waits for the lock of a dead process with the same shard: longer than its lease lasts
+ * after the last heartbeat.
+ */
 export const PREDECESSOR_MS = 120_000;
 
 export class Shard {
@@ -40,7 +44,9 @@ export class Shard {
     return this.#numbers;
   }
 
-  /** Divides the requests of the run: those of this shard, and those of the plan that other shards send. */
+  /**
+   * Divides the requests of the run into those of this shard, and those of the plan that other shards send.
+   */
   divide(records: readonly RequestRecord[]): { own: RequestRecord[]; others: Set<RequestRecord> } {
     const partOf = this.#partsIn(records);
     this.#numbers = {
@@ -53,7 +59,7 @@ export class Shard {
     };
   }
 
-  /** Rows of its part; unsent and rejected rows of the plan count with the first shard. */
+  /** Row counts of this part, for one input or all. Filtered and rejected rows count for the first shard. */
   rows(input?: number): FileRows {
     const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
     for (const [index, { filtered, rejected }] of this.plan.inputs.entries()) {
@@ -68,12 +74,15 @@ export class Shard {
     return rows;
   }
 
-  /** The inputs, with the numbers of rows in this part. */
+  /** The inputs with the row counts of this part. */
   inputs(inputs: Facts['inputs']): Facts['inputs'] {
     return inputs.map((input, index) => ({ ...input, scan: { ...input.scan, rows: this.rows(index) } }));
   }
 
-  /** The part of each request: a request that was added later belongs to the part of its rows. */
+  /**
+   * Returns a function that finds the part of a request. A request that was added later belongs to the part
+   * of its rows.
+   */
   #partsIn(records: readonly RequestRecord[]): (r: RequestRecord) => number {
     const bySeq = new Map(records.map((r) => [r.seq, r]));
     const planned = records.filter(({ seq }) => seq <= this.#parts.length);
@@ -94,8 +103,9 @@ export class Shard {
   }
 
   /**
-   * Parts with unfinished requests of a kind; with `wait`, a request is finished when its job has ended.
-   * @param records in order
+   * The parts with unfinished requests of a kind, ascending.
+   * @param records of the whole run, in order
+   * @param wait whether a request is finished only when its job has ended
    */
   open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
     const partOf = this.#partsIn(records);
@@ -109,13 +119,13 @@ export class Shard {
     return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);
   }
 
-  /** Requests of a part whose jobs are not known to have ended. */
+  /** Requests of a part with a job that is not known to have ended. */
   unfinished(records: readonly RequestRecord[], shard: number): RequestRecord[] {
     const partOf = this.#partsIn(records);
     return records.filter((r) => r.state === 'acknowledged' && r.job !== null && partOf(r) === shard);
   }
 
-  /** The shard of the first request that has rows to send. */
+  /** The shard that sends the canary: that of the first request with rows to send. */
   get ofCanary(): number | undefined {
     return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)];
   }
@@ -125,7 +135,7 @@ export class Shard {
   }
 }
 
-/** Rows of a request, from one input or from all. Unchanged rows count with its first input. */
+/** Number of rows of a request, in one input or in all. Unchanged rows count for its first input. */
 function rowsIn(request: SavedRequest, input: number | undefined): number {
   const { unchanged = 0 } = request;
   return rangesOfSaved(request).reduce(
@@ -135,7 +145,10 @@ function rowsIn(request: SavedRequest, input: number | undefined): number {
   );
 }
 
-/** @throws UsageError for a plan that shards cannot send, and a state without shards */
+/**
+ * @throws UsageError if the state has no shards, or the plan changes too many rows or has too many invalid
+ * ones
+ */
 export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: State): void {
   if (!shards) {
     throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
@@ -154,7 +167,7 @@ export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: 
   });
 }
 
-/** The summary of all requests of a run. */
+/** The summary of a whole run, from the requests of all its shards. */
 export function summarizeRun(
   records: readonly RequestRecord[],
   planned: FileRows,

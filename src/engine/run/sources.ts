@@ -1,6 +1,6 @@
 /**
- * Makes files of all inputs: downloads, archive members, and stdin are copied into the run's private folder, and stay
- * there until the run has finished.
+ * Makes every input available as a file. Downloads, archive members, and stdin are copied into the private
+ * folder of the run, and stay there until the run has finished.
  */
 import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
@@ -32,16 +32,16 @@ export type AnySource = Source | ({ from: 'web'; path: string } & WebAddress);
 
 /** An input that can be opened. */
 export interface Located {
-  /** What messages and reports call it. */
+  /** The name in messages and reports: a path, an address without its query string, or `-` for stdin. */
   path: string;
   location: string;
 }
 
-/** The inputs as they may be printed, without signatures. */
+/** The paths as they may be printed: web addresses without their signatures. */
 export const shownInputs = (paths: readonly string[]): string[] =>
   paths.map((path) => parseWebAddress(path)?.shown ?? path);
 
-/** Finds all sources that the inputs name, before any is fetched. @throws InputError UsageError */
+/** Expands patterns, folders and archives to sources. Fetches nothing. @throws InputError UsageError */
 export async function expandInputs(paths: readonly string[], deps: SourceDeps): Promise<AnySource[]> {
   const where = { cwd: deps.cwd, windows: deps.platform === 'win32', signal: deps.stop };
   const found: AnySource[] = [];
@@ -55,9 +55,9 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
 
 /**
  * Makes a source available as a file.
- * @param folder of the run, created if needed; the caller removes it
- * @param name of the copy in it
- * @throws InputError NetworkError StateError, and the signal's reason
+ * @param folder returns the private folder of the run, created if needed; the caller removes it
+ * @param name file name of the copy in it
+ * @throws InputError NetworkError StateError; the signal's reason
  */
 export async function* fetchSource(
   source: AnySource,
@@ -99,9 +99,9 @@ export async function* digestInputs(
 }
 
 interface Archive extends Located {
-  /** Null for the only member. */
+  /** Null: the archive must have only one member. */
   member: string | null;
-  /** Makes the name of a member. */
+  /** Returns the name of a member for messages. */
   join: (member: string) => string;
 }
 
@@ -114,7 +114,9 @@ async function unpack(archive: Archive, to: string, signal: AbortSignal): Promis
   return { path: shown, location: to };
 }
 
-/** Unpacks a copied archive: the member that was meant takes the place of the copy. */
+/**
+ * Unpacks a member of a copied archive, and removes the copy. Returns a copy that is not an archive as it is.
+ */
 async function unpackCopy(copy: Archive, to: string, signal: AbortSignal): Promise<Located> {
   const { path, location, member } = copy;
   if (!(await isArchive(location, path, signal))) {
@@ -171,7 +173,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
 
 const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
 
-/** Checks for room first: half an hour of downloading should not end on a full disk. @throws StateError */
+/** Checks for free space first, so that a long download does not end with a full disk. @throws StateError */
 async function refuseWithoutSpace(shown: string, to: string, bytes: number): Promise<void> {
   const disk = await statfs(dirname(to)).catch(() => null);
   if (disk === null || disk.bavail * disk.bsize >= bytes) return;

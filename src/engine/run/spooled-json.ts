@@ -1,4 +1,4 @@
-/** Small files in the private folder of a run, on this machine only. */
+/** Reads and writes small JSON files in the private folder of a run. They exist only on this machine. */
 import { readFileSync } from 'node:fs';
 import { replaceFile } from '../replace-file.js';
 

@@ -1,4 +1,4 @@
-/** The result of an import, computed from the plan and the records. Pure. */
+/** Computes the result of an import from its plan and the records of its requests. Pure. */
 
 import { isWithin } from '../bounds.js';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
@@ -34,22 +34,22 @@ import { type RequestRecord, type RequestState, rangesOf, standing } from '../st
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
 
-/** Whether its rows failed: the service has none of them, and they are not rejected. */
+/** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
 const isFailed = (r: RequestRecord): boolean =>
   (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
 
-/** Rows that were left out because other runs sent their ids later. */
+/** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
 const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isClosed), (r) => r.left_out);
 
-/** Rows that the service refused in every request, and that are not rejected. */
+/** Number of rows that the service refused in every request, and that are not rejected. */
 const refusedForNow = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isRefused), (r) => r.rows + r.merged);
 
-/** The most requests that are named. */
+/** The most requests that get a warning of their own. */
 const MOST_GIVEN_UP = 10;
 
-/** A warning for each request whose rows were sent again without success, and are not rejected. */
+/** Warnings about requests that sent rows again without success, if the rows are not rejected. */
 export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const all = standing(records).filter((r) => r.parent !== null && isFailed(r));
   const more = all.length - MOST_GIVEN_UP;
@@ -62,7 +62,10 @@ export function givenUpWarnings(records: readonly RequestRecord[], paths: readon
   ];
 }
 
-/** A warning for each file and each run that sent its ids later. */
+/**
+ * Warnings about rows that were left out: one for each combination of inputs and runs that sent their ids
+ * later.
+ */
 export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const groups = new Map<string, RequestRecord[]>();
   for (const r of standing(records)) {
@@ -89,7 +92,7 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
   });
 }
 
-/** Every row read, accounted for: `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
   const last = standing(records);
   const refused = sum(
@@ -110,20 +113,20 @@ export function countRows(planned: FileRows, records: readonly RequestRecord[]):
   return unsent === 0 ? counts : { ...counts, unsent };
 }
 
-/** The same for a plan: nothing was sent, so all other rows are unsent. */
+/** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
 export function countPlanned(planned: FileRows, totals: { merged: number; unchanged: number }): RowCounts {
   const { merged, unchanged } = totals;
   const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
-/** Rows that a continued run sends, including rows that are sent again. */
+/** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
 export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
   const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
   return (countRows(planned, records).unsent ?? 0) + failed;
 }
 
-/** Rows of one input that the service refused for good, and that are in its rejects file. */
+/** Number of rows of one input that the service refused for good. They are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
     standing(records)
@@ -140,14 +143,14 @@ export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   return isWithin(rows.rejected, rows.read - rows.filtered, bound);
 }
 
-/** What the result document needs besides the way the import ended. */
+/** What the result document needs in addition to `Ending`. */
 export interface Facts {
   run: string | null;
   kinds: Kind[];
   service: { account: string | null; region: string; base_url: string };
   inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
   rejected: Rejection[];
-  /** Causes of the rows that the plan rejected. */
+  /** Causes of rejected rows. `summarize` adds those of rows that the service refused. */
   causes: CauseTotals;
   warnings: string[];
   resume: string | null;
@@ -179,7 +182,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     rejected: facts.rejected,
     causes: facts.causes.list(),
     jobs: jobsOf(
-      // For rows that were sent again, the last job counts. Rejected requests are reported as such.
+      // If rows were sent again, only the last job counts. Rejected requests appear in `causes`.
       standing(records).filter(({ state }) => state !== 'rejected'),
       paths,
     ),
@@ -214,7 +217,7 @@ export function maybeSentTwice(
   );
 }
 
-/** How an import ended; `statusOf` and `exitOf` turn it into a word and a code. */
+/** How an import ended: the input of `statusOf` and `exitOf`. */
 export interface Ending {
   mode: 'planned' | 'refused' | 'held' | 'sent';
   rows: RowCounts;
@@ -241,12 +244,16 @@ const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
   leftOutRows(records) > 0 ||
   standing(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
-  // Accepted, but there is no job, or it is gone, so the outcome of its rows is not known.
+  // It was accepted, but the reply named no job, or the job no longer exists: the outcome of its rows is
+  // unknown.
   standing(records).some(
     (r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'),
   );
 
-/** The exit code (contract §7): if several apply, the first of 4, 6, 7, 3, 5; an interrupt always wins. */
+/**
+ * The exit code (contract §7). If several apply, the first of 4, 6, 7, 3, 5. An interrupt always takes
+ * precedence.
+ */
 export function exitOf(end: Ending): ExitCode {
   const { failure } = end;
   if (failure instanceof InterruptedError) return failure.exit;
@@ -260,7 +267,7 @@ export function exitOf(end: Ending): ExitCode {
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
 
-/** Whether nothing is left to send or, when it waits, to follow. */
+/** Whether nothing is left to send, and with `wait`, no job is left to follow. */
 export const isDone = (
   planned: FileRows,
   records: readonly RequestRecord[],
@@ -270,10 +277,10 @@ export const isDone = (
   !records.some((r) => r.parent === null && isOpen(r, records, options)) &&
   !(options.wait && records.some((r) => r.state === 'acknowledged'));
 
-/** Whether a resume has nothing left to do: every row has an outcome. */
+/** Whether the run is finished: no error ended it early, so a resume has nothing left to do. */
 export const isFinished = (end: Ending): boolean => !end.failure;
 
-/** How many rejections are in the result document. */
+/** The most rejections in the result document. */
 const FIRST_REJECTIONS = 20;
 
 /** Keeps only the first rejections: a file may have millions. */

@@ -1,4 +1,6 @@
-/** Deletes what is no longer needed: when a run begins, what other runs left on this machine; when it ends, what is old. */
+/**
+ * Deletes what is no longer needed: spools of finished runs when a run begins, and old records when it ends.
+ */
 import { LockLostError, StateError } from '../errors.js';
 import type { Kind } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
@@ -6,7 +8,10 @@ import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf } from './failed-requests.js';
 
-/** Deletes the spools of runs that another machine has finished. The name of a shard's spool ends in its number. */
+/**
+ * Deletes the spools of finished runs: another machine may have finished them. The spool of a shard is
+ * `<run>.<shard>`.
+ */
 export async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {
   for (const spool of state.spools()) {
     const of = known.find(({ run }) => run === spool.split('.')[0]);
@@ -16,12 +21,13 @@ export async function sweepSpools(known: readonly StoredRun[], state: State): Pr
 
 /** How much of the state to keep. */
 export interface Keep {
-  /** How many different identifiers of a kind the run has sent, at least. */
+  /** A lower bound for the number of different identifiers of a kind that the run has sent. */
   distinct: (kind: Kind) => number;
+  /** How long the history of profiles is kept, in milliseconds. */
   historyKeepMs: number;
 }
 
-/** Deletes what is old. If that fails, the next run does it when it ends. */
+/** Deletes outdated fingerprints and old history. If that fails, the next run does it when it ends. */
 export async function tidy(
   scope: Scope,
   kinds: readonly Kind[],
@@ -32,7 +38,7 @@ export async function tidy(
     for (const kind of kinds) await state.compactFingerprints(scope, kind, distinct(kind));
     await state.pruneHistory(clock.now() - historyKeepMs);
   } catch (error) {
-    // The run is recorded as ended. To report this as a failure would tell the user to resume, which sends it all again.
+    // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
     if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
   }
 }

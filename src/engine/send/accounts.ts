@@ -1,19 +1,21 @@
-/** What became of requests, counted from their records. Pure. */
+/** Counts rows by the state of their requests, and describes where they are. Pure. */
 import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
 import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
-/** A complete 2xx reply was read for it. */
+/** Whether the service accepted it: a complete 2xx reply was read. */
 export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
 
-/** Its rows were accepted: by this request, or by an earlier one with the same rows. */
+/** Whether its rows were accepted, by this request or by an earlier one with the same rows. */
 export const wasAccepted = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'failed';
 
-/** Given up, and no request with its rows was ever accepted. */
+/** Whether it was given up, and no request with its rows was ever accepted. */
 export const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
 
-/** Whether a resume has nothing left to do for its rows. Only then do its unchanged and merged rows count as such. */
+/**
+ * Whether a resume has nothing left to do for its rows. Only then its unchanged and merged rows are counted.
+ */
 export const isClosed = (r: RequestRecord): boolean =>
   wasAccepted(r) || r.state === 'rejected' || isRefused(r);
 
@@ -22,7 +24,7 @@ export const submittedRows = (records: readonly RequestRecord[]): number =>
 
 const submittedOf = (r: RequestRecord): number => (wasAccepted(r) ? r.rows : 0);
 
-/** Rows that jobs reported as completed. A completed job without a number counts with all rows of its request. */
+/** Rows that jobs reported as completed. If a completed job has no `completed_rows`, all its rows count. */
 export const completedRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records), completedOf);
 
@@ -34,19 +36,20 @@ function completedOf(r: RequestRecord): number {
 }
 
 /**
- * Submitted and completed rows while requests go out. Adding up all requests for each one would take quadratic time.
+ * Running totals of submitted and completed rows. Adding up all requests after each one would take quadratic
+ * time.
  */
 export class Totals {
   submitted = 0;
   completed = 0;
-  /** What each request adds to the totals; null once other requests have its rows. */
+  /** By number of the request: what it adds to the totals; null once other requests have its rows. */
   readonly #counted = new Map<number, { submitted: number; completed: number } | null>();
 
   constructor(records: readonly RequestRecord[]) {
     for (const record of standing(records)) this.count(record);
   }
 
-  /** Call this after its state or its job has changed. */
+  /** Updates the totals after the state or the job of a request has changed. */
   count(record: RequestRecord): void {
     const before = this.#counted.get(record.seq);
     if (before === null) return;
@@ -56,7 +59,7 @@ export class Totals {
     this.#counted.set(record.seq, now);
   }
 
-  /** The request was split: from now on, its parts count its rows. */
+  /** Removes a request from the totals: from now on, the requests that send its rows again count. */
   replace({ seq }: RequestRecord): void {
     const before = this.#counted.get(seq);
     this.submitted -= before?.submitted ?? 0;
@@ -83,7 +86,7 @@ export function placeText(place: Place): string {
   return ends.map(text).join(ranges.length > 2 ? ' … ' : ' and ');
 }
 
-/** A job and where its rows are. A field `file` of the service's own is kept. */
+/** A job and where its rows are. If the record of the service has a field `file`, that value is kept. */
 export function runJob(job: Job, r: RequestRecord, paths: readonly string[]): RunJob {
   const place = placeOf(r, paths);
   return 'first_line' in place

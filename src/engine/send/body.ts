@@ -1,27 +1,29 @@
 /**
- * Bodies of bulk requests (spec: Endpoints 1 and 3): builds them from items, splits them again, and merges items of
- * one id.
+ * Builds the bodies of bulk requests (spec: Endpoints 1 and 3), takes them apart, and merges items of one id.
  */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
 import { bodyMemory, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 
-/** A request body, and where its items are. */
+/** A request body, and the positions of its items. */
 export interface Body {
   kind: Kind;
   /** UTF-8 JSON. */
   body: Buffer<ArrayBuffer>;
-  /** For each item: the offset of its end in the body. */
+  /** For each item: the byte offset of its end (exclusive) in the body. */
   ends: Uint32Array;
 }
 
-/** JSON texts of a body's items, as views of its memory. */
+/** The JSON text (UTF-8) of each item in a body. The results share the memory of the body. */
 export function itemsOf({ kind, body, ends }: Body): Uint8Array[] {
   return Array.from(ends, (end, index) =>
     body.subarray(index === 0 ? ENVELOPE[kind].open.length : ends[index - 1]! + 1, end),
   );
 }
 
-/** Writes a body of known size: envelope, items, and the commas between them. */
+/**
+ * Writes a body of known size: envelope, items, and the commas between them. `bytes` in the constructor is
+ * the exact size of the body.
+ */
 export class BodyWriter {
   readonly #body: Buffer<ArrayBuffer>;
   readonly #ends: Uint32Array;
@@ -55,13 +57,13 @@ export class BodyWriter {
   }
 
   finish(): Body {
-    // Overwrites the last comma.
+    // The end of the envelope overwrites the last comma.
     this.#body.write(ENVELOPE[this.#kind].close, this.#items > 0 ? this.#at - 1 : this.#at);
     return { kind: this.#kind, body: this.#body, ends: this.#ends };
   }
 }
 
-/** A body of these items. */
+/** Builds a body from these items. */
 export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
   const commas = Math.max(0, items.length - 1);
   const bytes = items.reduce((sum, item) => sum + item.length, envelopeBytes(kind) + commas);
@@ -70,7 +72,7 @@ export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
   return writer.finish();
 }
 
-/** A body whose items may share identifiers. */
+/** A body with items that may share identifiers. */
 interface Rows extends Body {
   /** Keyed hash of each item's identifier. */
   prints: { ids: BigUint64Array };
@@ -79,8 +81,9 @@ interface Rows extends Body {
 }
 
 /**
- * The body as it is sent, in which each id appears once: a later row is merged over an earlier one (contract §3 "Plan,
- * then send", 5). `items` counts the items in it, `merged` the rows that were merged into others.
+ * Makes the body that is sent, in which each id appears once: later rows are merged over earlier ones
+ * (contract §3 "Plan, then send", 5).
+ * @returns `items`: number of items in the body; `merged`: number of rows that were merged into others
  */
 export function serialize(rows: Rows): { body: Buffer<ArrayBuffer>; items: number; merged: number } {
   const { kind, body, ends, shared } = rows;
@@ -91,7 +94,7 @@ export function serialize(rows: Rows): { body: Buffer<ArrayBuffer>; items: numbe
 
 function mergeDuplicates(rows: Rows): Uint8Array[] {
   const items: Uint8Array[] = [];
-  /** By identifier, not by its hash: two identifiers may have the same hash, and must not become one profile. */
+  /** Index in `items` by identifier. Not by its hash: profiles with equal hashes must not be merged. */
   const places = new Map<string, number>();
   for (const [index, item] of itemsOf(rows).entries()) {
     if (!rows.shared.has(rows.prints.ids[index]!)) {

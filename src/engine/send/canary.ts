@@ -1,6 +1,7 @@
 /**
- * The canary (contract §3 "Plan, then send", 4): the first request of a run, which must complete before anything else
- * is sent. The state records only requests: until one has completed, the next one is the canary.
+ * The canary (contract §3 "Plan, then send", 4): the first request of a run, which must complete before
+ * anything else is sent. The state has no mark for it: until a request has completed, the next one is the
+ * canary.
  */
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
@@ -8,11 +9,11 @@ import { type RequestRecord, standing } from '../state/requests.js';
 import { placeOf, placeText } from './accounts.js';
 import { isCompleted } from './isolate.js';
 
-/** Whether a canary must still complete. @param items value of the option */
+/** Whether a canary must still complete. @param items value of the option `canary`: its number of items */
 export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>
   items != null && !records.some(isCompleted);
 
-/** Canaries that ended without completing: their rows are sent again as the new canary. */
+/** Canaries that ended without completing. Their rows are sent again as the new canary. */
 export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
   standing(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
 

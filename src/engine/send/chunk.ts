@@ -1,4 +1,4 @@
-/** The rows of one request, and what is recorded about them. */
+/** A chunk: the rows of one request, and what the state records about them. */
 import type { RowColumns } from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -9,33 +9,41 @@ export interface ChunkPart {
   /** Index of the input in the run. */
   input: number;
   first_row: number;
-  /** Exclusive. Rejected and unchanged rows are included, so the parts of an input leave no gap. */
+  /**
+   * Exclusive. The range includes rejected and unchanged rows, so that the parts of an input leave no gap.
+   */
   end_row: number;
-  /** Index of its first item in the chunk; its last item is the one before the next part's first. */
+  /**
+   * Index of its first item in the chunk. Its last item is the one before the first item of the next part.
+   */
   from: number;
 }
 
 /**
- * The rows of one request, from one input or from several consecutive ones, with an item for each row to send.
- * Duplicates are not merged yet, and there are no items if every row is unchanged. Plain memory without an object for
- * each row: eight chunks of thousands of rows can be in progress at once.
+ * The rows of one request, from one input or several consecutive ones, with an item for each row to send.
+ * Duplicates are not merged yet. If no row is to be sent, there are no items. Columns of numbers, not an
+ * object for each row: many chunks of thousands of rows can be in memory at once.
  */
 export interface Chunk extends Body {
   /** At least one, in order. */
   parts: ChunkPart[];
+  /** Number of rows that the service already has. They are not among the items. */
   unchanged: number;
-  /** Rows whose id another request has sent later, in order. They are not sent, and not among the items. */
+  /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];
   /** For each item: the line on which its row begins. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in its input from 0. */
   rows: RowColumns['rows'];
-  /** For each item: how many unchanged rows of this chunk are before it. */
+  /** For each item: the number of unchanged rows of this chunk before it. */
   skipped: Uint32Array;
   prints: Pick<RowColumns, 'ids' | 'contents' | 'records'>;
-  /** Ids that appear more than once in the inputs of the kind: requests that share one must not overtake each other. */
+  /**
+   * Keyed hashes of its ids that appear more than once in the inputs of the kind. Requests that share such an
+   * id must not be in progress at the same time.
+   */
   shared: Set<bigint>;
-  /** The request of an earlier session that this one repeats. */
+  /** The request of an earlier session or a saved plan with these rows; null for a new one. */
   recorded: RequestRecord | null;
 }
 
@@ -49,7 +57,7 @@ export interface LeftOut {
   by: string;
 }
 
-/** The ranges of a chunk, as they are recorded. */
+/** The ranges of a chunk, as the state records them. */
 export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'] {
   return parts.map(({ input, first_row, end_row, from }, index) => {
     const to = parts[index + 1]?.from ?? lines.length;
@@ -59,7 +67,7 @@ export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'
   });
 }
 
-/** The rows of a chunk, as they are kept for the history. */
+/** The rows of a chunk, as the state records them for the history. */
 export function rowsOfRequest({ parts, lines, leftOut }: Chunk): RequestRows {
   return {
     lines: parts.map(({ input, from }, index) => ({
@@ -81,6 +89,6 @@ const ends = (rows: readonly LeftOut[]): [number | undefined, number | undefined
   rows.at(-1)?.line,
 ];
 
-/** The rows of a chunk that come from one input. */
+/** For the items of one part: their rows. @param part index in `parts` */
 export const rowsIn = (chunk: Chunk, part: number): Float64Array =>
   chunk.rows.subarray(chunk.parts[part]!.from, chunk.parts[part + 1]?.from);

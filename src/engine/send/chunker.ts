@@ -1,7 +1,7 @@
 /**
- * Splits rows into requests (contract §3 "Plan, then send"): in input order, up to a number of items and of bytes in
- * each. Ranges that an earlier session recorded are skipped or split exactly as they were, so that a resume sends what
- * was unknown and nothing that was acknowledged.
+ * Splits rows into requests (contract §3 "Plan, then send"): in input order, with limits for the items and
+ * bytes of each. Ranges that an earlier session recorded are skipped, or become the same requests again. So a
+ * resume repeats requests with an unknown outcome, and sends nothing that was acknowledged.
  */
 import { envelopeBytes, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
@@ -10,10 +10,10 @@ import { BodyWriter } from './body.js';
 import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
 import { RecordedRanges } from './recorded-ranges.js';
 
-/** The consumer passes to `next` how many items the following chunks may have. */
+/** Yields chunks. The consumer may pass to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
 
-/** The run that sent an id later, or null. */
+/** Returns the run that sent an id later, or null. */
 type SentLater = (id: bigint) => string | null;
 
 export interface Limits {
@@ -23,19 +23,30 @@ export interface Limits {
 
 export interface CutRules {
   kind: Kind;
-  /** Limits of the first chunk. */
+  /** Limits of the first chunk. `items` may change later (`Chunks`). */
   limits: Limits;
-  /** Ids that appear more than once. */
+  /** Ids that appear more than once in the inputs of the kind. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
-  /** Whether the service already has this row; null if everything is sent. */
+  /** Whether the service already has a row of a batch; null if this is not to be checked here. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
-  /** Whether the service already has the merged rows of an id that appears more than once; null if they are sent. */
+  /**
+   * Whether the service already has the merged rows of an id that appears more than once; null if all are
+   * sent.
+   */
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
-  /** Which run sent an id after a request that is repeated, or with null after this run; null in a first session. */
+  /**
+   * Returns a function that finds the run that sent an id later: after this request, which is repeated, or
+   * for new requests, after the data of this run was read. Null in the first session of a new import.
+   */
   sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
-  /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
+  /**
+   * Requests of earlier sessions and of a saved plan for these inputs. Without a plan, withdrawn ones are
+   * left out, so that their rows are split again.
+   */
   recorded: readonly RequestRecord[];
-  /** Whether the rows of a recorded request are sent again. Default: if its outcome is unknown. */
+  /**
+   * Whether the rows of a recorded request are sent again. Default: if it may have arrived (`isUnanswered`).
+   */
   isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 
@@ -43,13 +54,13 @@ export interface CutRules {
 export interface InputBatch {
   input: number;
   batch: ItemBatch;
-  /** Called once nothing refers to the batch any more. */
+  /** Called when nothing refers to the batch anymore, so that its memory can be used again. */
   done?: () => void;
 }
 
 /**
- * Splits the batches of all inputs of one kind into chunks. A request of an earlier session may span several inputs:
- * it takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
+ * Splits the batches of all inputs of one kind into chunks. A chunk may span several inputs. Stops reading
+ * when its consumer stops.
  */
 export async function* cutChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
@@ -61,7 +72,7 @@ export async function* cutChunks(
     if (items !== undefined) limits = { ...limits, items };
   };
   let draft = null as Draft | null;
-  /** `done` of batches that have been read, and of which the draft has rows. */
+  /** The `done` callbacks of batches that were read, and that the draft still refers to. */
   let done: (() => void)[] = [];
   const cut = (whole: Draft): Chunk => {
     const chunk = whole.cut();
@@ -74,14 +85,15 @@ export async function* cutChunks(
     for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
       taken = 1;
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
-      // A run of unchanged rows may begin or end inside a request's range.
+      // An entry of the batch may stand for several unchanged rows, which may be in different recorded
+      // requests.
       for (let row = batch.rows[i]!, next = end; row < end; row = next) {
         const { request, until } = recorded.at(input, row);
         next = Math.min(end, until);
         if (draft && draft.recorded !== request) learn(yield cut(draft));
         if (request && !recorded.isSentAgain(request)) continue;
 
-        // A repeated request keeps all its rows, even if the limits have changed.
+        // A repeated request keeps all its rows, even if the limits are lower now.
         let room = draft && !request ? draft.room(batch, i, limits) : 1;
         if (draft && room === 0) learn(yield cut(draft));
         if (!draft) {
@@ -101,7 +113,7 @@ export async function* cutChunks(
   if (draft) yield cut(draft);
 }
 
-/** Items `from` to `to` of a batch, all of them in the chunk, and how many unchanged rows of the batch precede them. */
+/** Items `from` to `to` (exclusive) of a batch, and the number of unchanged rows of the chunk before them. */
 interface Stretch {
   batch: ItemBatch;
   from: number;
@@ -115,9 +127,11 @@ class Draft {
   readonly #shared = new Set<bigint>();
   readonly #leftOut: LeftOut[] = [];
   #items = 0;
-  /** Size of the body: envelope, items, and a comma after each of them. */
+  /** Bytes of the body: envelope, items, and a comma after each item. */
   #bytes: number;
-  /** Whether no row needs to be looked at by itself: then rows of a batch can be taken together. */
+  /**
+   * Whether all rows are sent without a check of each one. Then several rows of a batch are added at once.
+   */
   readonly #isPlain: boolean;
   #unchanged = 0;
   readonly #parts: ChunkPart[] = [];
@@ -133,7 +147,7 @@ class Draft {
     this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !sentLater;
   }
 
-  /** The next rows come from this input, beginning with this row. */
+  /** Begins a new part if the next rows come from another input. */
   enter(input: number, row: number): void {
     if (this.#part?.input === input) return;
     this.#part = { input, first_row: row, end_row: row, from: this.#items };
@@ -141,8 +155,9 @@ class Draft {
   }
 
   /**
-   * How many rows of a batch, from an index on, fit both limits and can be taken together; 0 if not even one does. The
-   * first row always fits: the plan has rejected rows that are too large.
+   * How many rows of a batch, from index `at`, fit both limits and can be added at once; 0 if the next one
+   * does not fit. The first row of a chunk always fits, because the plan has rejected rows that are too
+   * large.
    */
   room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
     if (this.#leftOut.length >= items) return 0;
@@ -158,16 +173,17 @@ class Draft {
     return low;
   }
 
-  /** Takes unchanged rows, which the service already has. */
+  /** Adds unchanged rows. @param to exclusive */
   skip(from: number, to: number): void {
     this.#unchanged += to - from;
     this.#part.end_row = to;
   }
 
   /**
-   * Takes a row, to be sent or as unchanged: all rows of one id are one or the other. If there is room, takes several
-   * rows to send.
-   * @returns how many it took
+   * Adds rows of a batch from index `at`. If rows must be checked, adds one: to be sent, unchanged, or left
+   * out.
+   * @param rows as `room` returned; 1 unless the draft is plain
+   * @returns the number of rows that it added
    */
   add(batch: ItemBatch, at: number, rows: number): number {
     if (!this.#isPlain) this.#addOne(batch, at);
@@ -203,11 +219,12 @@ class Draft {
   }
 
   /**
-   * No more rows of a batch will be taken: frees what is not needed of it, if that is most of it.
-   * @returns whether it is needed
+   * Call this after the last row of a batch. If the chunk needs less than half of the batch, copies that
+   * part.
+   * @returns whether the chunk still refers to the batch
    */
   leave(batch: ItemBatch): boolean {
-    if (batch.unchanged) return true; // has little else than what is needed
+    if (batch.unchanged) return true; // it has little else than what is needed
     const mine = this.#stretches.slice(
       this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
     );
@@ -226,7 +243,7 @@ class Draft {
     return false;
   }
 
-  /** A repeated request keeps its bounds, even if rows at its edges were rejected. */
+  /** A repeated request keeps its recorded range, even if rows at its start or end were rejected. */
   #keepBounds(): void {
     if (!this.recorded) return;
     const last = this.recorded.more.at(-1) ?? this.recorded;
@@ -234,6 +251,7 @@ class Draft {
     if (this.#part.input === last.input) this.#part.end_row = last.end_row;
   }
 
+  /** Makes the chunk. The draft must not be used afterwards. */
   cut(): Chunk {
     this.#keepBounds();
     const columns = emptyColumns(this.#items);

@@ -1,4 +1,4 @@
-/** Makes chunks of planned inputs: to send them, or in a dry run only to count them. */
+/** Reads planned inputs and splits them into chunks: to send them, or in a dry run only to count them. */
 
 import { collectGarbage } from '../collect-garbage.js';
 import type { Kind } from '../model.js';
@@ -28,24 +28,25 @@ export interface CutDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  /** What the service has of a kind; undefined if everything is sent. */
+  /** The known profiles of a kind; undefined if the import sends everything. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** What is known of ids that appear more than once; null if there are none. */
+  /** Finds ids that appear more than once and are unchanged as a whole; null if there are none. */
   repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
+  /** `CutRules.recorded` for a kind. */
   recorded(kind: Kind): CutRules['recorded'];
+  /** Whether the rows of a recorded request are sent again. */
   isSentAgain(recorded: RequestRecord): boolean;
-  /** The row of an input (by its index in the run) at which to begin; null: the first one. */
+  /** Where to begin in an input (by its index in the run); null: at the first row. */
   startAt(input: number): Start | null;
-  /** The row of an input before which to end; 0: the input is not read. Default: read to the end. */
+  /** The row (exclusive) at which to end in an input; 0: the input is not read. Default: read to the end. */
   endAt?(input: number): number;
-  /** What other runs have sent later, for a run that continues. */
+  /** `CutRules.sentLater` for a kind; null in the first session of a new import. */
   sentLater(kind: Kind): Promise<CutRules['sentLater']>;
 }
 
 /**
- * The chunks of all inputs of a kind, in order: what is sent, and what a dry run counts. A request that one input does
- * not fill is filled from the next one.
- * @throws InputError when a file was written to since it was planned
+ * Yields the chunks of all inputs of a kind, in order. A chunk may continue in the next input.
+ * @throws InputError if a file has changed since the plan
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
@@ -62,7 +63,8 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     isSentAgain: deps.isSentAgain,
   });
   if (known && isTold) {
-    // Which rows to send is known by now, so the index is no longer needed, here and in the threads.
+    // The scan has decided which rows to send, so the index is no longer needed, here and in the worker
+    // threads.
     const bytes = known.index.release();
     await deps.pool.rest();
     collectGarbage(bytes);
@@ -94,12 +96,13 @@ async function* batchesOf(
       if (compared) hashes.recognize(batch, compared.index, compared.repeated);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
-    await refuseChanged(planned.opened); // what it has not any more is in no chunk
+    await refuseChanged(planned.opened); // also if the file was cut off, since missing rows are in no chunk
   }
 }
 
 /**
- * The items to split: those that the scan kept, if what was known then still holds; otherwise all of them are built.
+ * The items to split: those that the scan kept, if the known profiles are still those of the scan; otherwise,
+ * all items are built again.
  */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
@@ -107,7 +110,7 @@ function itemsOf(
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  // An import that does not see its jobs end leaves no fingerprints, so it needs no hashes of items.
+  // Without these options, no fingerprints are needed, so the items are not hashed.
   const records = options.wait || options.changedOnly;
   const how = { hashKey, records, pool, planned: scan.marks, signal };
   if (known && kept?.isOf(known)) {
@@ -118,9 +121,11 @@ function itemsOf(
 }
 
 /**
- * Requests and bytes of the plan. If rows merge, are skipped, or may meet the byte limit, only splitting tells: then
- * `exactly` reads the inputs again, as sending would, and counts.
- * @param each called with every request in order, including those without items; requires that all of them are made
+ * Counts the requests and bytes of a plan. If rows may be merged, unchanged, or limited by the size of a
+ * request, they can only be counted by splitting the inputs as sending would.
+ * @param exactly whether to read the inputs again in that case; if not, the result is an estimate
+ * @param each called with every request in order, including those without items; then the inputs are always
+ * read
  */
 export async function countRequests(
   scanned: Scanned,
@@ -163,7 +168,7 @@ export async function countRequests(
   return total;
 }
 
-/** Totals of the scans of all inputs of a kind. */
+/** Adds up the scans of all inputs of a kind. */
 function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
   const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   for (const { rows, bytes, largestItemBytes } of scans) {
@@ -174,9 +179,9 @@ function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
   return volume;
 }
 
-/** The chunks of a kind, to be sent. */
+/** Yields the chunks of a kind, to be sent. Stops the worker threads after the last kind. */
 export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): Chunks {
   yield* chunksOf(scanned, kind, cut);
-  // The last jobs may take hours, and nothing more is read.
+  // Nothing more is read, and the last jobs may take hours.
   if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
 }

@@ -2,12 +2,12 @@ import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { WaitTimeoutError } from '../errors.js';
 
-/** A signal that is aborted when the run is stopped, or with `WaitTimeoutError` when the time to wait is over. */
+/** A signal that is aborted when `stop` is, or with a `WaitTimeoutError` when the time is over. */
 export class Deadline {
   readonly signal: AbortSignal;
   readonly #cleared = new AbortController();
 
-  /** @param ms for the whole run, from now; null for none */
+  /** @param ms milliseconds from now; null for no limit */
   constructor(ms: number | null, { clock, stop }: { clock: Clock; stop: AbortSignal }) {
     if (ms === null) {
       this.signal = stop;
@@ -24,6 +24,7 @@ export class Deadline {
     );
   }
 
+  /** Stops the timer. */
   clear(): void {
     this.#cleared.abort();
   }

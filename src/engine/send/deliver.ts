@@ -1,6 +1,6 @@
 /**
- * Delivers one chunk: its request, or its halves after a 413, and their jobs. What is recorded and what is reported
- * come from the same `RequestRecord`.
+ * Delivers one chunk: sends its request, or its halves after a 413, and follows their jobs. Records and
+ * events come from the same `RequestRecord`.
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
@@ -16,20 +16,22 @@ import { failureOf, failureText, isAboutRows } from './isolate.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 
-/** A request that failed, with its rows. */
+/** A failed request for which to search the rows at fault. */
 export interface Failed {
+  /** All its rows. */
   chunk: Chunk;
+  /** Its record. */
   root: RequestRecord;
-  /** The error with which it was refused; null if its job failed. */
+  /** The error of a refused request; null if its job failed. */
   error: ServiceError | null;
 }
 
-/** The body of a chunk, as it is sent. */
+/** The body of a chunk as it is sent, and its number of items and merged rows. */
 type Serialized = ReturnType<typeof serialize>;
 
 /**
  * Sends a chunk and follows its job.
- * @returns with `isolate` the requests that failed, whose rows at fault are to be found
+ * @returns with `isolate`, the failed requests for which to search the rows at fault; otherwise none
  * @throws ProfilesError when the run cannot continue
  */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
@@ -38,7 +40,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     ? await repeated(chunk, body, chunk.recorded, deps)
     : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
-  // It was planned before it was known that requests of this size are too large, or that there is a canary.
+  // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
@@ -50,7 +52,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
-    // After a retry, the body may still be in use by an earlier attempt.
+    // After a retry, an earlier attempt may still read the body, so its memory is not used again.
     if (record.retries === 0) void released.then(() => bodyMemory.give(body.body.buffer));
     return [];
   }
@@ -64,6 +66,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   return [];
 }
 
+/** @param first number of items in the first part. Default: half */
 async function deliverHalves(chunk: Chunk, deps: DeliverDeps, first?: number): Promise<Failed[]> {
   const failed: Failed[] = [];
   for (const half of halve(chunk, first)) {
@@ -72,14 +75,18 @@ async function deliverHalves(chunk: Chunk, deps: DeliverDeps, first?: number): P
   return failed;
 }
 
-/** A request that was refused for good: its rows are rejected, or the run ends. @throws ServiceError */
+/**
+ * Rejects all rows of a request that the service refused.
+ * @param continues if false, the run ends instead
+ * @throws ServiceError
+ */
 export async function rejectWhole(
   { chunk, root, error }: Failed,
   deps: DeliverDeps,
   continues: boolean,
 ): Promise<void> {
   if (!continues) throw refusal(root, error!, deps);
-  // The rejects file first: a record that says "rejected" promises that the rows are in it.
+  // The rejects file first: if the record says "rejected", the rows must be in the file.
   await deps.reject(chunk, error!.message, deps.emit);
   root.state = 'rejected';
   root.reason = error!.message;
@@ -87,9 +94,10 @@ export async function rejectWhole(
 }
 
 /**
- * Sends a request, unless it was sent before, and follows its job to the end, as far as possible.
- * @param release called when nothing reads its body anymore, if that is ever known
- * @returns the error with which the service refused it
+ * Sends a request unless it is acknowledged already. With `wait`, follows its job until it ends or waiting
+ * ends.
+ * @param release called when nothing reads the body anymore; not called if that cannot be known
+ * @returns the error with which the service refused it; null if it was accepted, or waiting ended first
  * @throws ProfilesError when the run cannot continue
  */
 export async function sendOnce(
@@ -112,8 +120,8 @@ export async function sendOnce(
     const rows = prints && rowsOfRequest(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
-    // The next request need not wait for an acknowledgement: its own intent goes to disk with it, and fails if it does.
-    // Waiting for it here would cost a second wait for each request.
+    // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
+    // together with the next intent. If that fails, the intent fails too, and nothing is sent.
     written.catch(() => {});
   };
   if (record.rows === 0) {
@@ -128,7 +136,8 @@ export async function sendOnce(
   });
   switch (outcome.type) {
     case 'acknowledged': {
-      // Reported only when it is on disk: readers may rely on it even if the process is killed right after.
+      // Reported only when it is on disk, so that readers of events can rely on it even if the process is
+      // killed.
       const reported = written.then(() => {
         reportSubmitted(chunk.kind, record, deps);
         if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
@@ -137,7 +146,7 @@ export async function sendOnce(
         await Promise.all([reported, deps.state.written()]);
         await follow(record, outcome.job, deps);
       } else {
-        // Nobody waits for it: the next request can go out, and the sender ends when everything is written.
+        // Not awaited: the next request can go out. The sender waits for all writes before it ends.
         reported.catch(() => {});
       }
       return null;
@@ -152,7 +161,7 @@ export async function sendOnce(
   }
 }
 
-/** What the record of a request says about its content. */
+/** The fields of a request record that describe its content. */
 export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   return {
     rows: items,
@@ -180,8 +189,9 @@ function newRecord(chunk: Chunk, body: Serialized, { records, numbers }: Deliver
 }
 
 /**
- * The record of an earlier request with its content of now. @throws InputError if that differs from what may have
- * arrived
+ * Updates the record of an earlier or planned request with its current content, before it is sent again.
+ * @returns the new record, which also replaces the old one in `records`; an acknowledged one as it is
+ * @throws InputError if the content differs from what may have arrived, or from the plan
  */
 export async function repeated(
   chunk: Chunk,
@@ -199,9 +209,10 @@ export async function repeated(
 }
 
 /**
- * A request that may have arrived is repeated as it was (contract §4). With `changedOnly`, or if other runs sent some
- * ids later, fewer rows of its range may be left to send. If the rows are the same, so must be the body.
- * @throws InputError
+ * Checks a request that may have arrived: it must be repeated as it was (contract §4). With `changedOnly`, or
+ * if some ids were sent later, fewer of its rows may be left to send. If the rows are the same, the body must
+ * be the same.
+ * @throws InputError if it differs
  */
 async function checkRepeats(
   chunk: Chunk,
@@ -223,9 +234,9 @@ async function checkRepeats(
 }
 
 /**
- * A request of a saved plan is sent as it was planned (contract §3 "Review before sending"), except for rows that
- * other runs have sent since, or that the service has by now.
- * @throws InputError
+ * Checks a request of a saved plan: it must be sent as planned (contract §3 "Review before sending"), except
+ * for rows that other runs have sent since, or that the service has by now.
+ * @throws InputError if it differs
  */
 function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps: DeliverDeps): void {
   if (digest === planned.digest || chunk.leftOut.length > 0 || chunk.unchanged > planned.unchanged) return;
@@ -235,7 +246,7 @@ function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps
   );
 }
 
-/** The error for a refused request: it names the lines, and both ways to continue (contract §4). */
+/** Makes the error for a refused request. It names the lines of the request (contract §4). */
 export function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
   return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
     status: error.status,

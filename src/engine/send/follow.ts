@@ -1,4 +1,4 @@
-/** Follows the job of a request to its end, and reports both. What is reported is what is recorded. */
+/** Follows the job of a request to its end, and reports requests and jobs from their records. */
 import type { Clock } from '../clock.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
@@ -23,25 +23,28 @@ export interface DeliverDeps {
   clock: Clock;
   random: () => number;
   options: SendOptions;
-  /** Whether this is the canary: if it does not complete, the run ends. */
+  /** Whether a canary is being sent. If it does not complete, the run ends. */
   isCanary: boolean;
-  /** The most items that a request may have, as far as is known. */
+  /** The most items that a request may have now. */
   mostItems(): number;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
-  /** All requests of the run, those of earlier sessions first. New ones are added here. */
+  /**
+   * All requests of the run (with shards, of this shard), in the order of their numbers. New ones are added
+   * here.
+   */
   records: RequestRecord[];
   /** Totals of `records`. */
   totals: Totals;
   /** Numbers for new requests. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
-  /** What this session has sent of the kind, for merged rows. */
+  /** Makes the fingerprints of requests of this kind. */
   remembering: Remembering;
-  /** Rows of all inputs that are to be sent, for progress. */
+  /** Number of rows to send from all inputs, for progress events. */
   totalRows: number;
   emit(event: ImportEvent): void;
-  /** Ends all waiting. */
+  /** Ends all waiting, but not requests in flight. */
   stop: AbortSignal;
   /** Ends requests in flight. */
   abort: AbortSignal;
@@ -49,7 +52,7 @@ export interface DeliverDeps {
   turn?: Promise<void> | undefined;
   /**
    * Writes the rows of a request that the service refused for good to the rejects file.
-   * @param of the chunk that contains them, while it is narrowed down: more of its rows may follow
+   * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow
    */
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
@@ -58,11 +61,14 @@ export interface DeliverDeps {
 export interface Slots {
   /** Waits until there is a slot for a request, or `stop` is aborted. */
   take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
-  /** Releases the slot of a request whose job has ended. */
+  /** Releases the slot of a request after its job has ended. */
   release(request: number): Promise<void>;
 }
 
-/** Follows the job of an acknowledged request to its end, or until waiting ends. */
+/**
+ * Follows the job of an acknowledged request to its end.
+ * @throws the error of a failed poll; the reason of `stop`
+ */
 export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
   const { kind } = deps.inputs[record.input]!;
   const see = async (seen: Job, missing: boolean): Promise<void> => {
@@ -80,12 +86,12 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     ...forgiving(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
-      // A job is known by the id that was asked for, whatever id its record has.
+      // The state identifies a job by the id in the request, even if the record has another one.
       await see({ ...seen.job, job_id: seen.job_id }, false);
       continue;
     }
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
-    // A missing canary ends the run with its own error; a resume sends its rows again.
+    // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
     if (deps.isCanary) continue;
     deps.emit({
       type: 'warning',

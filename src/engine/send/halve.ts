@@ -1,15 +1,15 @@
-/** Splits a chunk. */
+/** Splits a chunk in two. */
 import { slice } from '../read/index.js';
 import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, LeftOut } from './chunk.js';
 
 /**
- * Splits a chunk that the service found too large into two halves, or at another item.
- * @param chunk of at least two items
+ * Splits a chunk in two: into halves after a 413, or after the items of a canary.
+ * @param chunk has at least two items
  * @param middle number of items in the first part
  */
 export function halve(chunk: Chunk, middle = Math.ceil(chunk.ends.length / 2)): [Chunk, Chunk] {
-  // The part that contains the first item of the second half. It is split, unless that item is also its own first.
+  // The part with the first item of the second half. It is split, unless it begins with that item.
   const divided = chunk.parts.findLastIndex(({ from }) => from <= middle);
   const part = chunk.parts[divided]!;
   const boundary = part.from === middle ? part.first_row : chunk.rows[middle]!;
@@ -23,7 +23,7 @@ export function halve(chunk: Chunk, middle = Math.ceil(chunk.ends.length / 2)): 
   }));
   const isLeft = ({ input, row }: LeftOut): boolean =>
     input === part.input ? row < boundary : input < part.input;
-  // Each half counts the unchanged rows of its own range: the halves may be sent in different sessions.
+  // Each half counts the unchanged rows of its own range, since the halves may be sent in different sessions.
   const before = chunk.skipped[middle]!;
   const items = itemsOf(chunk);
   const half = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => {

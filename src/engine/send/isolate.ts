@@ -1,47 +1,49 @@
 /**
- * Decides which request comes next for the rows of one that failed (contract §4 "The rows at fault"). Pure: a request
- * and those that sent its rows again form a tree, and the outcome of each node decides the next step.
+ * Decides the next request in the search for the rows at fault in a failed request (contract §4 "The rows at
+ * fault"). Pure: a request and those that sent its rows again form a tree, and the outcomes in the tree
+ * decide the next step.
  */
 import type { ServiceError } from '../errors.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 
-/** A request, and below it those that sent its rows again. */
+/** A node of the tree: a request, and below it those that sent its rows again. */
 export interface Part {
   seq: number;
   /** Number of items; merged rows count as one. */
   items: number;
   /**
-   * - `waiting`: to be sent. `open`: sent, and not known to have ended.
-   * - `completed`: all its rows are with the service. `failed`: none of them counts as such.
+   * - `waiting`: to be sent. `open`: sent, and its end is not known.
+   * - `completed`: the service has all its rows. `failed`: none of its rows counts as completed.
    * - `known`: not sent, but known to fail.
-   * - `ended`: in another way, such as rejected, short or given up.
+   * - `ended`: it ended in another way, such as rejected, short, or given up.
    */
   outcome: 'waiting' | 'open' | 'completed' | 'failed' | 'known' | 'ended';
-  /** How it failed: failures with the same text are alike. Null if it did not fail. */
+  /** How it failed. Failures with the same text are alike. Null if it did not fail, or not yet. */
   failure: string | null;
-  /** Empty; or one request that sends the same rows again; or two halves. */
+  /** None, one request that sends the same rows again, or two halves. */
   parts: Part[];
 }
 
 export type Step =
-  /** Send it, or follow it to its end. */
+  /** Send it, or if it was sent, follow its job to the end. */
   | { do: 'send'; part: Part }
   /** Send the same rows once more, as they were. */
   | { do: 'repeat'; part: Part }
+  /** Replace it with two halves. */
   | { do: 'divide'; part: Part }
-  /** It has one item, and failed by itself. */
+  /** Reject its rows: it has one item, and failed. */
   | { do: 'reject'; part: Part }
-  /** Its rows are given up. */
+  /** Give up its rows, because the budget of requests is used up. */
   | { do: 'leave'; part: Part }
   | { do: 'done' };
 
-/** The failure text of every failed job. */
+/** The failure text for all failed jobs. */
 const JOB_FAILED = 'job failed';
 
 /**
  * @param source the request that failed
- * @param rules whether to search for the rows at fault, and how many requests that may take
+ * @param rules `isolate`: whether to search for the rows at fault; `jobs`: how many requests that may take
  */
 export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }): Step {
   const left = rules.jobs - sentBelow(source);
@@ -51,7 +53,7 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
 
   /** @param known whether it must contain a row at fault, because the other half completed */
   function step(part: Part, known: boolean): Step | null {
-    if (part.parts.length === 1) return null; // the source of a later attempt
+    if (part.parts.length === 1) return null; // it is itself the source of a later search
     if (part.parts.length > 1) {
       const [first, second] = part.parts as [Part, Part];
       const isClear = first.parts.length === 0 && first.outcome === 'completed';
@@ -66,8 +68,8 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
       case 'failed': {
         if (!rules.isolate) return null;
         const alike = source.failure === null || part.failure === source.failure;
-        // If the same rows fail differently the second time, the rows are not the cause. Below that, halves may fail
-        // in any way.
+        // If the same rows fail differently the second time, the rows are not the cause. Halves may fail in
+        // any way.
         if (part === again && !alike) return null;
         if (part.items <= 1) return { do: 'reject', part };
         return left > 0 ? { do: 'divide', part } : null;
@@ -78,7 +80,7 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
   }
 }
 
-/** Requests that were sent for the rows of one, except for those of later attempts. */
+/** Number of requests that were sent in this search. Those of later searches below it do not count. */
 function sentBelow(source: Part): number {
   let sent = 0;
   const count = (part: Part): void => {
@@ -89,21 +91,21 @@ function sentBelow(source: Part): number {
   return sent;
 }
 
-/** Whether a step begins a search. */
+/** Whether a step is the first one of a search for rows at fault. */
 export const starts = (step: Step, source: Part): boolean =>
   step.do === 'repeat' || (step.do !== 'send' && 'part' in step && step.part === source.parts[0]);
 
-/** How a request failed; null if it did not, or is not known to have. */
+/** How a request failed; null if it is not known to have failed. */
 export function failureOf(r: RequestRecord): string | null {
   if (r.failure !== null) return r.failure;
   return r.state === 'settled' && r.job?.status === 'failed' ? JOB_FAILED : null;
 }
 
-/** Two refusals are alike when the service gives both the same status and code. */
+/** The failure text of a refusal. Refusals are alike if they have the same status and `error_code`. */
 export const failureText = ({ status, errorCode }: ServiceError): string =>
   [status, errorCode].filter(Boolean).join(' ');
 
-/** Whether a refusal is about the content of a request, so that rows may be at fault. */
+/** Whether a refusal is about the content of a request, so that single rows may be at fault. */
 export const isAboutRows = (status: number | undefined): boolean => status === 400 || status === 422;
 
 /** The tree of a request and those that sent its rows again. */
@@ -116,14 +118,14 @@ export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Par
     seq: of.seq,
     items: of.rows,
     outcome: outcomeOf(of),
-    // Another end, such as a short job, is not the same failure.
+    // A text that equals no failure: another end, such as a short job, is not alike.
     failure: failureOf(of) ?? (of.state === 'settled' ? 'did not fail' : null),
     parts: (children.get(of.seq) ?? []).map(grow),
   });
   return grow(r);
 }
 
-/** All its rows are with the service. */
+/** Whether the service has all its rows. */
 export const isCompleted = (r: RequestRecord): boolean => outcomeOf(r) === 'completed';
 
 function outcomeOf(r: RequestRecord): Part['outcome'] {
@@ -138,7 +140,7 @@ function outcomeOf(r: RequestRecord): Part['outcome'] {
     case 'divided':
       return 'known';
     case 'refused':
-      // "Too large" is about the request as a whole: single rows are not the cause.
+      // 413 is about the size of the request, so single rows are not the cause.
       return r.failure?.startsWith('413') ? 'ended' : 'failed';
     case 'settled':
       if (r.job?.status === 'failed') return 'failed';
@@ -149,8 +151,8 @@ function outcomeOf(r: RequestRecord): Part['outcome'] {
 }
 
 /**
- * The requests of a tree that were sent again, outermost first: each has one part with the same rows. With `isolate`,
- * also a failed one that was not sent again yet.
+ * The requests of a tree at which a search begins, outermost first: those that were sent again as they were.
+ * With `isolate`, also the root if it failed and was not sent again yet.
  */
 export function sourcesIn(
   root: RequestRecord,
@@ -168,7 +170,7 @@ export function sourcesIn(
   return found;
 }
 
-/** Whether anything is left to do for a failed request, which is not itself a repetition. */
+/** Whether anything is left to do for a failed request. @param root a request without a parent */
 export const isOpen = (
   root: RequestRecord,
   records: readonly RequestRecord[],
@@ -178,12 +180,12 @@ export const isOpen = (
     (source) => nextStep(partOf(source, records), { isolate, jobs: isolateJobs }).do !== 'done',
   );
 
-/** If this many requests failed alike and none completed, single rows are not the cause. */
+/** If this many requests failed alike and none completed, the service or the mapping is at fault. */
 const ALIKE = 3;
 
 /**
- * Whether to search for rows at fault: not if the service or the mapping is at fault.
- * @param alike requests that failed like this one since the session began, this one included
+ * Whether to search for rows at fault. If not, the service or the mapping is at fault.
+ * @param alike number of requests of this session that failed like this one, this one included
  * @param records of the run
  */
 export const mayIsolate = (alike: number, records: readonly RequestRecord[]): boolean =>

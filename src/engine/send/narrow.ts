@@ -1,7 +1,7 @@
 /**
- * Sends the rows of a failed request again, and with `isolate` narrows them down to those at fault (contract §4).
- * `isolate.ts` decides the next step; this file carries it out, and records it before and after, so that a crash makes
- * no difference.
+ * Sends the rows of a failed request again, and with `isolate` searches for those at fault (contract §4 "The
+ * rows at fault"). `isolate.ts` decides each step. This file carries it out, and records it before and after,
+ * so that a resume continues the search after a crash.
  */
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
@@ -26,9 +26,10 @@ import { divide, pick, type Rows, rowsOf } from './part.js';
 import { UNSENT } from './request.js';
 
 /**
- * Carries out what is left to do.
- * @param mayStart whether to search for rows at fault; asked once, when the search would begin
- * @returns false if a search did not begin
+ * Carries out all steps that are left for a failed request.
+ * @param mayStart whether to search for rows at fault; called at most once, before the first step of a search
+ * @returns false if `mayStart` did not allow the search
+ * @throws ProfilesError when the run cannot continue
  */
 export async function narrow(
   { chunk, root, error }: Failed,
@@ -75,7 +76,7 @@ async function carryOut(
       return addParts(record, [rows], deps);
     case 'divide': {
       const halves = divide(rows);
-      // All items have the same identifier, so they cannot be split.
+      // All rows have the same identifier, so they cannot be split.
       if (!halves) return reject(rows, record, deps, `; ${count(record.rows, 'item')} fail only together`);
       if (record.state === 'waiting' || record.state === 'withdrawn') record.state = 'divided';
       return addParts(record, halve(rows, halves, chunk), deps);
@@ -116,7 +117,7 @@ function refuse(record: RequestRecord, error: ServiceError): void {
 
 async function reject(chunk: Chunk, record: RequestRecord, deps: DeliverDeps, note = ''): Promise<void> {
   const reason = (record.reason ?? jobReason(record)) + note;
-  // The rejects file first: a record that says "rejected" promises that the rows are in it.
+  // The rejects file first: if the record says "rejected", the rows must be in the file.
   await deps.reject(chunk, reason, deps.emit);
   record.failure = failureOf(record);
   record.state = 'rejected';
@@ -124,7 +125,9 @@ async function reject(chunk: Chunk, record: RequestRecord, deps: DeliverDeps, no
   return commit(record, chunk, deps);
 }
 
-/** The reason in the job's record: the specification has no such field, but a service may have one. */
+/**
+ * The reason for a failed job. The specification has no field for it (spec: Job), but a service may send one.
+ */
 function jobReason({ job }: RequestRecord): string {
   const words = ['error_code', 'error', 'message', 'details', 'reason']
     .map((key) => job?.[key])
@@ -133,8 +136,9 @@ function jobReason({ job }: RequestRecord): string {
 }
 
 /**
- * The rows of a request as they are now. With `changedOnly`, some rows of the chunk may have completed in the
- * meantime. Between its items, they would count as neighbors; but a request cannot have more rows than it had.
+ * The rows of a recorded request within a chunk. With `changedOnly`, some of its rows may have become
+ * unchanged since it was recorded. `pick` may attribute such rows to a neighboring request, so they are
+ * counted here as the difference to the recorded number of rows.
  */
 function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
   const rows = pick(chunk, rowsOf(record));
@@ -142,7 +146,10 @@ function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
   return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
 }
 
-/** Splits a chunk in two; together, the halves have its unchanged rows. */
+/**
+ * Splits a request in two. The unchanged rows of both halves add up to its own.
+ * @param chunk contains all its rows
+ */
 function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chunk): [Chunk, Chunk] {
   const first = pick(chunk, left);
   const before = Math.min(first.unchanged, unchanged);
@@ -152,7 +159,7 @@ function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chu
   ];
 }
 
-/** Records the parts together with their request, in one transaction. */
+/** Records a request and its new parts in one transaction. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
   deps.totals.replace(of);
   const added = parts.map((part) => addPart(of, part, deps));

@@ -1,6 +1,6 @@
 /**
- * Unfinished jobs of other runs (contract §4 "Across runs"): a request that shares an id with one of them waits for
- * it, since the service may process two jobs in any order.
+ * Waits for unfinished jobs of other runs (contract §4 "Across runs"). A request that shares an id with such
+ * a job must wait for its end, because the service may process two jobs in any order.
  */
 import type { Clock } from '../clock.js';
 import type { Kind } from '../model.js';
@@ -10,10 +10,13 @@ import type { OpenJob, OpenJobs } from '../state/open-jobs.js';
 import type { Scope, State } from '../state/state.js';
 import { type WatchOptions, watchJobs } from './watch.js';
 
-/** How long a job may answer 404 before it counts as unknown (contract §4). */
+/** How long a job may answer 404 before its status becomes `unknown` (contract §4). */
 export const MISSING_GRACE_MS = 60_000;
 
-/** Options for watching jobs that the state knows: how long they may answer 404, which is remembered. */
+/**
+ * Options for watching jobs that the state has: a 404 may be temporary, and the state records since when it
+ * lasts.
+ */
 export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
   missingGraceMs: MISSING_GRACE_MS,
   missing: {
@@ -32,7 +35,7 @@ export interface OtherJobsDeps {
   options: { intervalMs: number | null };
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
-  /** Ends the waiting. */
+  /** Ends all waiting. */
   stop: AbortSignal;
 }
 
@@ -41,8 +44,8 @@ export class OtherJobs {
   readonly #announced = new Set<string>();
 
   /**
-   * @param announce called once for each job that is waited for
-   * @param lost called for each job that the service no longer knows
+   * @param announce called once for each job for which a request has to wait
+   * @param lost called for each job that the service no longer has
    */
   constructor(
     private readonly deps: OtherJobsDeps,
@@ -51,8 +54,10 @@ export class OtherJobs {
   ) {}
 
   /**
-   * Resolves when no unfinished job has one of these ids. Each job is asked for at once: it may have ended long ago.
-   * @throws whatever a poll throws; the reason of `stop`
+   * Resolves when no unfinished job has one of these ids. Polls each job at once, because it may have ended
+   * long ago.
+   * @param ids keyed hashes
+   * @throws the error of a failed poll; the reason of `stop`
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
     const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
@@ -73,7 +78,7 @@ export class OtherJobs {
         this.lost(job);
         continue;
       }
-      // A job is known by the id that was asked for, whatever id its record has.
+      // The state identifies a job by the id in the request, even if the record has another one.
       await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {

@@ -1,19 +1,19 @@
-/** Parts of a chunk: the rows of a request that another request sends again. */
+/** Selects rows of a chunk, for requests that send some rows of another request again. */
 import { firstWhere } from '../bisect.js';
 import { emptyColumns, type RowColumns } from '../read/index.js';
 import type { RequestRange, RequestRecord } from '../state/requests.js';
 import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, ChunkPart } from './chunk.js';
 
-/** Rows of one input, the end exclusive. */
+/** A range of rows of one input; `end_row` is exclusive. */
 export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
 
-/** The ranges of rows that a request has. Nothing else decides this. */
+/** The ranges of rows of a request, in order. */
 export const rowsOf = (r: RequestRecord): Rows[] => [r, ...r.more];
 
 /**
- * The rows of a chunk that are in these ranges, in order. Unchanged rows are between items: they go with the item
- * before them, and are counted by the range that they are in.
+ * Makes a chunk of the rows that are in these ranges, which must be in order. A chunk knows only how many
+ * unchanged rows are before each item, so unchanged rows belong to the range of the item before them.
  */
 export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
   const inputs = inputsOf(chunk);
@@ -54,8 +54,9 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
 }
 
 /**
- * Ranges of the two halves of a chunk, by item: rows that merge into one item stay together. Null if there is only one
- * item.
+ * Divides the rows of a chunk into two halves with about the same number of ids. Rows of one id stay
+ * together, because they merge into one item.
+ * @returns the ranges of each half; null if all rows have the same id
  */
 export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
   const { ids } = chunk.prints;
@@ -66,7 +67,8 @@ export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
   const halves: [Rows[], Rows[]] = [[], []];
   for (const [part, { input, first_row, end_row, from }] of chunk.parts.entries()) {
     const to = chunk.parts[part + 1]?.from ?? ids.length;
-    // Rows without an item go with the item before them, or at the start with the first item.
+    // Rows without an item belong to the half of the item before them; at the start, to that of the first
+    // item.
     let start = first_row;
     for (let at = from; at <= to; at++) {
       const side = sideOf(at < to ? at : at - 1);
@@ -92,12 +94,15 @@ function inputsOf({ parts, rows }: Chunk): Uint32Array {
   return inputs;
 }
 
-/** The first item at or after a row of an input. */
+/** Index of the first item at or after a row of an input. */
 function firstFrom({ rows }: Chunk, inputs: Uint32Array, input: number, row: number): number {
   return firstWhere(rows.length, (at) => inputs[at]! > input || (inputs[at] === input && rows[at]! >= row));
 }
 
-/** How many unchanged rows are before a row of the chunk, at which an item begins or one of its parts ends. */
+/**
+ * Number of unchanged rows of the chunk before a row. The row must be that of an item, or the end of a part.
+ * @param at index of the first item at or after the row
+ */
 function skippedBefore(chunk: Chunk, at: number, input: number, row: number): number {
   const first = chunk.parts[0]!;
   if (first.input === input && first.first_row >= row) return 0;

@@ -1,4 +1,7 @@
-/** The fingerprints of a request's rows (contract §3 "Only what changed"), including those of merged rows. */
+/**
+ * Makes the fingerprints of a request's rows (contract §3 "Only what changed"), including those of merged
+ * rows.
+ */
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import { ENVELOPE, type Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
@@ -6,24 +9,26 @@ import { foldContents } from '../row-sources.js';
 import { itemsOf } from './body.js';
 import type { Chunk } from './chunk.js';
 
-/** The most memory for items that may merge with items of later requests. */
+/** The most memory for items that may merge with items of later requests, in bytes. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Memory that an item takes in addition to its text. */
+/** Estimated memory of an item in addition to its text, in bytes. */
 const OVERHEAD = 256;
 
-/** The rows of an id so far. */
+/** The rows of one id that this session has sent so far. */
 interface Sofar {
-  /** Hash of the sequence of their contents. */
+  /** Hash over the sequence of their contents. */
   content: bigint;
   /** JSON text of the merged item. */
   item: Buffer;
 }
 
-/** One for each session and kind. Requests must be asked for in the order in which they are sent. */
+/**
+ * One instance for each session and kind. `printsOf` must be called in the order in which requests are sent.
+ */
 export class Remembering {
   readonly #merged: MergedHashes;
   readonly #cells: CellHasher | null;
-  /** Ids that appear more than once; null if there are too many. */
+  /** Only ids that appear more than once; null when they took more than `MOST_BYTES`. */
   #known: Map<bigint, Sofar> | null = new Map();
   #room = MOST_BYTES;
 
@@ -32,7 +37,7 @@ export class Remembering {
     this.#cells = trackKeys ? new CellHasher(kind, hashKey) : null;
   }
 
-  /** Fingerprints of a request that is about to be sent. */
+  /** The fingerprints of a request that is about to be sent. */
   printsOf(chunk: Chunk): FingerprintColumns {
     const { prints, shared, body, ends, kind } = chunk;
     const records = shared.size > 0 ? this.#recordsOf(chunk) : prints.records;
@@ -43,8 +48,9 @@ export class Remembering {
   }
 
   /**
-   * The hashes of the items. For the last row of a repeated id, the hash is that of its merged content. It only counts
-   * if the earlier requests with this id have completed, so it also depends on the contents in them.
+   * The hashes of the items. For the last row of a repeated id, this is the hash of the merged content of all
+   * its rows so far. That content is with the service only if the earlier requests with this id have
+   * completed, so the hash is combined (XOR) with the hash of their contents.
    */
   #recordsOf(chunk: Chunk): BigUint64Array {
     const { ids, contents, records } = chunk.prints;

@@ -1,6 +1,6 @@
 /**
- * The life of one bulk request (contract §4 "What becomes of an answer"): its intent is written to disk, it is
- * attempted, and its outcome is written to disk. This is the only retry loop of a submission.
+ * Sends one bulk request (contract §4 "What becomes of an answer"): writes its intent to disk, sends it,
+ * retries it, and writes its outcome to disk. This is the only retry loop of a submission.
  */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
@@ -29,25 +29,27 @@ export const UNSENT = {
   job: null,
 } as const satisfies Partial<RequestRecord>;
 
-/** The part of a record that attempts change. */
+/** The fields of a record that `sendRequest` reads and changes. */
 export type Attempted = Pick<
   RequestRecord,
   'seq' | 'state' | 'reason' | 'retries' | 'possibleDuplicate' | 'job_id' | 'job'
 >;
 
-/** What sending a request needs. */
 export interface RequestDeps {
+  /** Sends the request once. The signal ends the attempt. */
   submit(signal: AbortSignal): Promise<Answer>;
-  /** What a successful reply contains. Default: a job. */
+  /** What a successful reply must contain. Default: a job. */
   expected?: Expected;
   /** Writes the record to disk; before the first attempt, this is the intent. */
   commit(): Promise<void>;
   emit(event: ImportEvent): void;
   clock: Clock;
   random: () => number;
-  /** Ends the waiting: a stop from outside, the deadline, or another request that ends the run. */
+  /**
+   * Ends waiting and retries, but not an attempt: first Ctrl-C, the deadline, or another request that failed.
+   */
   stop: AbortSignal;
-  /** Ends the attempt itself: second Ctrl-C. */
+  /** Ends an attempt: second Ctrl-C. */
   abort: AbortSignal;
   /** Resolves when the request may be sent; its intent is written before. Default: at once. */
   turn?: Promise<void> | undefined;
@@ -56,34 +58,38 @@ export interface RequestDeps {
 export type Outcome =
   /** `job` is null if the reply named none. */
   | { type: 'acknowledged'; job: Job | null; warning: string | null }
+  /** 413. */
   | { type: 'too_large'; error: ServiceError }
-  /** The service refused its content. */
+  /** The service refused its content, such as with 400 or 422. */
   | { type: 'refused'; error: ServiceError }
   /** The run cannot continue. */
   | { type: 'failed'; error: ProfilesError }
-  /** Waiting was stopped. */
+  /** `stop` or `abort` was aborted. A resume sends the request. */
   | { type: 'stopped' };
 
-/** The reason under which a request that was found after a crash is reported. */
+/** The reason in the record of a request that was found after a crash with only its intent. */
 const FOUND = 'the import ended before the answer was read';
 
 /**
- * Sends one request until it is acknowledged, refused, or given up, and keeps its record on disk correct at every
- * step. @throws StateError if the record cannot be written; nothing is sent after that
+ * Sends one request until it is acknowledged, refused, or given up. Before and after each attempt, its record
+ * on disk is correct.
+ * @throws StateError if the record cannot be written; nothing is sent after that
  */
 export async function sendRequest(
   record: Attempted,
   options: RetryOptions,
   deps: RequestDeps,
 ): Promise<Outcome> {
-  /** Why the service may already have it; null if it cannot. */
+  /** Why the service may have received it; null if it cannot have. */
   let unknown = record.state === 'unknown' ? record.reason : null;
   let failures = 0;
   let busySince: number | null = null;
   let busyTimes = 0;
   let doubts = 0;
 
-  /** Leaves the record so that a resume either sends the request and reports it, or simply sends it. */
+  /**
+   * Records that it was not answered. A resume sends it again, and if it may have arrived, also reports that.
+   */
   const leave = async (reason: string): Promise<void> => {
     record.state = unknown === null ? 'withdrawn' : 'unknown';
     record.reason = unknown ?? reason;
@@ -112,7 +118,7 @@ export async function sendRequest(
       answer = await deps.submit(deps.abort);
     } catch (error) {
       if (!deps.abort.aborted) {
-        // It was not written. Whether that can still be recorded does not matter now.
+        // Nothing was written to the socket. If that cannot be recorded either, the first error is reported.
         if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
         throw error;
       }
@@ -120,9 +126,9 @@ export async function sendRequest(
       await leave(unknown);
       return { type: 'stopped' };
     }
-    // Without a connection, it was not sent a second time.
+    // There was no connection, so it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
-    // Loaded here, so that the first request of a process does not wait for the schemas of replies to load.
+    // Loaded after the first request was sent, which then does not wait for the schemas of replies.
     const { classify } = await import('../service/answer.js');
     const decision = classify(answer, deps.clock.now(), deps.expected);
     doubts = decision.do === 'doubt' ? doubts + 1 : 0;
@@ -140,7 +146,7 @@ export async function sendRequest(
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
       case 'halve': {
-        // Its halves are separate requests, so a resume must not send this one again.
+        // A resume must not send it again as it is: its halves become requests of their own.
         record.state = 'withdrawn';
         record.reason = decision.reason;
         await deps.commit();
@@ -205,7 +211,7 @@ export async function sendRequest(
       return { type: 'stopped' };
     }
     record.retries++;
-    // The pause may be long: if the process ends during it, a resume finds what was known.
+    // Recorded before the pause, which may be long: if the process ends during it, a resume knows the reason.
     await leave(decision.reason);
     deps.emit({
       type: 'retry',
@@ -223,12 +229,15 @@ export async function sendRequest(
   }
 }
 
-/** Marks a record of which only the intent is known, so that it is reported when it is sent again. */
+/** Marks a record that has only its intent, so that it is reported as possibly sent twice. */
 export function foundAfterCrash(record: RequestRecord): RequestRecord {
   return record.state === 'intent' ? { ...record, state: 'unknown', reason: FOUND } : record;
 }
 
-/** The error that ends the run when a request is given up. */
+/**
+ * The error that ends the run when a request is given up after its retries.
+ * @param asked `Retry-After` in milliseconds
+ */
 function gaveUp(
   last: ProfilesError,
   attempts: number,

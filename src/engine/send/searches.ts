@@ -1,6 +1,6 @@
 /**
- * Searches for the rows at fault, and whether one may begin (contract §4 "The rows at fault"): not if so many requests
- * failed alike, and none completed, that single rows are not the cause. How a search continues is in `narrow.ts`.
+ * Begins searches for the rows at fault (contract §4 "The rows at fault"), unless several requests failed
+ * alike and none completed: then single rows are not the cause. `narrow.ts` carries out a search.
  */
 import type { RequestRecord } from '../state/requests.js';
 import { type Failed, rejectWhole } from './deliver.js';
@@ -8,15 +8,18 @@ import type { DeliverDeps } from './follow.js';
 import { failureOf, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 
-/** The searches of one sender. They share how many requests failed, and how. */
+/** The searches of one sender, with the totals of failures that they share. */
 export class Searches {
-  /** How many requests failed in each way. */
+  /** Number of failed requests by failure (`failureOf`). */
   readonly #alike = new Map<string | null, number>();
-  /** Each resolves when a search has ended. */
+  /** A promise for each running search, which resolves when it has ended. */
   readonly #underWay = new Set<Promise<void>>();
   #isGivenUp = false;
 
-  /** Carries out what is left to do for a request that failed, unless no search for its rows at fault may begin. */
+  /**
+   * Does what is left to do for a failed request. If a search may not begin, a refused request ends the run,
+   * or with `continueOnError` its rows are rejected.
+   */
   async search(failed: Failed, deps: DeliverDeps): Promise<void> {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => {
@@ -35,7 +38,10 @@ export class Searches {
     }
   }
 
-  /** Whether a search may begin. Waits for searches under way: one that completes a request shows that rows are at fault. */
+  /**
+   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
+   * fault.
+   */
   async #mayBegin(root: RequestRecord, { records }: DeliverDeps): Promise<boolean> {
     const failure = failureOf(root);
     const alike = (this.#alike.get(failure) ?? 0) + 1;
@@ -47,7 +53,10 @@ export class Searches {
     return true;
   }
 
-  /** So many requests failed alike, and none completed, that single rows are not the cause. */
+  /**
+   * Reports once that no search begins, and rejects the rows of a refused request or ends the run.
+   * @throws ServiceError
+   */
   async #giveUp(failed: Failed, deps: DeliverDeps): Promise<void> {
     if (!this.#isGivenUp) {
       deps.emit({

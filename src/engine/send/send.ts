@@ -1,6 +1,6 @@
 /**
- * Sends chunks in order, at most `concurrency` of them unfinished at a time (contract §3 "Plan, then send", 4 and 5).
- * A flight is one chunk from its request to the end of its job.
+ * Sends chunks in order, with at most `concurrency` unfinished at a time (contract §3 "Plan, then send", 4
+ * and 5). A *flight* is one chunk from its first request to the end of its jobs.
  */
 
 import { Channel } from '../channel.js';
@@ -21,21 +21,23 @@ import { OtherJobs } from './other-jobs.js';
 import { Searches } from './searches.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
-  /** Items that a request may have. */
+  /** The most items that a request may have. */
   items: number;
+  /** Limits unfinished jobs together with other shards. Null without shards. */
   slots?: Slots | null;
 }
 
 export interface Sent {
   /** The error that ended it early, or null. */
   failure: unknown;
-  /** The most items that a request may have, after requests that the service refused as too large. */
+  /** The most items that a request may have: lower than before after a 413. */
   items: number;
 }
 
 /**
- * Sends the chunks, and yields events. If its consumer stops, waiting ends and requests in flight finish.
- * @param open returns the chunks, the first with at most this many items
+ * Sends the chunks of one kind, and yields events. If its consumer stops, all waiting ends, and requests in
+ * flight finish.
+ * @param open returns the chunks; the first has at most this many items
  */
 export async function* send(
   open: (items: number) => Chunks,
@@ -59,7 +61,7 @@ const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
 };
 
 interface Flight {
-  /** Ids for which later requests must wait. */
+  /** Keyed hashes of ids for which later requests with the same ids must wait. */
   shared: ReadonlySet<bigint>;
   done: Promise<void>;
 }
@@ -69,11 +71,14 @@ class Sender {
   readonly ended: Sent;
   readonly #flights = new Set<Flight>();
   readonly #searches = new Searches();
-  /** Ends the waiting of all flights when one of them ends the run. It affects only this sender. */
+  /** Ends the waiting of all flights of this sender when one of them fails. */
   readonly #halt = new AbortController();
-  /** While a canary is due, it is sent alone, followed to its end, and never split. */
+  /**
+   * Current dependencies. While a canary is due: it is sent alone, followed to its end, and never searched
+   * for rows at fault.
+   */
   #deps: DeliverDeps;
-  /** The same, once the canary has completed. */
+  /** Dependencies once the canary has completed, or without one. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
   readonly #slots: Slots | null;
@@ -169,7 +174,9 @@ class Sender {
     return isCanary ? Math.min(this.ended.items, options.canary!) : this.ended.items;
   }
 
-  /** Called after a 413. Warns once for each size, whichever request meets it first. */
+  /**
+   * Called after a 413. Reports each new size once, even if several requests of the old size are in flight.
+   */
   #lower(refused: number): void {
     const half = Math.ceil(refused / 2);
     if (half >= this.#mostItems()) return;
@@ -179,8 +186,9 @@ class Sender {
   }
 
   /**
-   * Once the canary has completed, everything else may be sent. A request without rows is not a canary. @throws
-   * CanaryError
+   * Waits for the end of the canary. If it has completed, everything else may be sent. If the request had no
+   * rows, the next one is the canary.
+   * @throws CanaryError if it did not complete
    */
   async #endOfCanary(): Promise<void> {
     while (this.#flights.size > 0) await this.#landing();
@@ -191,9 +199,9 @@ class Sender {
     this.#deps = this.#afterwards;
   }
 
-  /** Said at once, since requests in flight may take a while. */
+  /** Reports a stop at once, because requests in flight may take a while. */
   #sayStopping(): void {
-    // Only a signal is announced: failures and the end of the waiting time are reported as such.
+    // Only for signals: failures and timeouts are reported as errors.
     const signal: unknown = this.#deps.stop.reason;
     if (this.#flights.size === 0 || typeof signal !== 'string') return;
     const again = signal === 'SIGINT' ? 'press Ctrl-C again' : `send a second ${signal}`;
@@ -203,13 +211,13 @@ class Sender {
     });
   }
 
-  /** Jobs that an earlier session left unfinished come first. */
+  /** Follows the jobs that an earlier session left unfinished, before anything is sent. */
   async #followEarlier(): Promise<void> {
     const { run, state, options, records } = this.#deps;
     if (!options.wait) return;
     for (const record of [...records]) {
       if (record.state !== 'acknowledged' || !record.job) continue;
-      // If it fails, its rows are needed, so it is followed when they are read.
+      // With `isolate`, its rows are needed if it fails. So it is followed when its chunk is read.
       if (record.parent !== null || options.isolate) continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
@@ -220,8 +228,9 @@ class Sender {
   }
 
   /**
-   * Delivers a chunk, including the search for rows at fault: until that ends, it counts as unfinished.
-   * @param turn resolves when it may be sent, if its intent is written before
+   * Delivers a chunk. If it fails, includes the search for its rows at fault: until that ends, it counts as
+   * unfinished.
+   * @param turn resolves when the request may be sent, if its intent is written before
    */
   async #work(chunk: Chunk, turn?: Promise<void>): Promise<void> {
     const { records, options } = this.#deps;
@@ -231,7 +240,7 @@ class Sender {
     for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
-  /** Waits until one more flight may begin, and no flight has one of these ids. */
+  /** Waits until another flight may begin, and no flight has one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
     const blocked = (): boolean =>
       this.#flights.size >= this.#deps.options.concurrency || this.#isHeld(shared);
@@ -243,8 +252,8 @@ class Sender {
   }
 
   /**
-   * Waits until the other shards leave a slot. @returns the number of the request that has the slot; null without
-   * shards
+   * Waits for a slot, which all shards share.
+   * @returns the number of the request that has the slot; null without shards
    */
   async #slot(recorded: RequestRecord | null): Promise<number | null> {
     if (!this.#slots || !recorded) return null;
@@ -252,13 +261,13 @@ class Sender {
     return recorded.seq;
   }
 
-  /** Resolves when the next flight has ended. */
+  /** Resolves when one of the flights has ended. */
   async #landing(): Promise<void> {
     await Promise.race([...this.#flights].map((flight) => flight.done));
   }
 
   #launch(shared: ReadonlySet<bigint>, slot: number | null, work: Promise<void>): void {
-    // If this shard stops, the slot stays with the job, which other shards follow to its end.
+    // If this shard stops, its slot stays taken until another shard has seen the end of the job.
     const release = async (): Promise<void> => {
       if (slot !== null && !this.#deps.stop.aborted) await this.#slots!.release(slot);
     };
@@ -274,10 +283,10 @@ class Sender {
     this.#flights.add(flight);
   }
 
-  /** Only the first failure is reported. It ends all waiting. */
+  /** Keeps the first failure, and ends all waiting. */
   #fail(error: unknown): void {
     const { stop, abort } = this.#deps;
-    // A stopped wait rejects with the reason of the signal, which is not a failure.
+    // A wait that was stopped rejects with the reason of its signal, which is not a failure.
     const isEndOfWait =
       [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
     if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;

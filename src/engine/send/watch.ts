@@ -1,59 +1,74 @@
-/** Follows jobs to their end (contract §3 "Follow", §5). */
+/** Polls jobs until they end (contract §3 "Follow", §5; spec: Endpoint 4). */
 import type { Clock } from '../clock.js';
 import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 
+/** Records which jobs answer 404. */
 export interface MissingJobs {
-  /** A job answers 404. @returns when that began, milliseconds since the epoch: now, unless it did before */
+  /** Records that a job answers 404. @returns when it first did so, milliseconds since the epoch */
   missing(job_id: string): Promise<number>;
-  /** The job answers again. */
+  /** Records that a job answers again. */
   found(job_id: string): Promise<void>;
 }
 
 export interface WatchOptions {
   clock: Clock;
-  /** Ends the watch: the generator throws its reason. */
+  /** Ends the watch. The generator then throws its reason. */
   signal?: AbortSignal;
-  /** Fixed time between two polls of a job in milliseconds, at least 1. Default: it depends on the job's age. */
+  /** Fixed time between two polls of a job, in milliseconds, at least 1. Default: `pollInterval`. */
   intervalMs?: number | null;
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
-  /** How long a job may answer 404 before it is given up as missing. Without it, a 404 is thrown at once. */
+  /**
+   * How long a job may answer 404 before it counts as missing, in milliseconds. Without it, a 404 is thrown
+   * at once.
+   */
   missingGraceMs?: number | null;
-  /** Remembers which jobs answer 404, and since when, so that this time does not start again in the next process. */
+  /**
+   * Records since when jobs answer 404, so that `missingGraceMs` does not start again in the next process.
+   */
   missing?: MissingJobs;
 }
 
 /**
- * A job that changed, or that the service no longer knows: `missing`, after which nothing follows. `job_id` is the id
- * that was asked for, whatever id the record has.
+ * A job that has changed, or that the service no longer has (`missing`, which is its last snapshot). `job_id`
+ * is the id in the request, even if the record has another one.
  */
 export type JobSnapshot = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
 
-/** Milliseconds until the next poll of a job that has been watched for `ageMs`: a tenth of that, between 200 ms and 10 s. */
+/**
+ * Milliseconds until the next poll of a job: a tenth of the time that it has been watched, from 200 ms to 10
+ * s.
+ */
 export function pollInterval(ageMs: number): number {
   return Math.min(10_000, Math.max(200, ageMs / 10));
 }
 
-/** Simultaneous polls: without a limit, the first polls of a hundred jobs would be a burst. */
+/**
+ * The most simultaneous polls. Without a limit, a hundred jobs would begin with a burst of a hundred
+ * requests.
+ */
 const AT_ONCE = 8;
 
 interface Watched {
   id: string;
+  /** The record that was seen last. */
   last: Job | undefined;
+  /** Monotonic time at which the watch began. */
   since: number;
+  /** Monotonic time of its next poll. */
   due: number;
-  /** Monotonic time of its first 404; null once it has answered. */
+  /** Monotonic time of its first 404; null once it has answered; undefined before the first poll. */
   missingSince: number | null | undefined;
 }
 
 /**
- * Yields a job's record whenever its status or `completed_rows` has changed, and ends when all jobs have ended or are
- * missing. A job is given by its id, or by a record that was seen already and is not yielded again.
- *
- * @throws WaitTimeoutError at the deadline; whatever `client.job` throws, at once; the signal's reason
+ * Yields the record of a job whenever its status or `completed_rows` has changed. Ends when all jobs have
+ * ended or are missing.
+ * @param jobs ids, or records that are known already and are not yielded again
+ * @throws WaitTimeoutError at the deadline; the first error of `client.job`; the reason of the signal
  */
 export async function* watchJobs(
   client: Pick<ServiceClient, 'job'>,
@@ -61,7 +76,7 @@ export async function* watchJobs(
   options: WatchOptions,
 ): AsyncGenerator<JobSnapshot> {
   const { clock, intervalMs } = options;
-  // Without a pause, the service would be polled as fast as it answers.
+  // At least 1 ms: with 0, the service would be polled as fast as it answers.
   const pause = (ageMs: number): number => Math.max(1, intervalMs ?? pollInterval(ageMs));
   const start = clock.monotonic();
   let open = jobs
@@ -72,7 +87,7 @@ export async function* watchJobs(
         id,
         last,
         since: start,
-        // A record that is already known was read a moment ago.
+        // A known record was read a moment ago, so its first poll can wait.
         due: last ? start + pause(0) : start,
         missingSince: undefined,
       }),
@@ -103,8 +118,9 @@ export async function* watchJobs(
 }
 
 /**
- * The records of jobs as they are now, in the order of `ids`. The first request that fails ends the others and their retries.
- * @throws whatever `client.job` throws; the signal's reason
+ * Reads the current records of jobs, in the order of `ids`. The first request that fails ends the others and
+ * their retries.
+ * @throws the first error of `client.job`; the reason of the signal
  */
 export function readJobs(
   client: Pick<ServiceClient, 'job'>,
@@ -118,7 +134,7 @@ function changed(last: Job | undefined, job: Job): boolean {
   return last?.status !== job.status || (last.completed_rows ?? null) !== (job.completed_rows ?? null);
 }
 
-/** Polls once. Null while a 404 may still be temporary. */
+/** Polls a job once. Null while a 404 may be temporary. */
 async function look(
   client: Pick<ServiceClient, 'job'>,
   watched: Watched,
@@ -141,7 +157,7 @@ async function look(
   }
 }
 
-/** Sleeps until a monotonic time. If the deadline comes first, waiting has ended. */
+/** Sleeps until a monotonic time. @throws WaitTimeoutError if the deadline comes first */
 async function sleepUntil(
   due: number,
   open: readonly Watched[],
@@ -154,7 +170,7 @@ async function sleepUntil(
   if (deadlineMs != null && clock.monotonic() >= deadlineMs) throw timedOut(open);
 }
 
-/** Runs polls until the deadline at most: a service that does not answer must not prolong the wait. */
+/** Runs polls, at most until the deadline: a service that does not answer must not prolong the wait. */
 async function before<T>(
   { clock, signal, deadlineMs }: WatchOptions,
   open: readonly Watched[],

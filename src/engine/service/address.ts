@@ -1,27 +1,28 @@
-/** Where requests go: base URLs, paths below them, and which of them stay on this machine. */
+/** Parses base URLs and hosts, and encodes job ids for paths. */
 import { ConfigError, UsageError } from '../errors.js';
 
 export interface BaseUrl {
   /** `https://host:port` */
   origin: string;
-  /** `host:port` as messages name it. */
+  /** `host:port`, for messages. */
   host: string;
-  /** Path in front of the spec's paths, without a slash at its end; often empty. */
+  /** Path in front of the paths of the specification, without a slash at the end. Often empty. */
   prefix: string;
-  /** Its requests never leave this machine, so no proxy may see them. */
+  /** Whether the host is this machine. Such requests never use a proxy. */
   loopback: boolean;
 }
 
 const LIKE = { hint: 'write it like https://api.example.com' };
 
 /**
- * Reads a base URL. A path and slashes at the end are accepted. A host without a scheme is taken as https.
- * @param origin what the user would have to change: a flag, a variable, a key of the config file, an option
+ * Parses a base URL. A path and slashes at the end are accepted. A host without a scheme means https.
+ * @param origin where the URL comes from, for errors: a flag, a variable, a key of the config file, or an
+ * option
  * @throws ConfigError if it is not an http(s) URL, or has a user name, a query, or a fragment
  */
 export function parseBaseUrl(text: string, origin: string): BaseUrl {
   const url = toUrl(text.trim());
-  // The text of a URL with credentials is not repeated: it would print them.
+  // A text with "@" may contain credentials, so it is not quoted.
   if (!url) {
     const what = text.includes('@') ? 'this' : `"${text}"`;
     throw new ConfigError(`${origin}: ${what} is not a URL`, LIKE);
@@ -45,9 +46,11 @@ export function parseBaseUrl(text: string, origin: string): BaseUrl {
 }
 
 /**
- * A service's host as it is stored and used: without trailing slashes, path prefix kept.
+ * Parses the host of a service. Unlike `parseBaseUrl`, it accepts `http://` only for loopback and the hosts
+ * in `allowHttp`, because the token would be sent without encryption.
  * @param origin as in `parseBaseUrl`
- * @param allowHttp hosts (with or without port, separated by commas) that `http://` may name
+ * @param allowHttp hosts with or without port, separated by commas
+ * @returns origin and path prefix, without a slash at the end
  * @throws ConfigError
  */
 export function parseHost(text: string, origin: string, allowHttp: string | undefined): string {
@@ -65,12 +68,13 @@ export function parseHost(text: string, origin: string, allowHttp: string | unde
 
 function toUrl(text: string): URL | null {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return URL.canParse(text) ? new URL(text) : null;
-  // A host alone, such as `api.example.com/v2` or `[::1]:4100`, is taken as https; `https:/x` and `C:\x` are no hosts.
+  // Only a host, such as `api.example.com/v2` or `[::1]:4100`, means https. `https:/x` and `C:\x` are not
+  // hosts.
   const bare = `https://${text}`;
   return /^[\w[]/.test(text) && !/^https?[:/]|\\/i.test(text) && URL.canParse(bare) ? new URL(bare) : null;
 }
 
-/** @param hostname as `URL` writes it: lower case, IPv6 in brackets */
+/** Whether a host is this machine. @param hostname as in `URL`: lower case, IPv6 in brackets */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
@@ -82,9 +86,9 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * A value as exactly one segment of a path: `/`, `:`, `?` and the rest are encoded (spec: `job_id` has
- * the format uri). Dots alone cannot be: every URL parser reads `%2e%2e` as `..` and climbs.
- * @throws UsageError for an empty id, `.`, `..` and text that is not Unicode
+ * Encodes a job id as exactly one segment of a path. It may contain `/`, `:` and `?` (spec: `job_id` has the
+ * format uri). `.` and `..` cannot be encoded: every URL parser reads `%2e%2e` as `..`.
+ * @throws UsageError for an empty id, `.`, `..`, and text that is not valid Unicode
  */
 export function jobSegment(jobId: string): string {
   if (jobId === '' || jobId === '.' || jobId === '..') {

@@ -1,6 +1,6 @@
 /**
- * What becomes of an answer (contract §4): pure decisions, no I/O. `classify` is the contract's table for a
- * bulk request; `classifyRead` is its counterpart for job polls and lookups, which may be asked again freely.
+ * Decides what to do about an answer (contract §4 "What becomes of an answer"). Pure. `classify` is for bulk
+ * requests. `classifyRead` is for job polls and lookups, which can be repeated without harm.
  */
 import {
   AuthError,
@@ -17,7 +17,7 @@ import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
 import { parseHttpDate, parseRetryAfter } from './retry.js';
 
-/** How one request was answered. */
+/** The result of one request. */
 export type Answer =
   /** A complete reply was read. */
   | {
@@ -31,16 +31,18 @@ export type Answer =
       requestId: string | null;
       contentType: string | null;
       body: string;
-      /** Address of the request. */
+      /** URL of the request. */
       url?: string;
-      /** Where a redirect points. It is never followed. */
+      /** The target of a redirect, which is never followed. */
       location?: string | null;
-      /** Something odd about the reply. */
+      /** A problem with the reply, such as a repeated job id. */
       warning?: string;
     }
-  /** Nothing arrived: host not found, connection refused or timed out, or TLS failed (`tls`). */
+  /** Nothing was sent: host not found, connection refused or timed out, or TLS failed (`tls`). */
   | { type: 'unsent'; reason: string; tls: boolean; hint?: string; problem?: Problem }
-  /** It was sent, or a part of it, and its outcome is unknown: the connection broke, or the deadline passed. */
+  /**
+   * All or a part of it was sent, and its outcome is unknown: the connection broke, or the deadline passed.
+   */
   | {
       type: 'lost';
       reason: string;
@@ -53,33 +55,38 @@ type Advice = Pick<ErrorDetails, 'hint' | 'problem'>;
 
 export type Reply = Extract<Answer, { type: 'reply' }>;
 
-/** What to do about a bulk request. `error` is what ends the run when there is no further attempt. */
+/** What to do about a bulk request. `error` ends the run if there are no further attempts. */
 export type Decision =
-  /** Recorded; never sent again. */
+  /** Accepted. Never sent again. */
   | { do: 'accept'; job: Job }
-  /** Accepted, but no job can be followed; never sent again. */
+  /** Accepted, but there is no job to follow. Never sent again. */
   | { do: 'accept_untraceable'; reason: string }
-  /** Try again after a backoff; `maybeSent` names it in the report. */
+  /** Retry after a backoff. `maybeSent`: it may have arrived, so the report lists it. */
   | { do: 'retry'; maybeSent: boolean; reason: string; error: ProfilesError }
-  /** A success, but not in the service's words: what became of it is unknown. Try again, but not after two in a row. */
+  /**
+   * A success that is not from the service, such as a page of a captive portal. Retry, but not after two in a
+   * row.
+   */
   | { do: 'doubt'; reason: string; error: ProfilesError }
-  /** Try again after `waitMs`, or after a backoff where it is null. The bound on it is the caller's. */
+  /** Retry after `waitMs`, or after a backoff if it is null. The caller limits the wait. */
   | { do: 'wait'; waitMs: number | null; reason: string; error: ProfilesError }
-  /** The service works on another job: try again until the caller's patience ends. */
+  /** The service is busy with another job. Retry until the time limit of the caller. */
   | { do: 'busy'; reason: string; error: ProfilesError }
-  /** Too large: cut it in two. */
+  /** Too large. Send its halves. */
   | { do: 'halve'; reason: string; error: ProfilesError }
-  /** These lines are refused, with the service's words. */
+  /** The service refused its content. */
   | { do: 'refuse'; error: ServiceError }
-  /** No request would fare better. */
+  /** End the run: any other request would fail, too. */
   | { do: 'stop'; error: ProfilesError };
 
-/** What a success says: a bulk request is answered with a job; what a single company is answered with is "not shown". */
+/**
+ * What a success must contain. For a single company, the specification does not show it (spec: Endpoint 2).
+ */
 export type Expected = 'job' | 'anything';
 
 /**
- * The contract's table, line by line.
- * @param nowMs wall clock, to which a `Retry-After` date is relative if the reply has no date of its own
+ * Decides what to do about the answer to a bulk request, in the order of the table in the contract.
+ * @param nowMs wall clock, for a `Retry-After` with a date if the reply has no date of its own
  */
 export function classify(answer: Answer, nowMs: number, expected: Expected = 'job'): Decision {
   if (answer.type !== 'reply') {
@@ -102,7 +109,7 @@ export function classify(answer: Answer, nowMs: number, expected: Expected = 'jo
     case 413:
       return { do: 'halve', reason, error };
     case 503:
-      // A gateway says so too, maybe after the service took the request, and does not say when to come again.
+      // Without `Retry-After`, it may come from a gateway, maybe after the service has accepted the request.
       if (answer.retryAfter === null) return { do: 'retry', maybeSent: true, reason, error };
       return { do: 'wait', waitMs: retryAfterMs(answer, nowMs), reason, error };
     case 429:
@@ -115,17 +122,17 @@ export function classify(answer: Answer, nowMs: number, expected: Expected = 'jo
 const retryAfterMs = ({ retryAfter, date = null }: Reply, nowMs: number): number | null =>
   parseRetryAfter(retryAfter, parseHttpDate(date) ?? nowMs);
 
-/** What to do about the answer to a request that changes nothing. */
+/** What to do about the answer to a job poll or a lookup. */
 export type ReadDecision =
   /** `value` is the parsed body. */
   | { do: 'use'; reply: Reply; value: unknown }
-  /** A passing failure: ask again after `waitMs`, or after a backoff where it is null. */
+  /** A temporary failure. Retry after `waitMs`, or after a backoff if it is null. */
   | { do: 'again'; waitMs: number | null; reason: string; error: ProfilesError }
   | { do: 'stop'; error: ProfilesError };
 
 const PASSING = new Set([408, 409, 429]);
 
-/** @param nowMs as for `classify` */
+/** Decides what to do about the answer to a job poll or a lookup. @param nowMs as in `classify` */
 export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
   if (answer.type !== 'reply') {
     const error = noAnswer(answer);
@@ -137,7 +144,8 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
     const error = notJson(answer);
-    // A page at a wrong address stays there. Broken JSON may be a reply cut short where no length was given.
+    // An HTML page means a wrong address, which stays wrong. Broken JSON may be a reply without a length that
+    // was cut off.
     return isHtml(answer)
       ? { do: 'stop', error }
       : { do: 'again', waitMs: null, reason: error.message, error };
@@ -162,8 +170,8 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
 }
 
 /**
- * A 2xx. A job id that can be used is enough to follow the job: a missing status reads as `queued`, and a
- * field of the wrong type is left out rather than the job lost.
+ * Decides about a 2xx reply. A usable job id is enough to follow the job: a missing status counts as
+ * `queued`, and fields of a wrong type are removed.
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body);
@@ -191,7 +199,10 @@ function untraceable(reply: Reply, came: string): Decision {
   return { do: 'accept_untraceable', reason };
 }
 
-/** Answers that mean a wrong token or a wrong address: no request would fare better. */
+/**
+ * The error for a status that means a wrong token or a wrong address, so that any request would fail;
+ * otherwise null.
+ */
 function fatalError(reply: Reply): ProfilesError | null {
   const { status, url, location } = reply;
   const from = { status, requestId: reply.requestId ?? undefined };
@@ -233,7 +244,7 @@ function refusal(reply: Reply, advice: Advice = {}): ServiceError {
 }
 
 function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
-  // A failure that names its own fix needs no other advice.
+  // If the failure comes with a hint of its own, that is enough.
   if (answer.type === 'unsent' && answer.hint !== undefined) {
     return new NetworkError(answer.reason, { hint: answer.hint });
   }
@@ -243,7 +254,7 @@ function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
   });
 }
 
-/** A success in words that are not the service's. */
+/** The error for a success that is not from the service. */
 function notTheService(reply: Reply): ContractError {
   const who = isHtml(reply)
     ? ': a captive portal or a proxy answers in its place'

@@ -1,4 +1,4 @@
-/** The client of the service: all seven operations of the spec. */
+/** The client of the service, with all seven operations of the specification. */
 import type { Clock } from '../clock.js';
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
@@ -22,9 +22,12 @@ export interface ServiceClient {
   readonly baseUrl: string;
   readonly lookupBaseUrl: string | null;
   /**
-   * Submits a bulk request (spec: Endpoints 1 and 3), once. `body` is JSON in UTF-8, and is sent as it is. A network
-   * failure is an answer, too.
-   * @throws the signal's reason when it is aborted
+   * Submits a bulk request (spec: Endpoints 1 and 3), once. A network failure is an answer, too.
+   * @param body JSON in UTF-8, which is sent unchanged
+   * @param ready called right before the first byte is written. If it throws, nothing is sent
+   * @param written called when the request was accepted and nothing reads `body` anymore; not called if that
+   * is unknown
+   * @throws the signal's reason when it is aborted; the error of `ready`
    */
   submit(
     kind: Kind,
@@ -33,23 +36,28 @@ export interface ServiceClient {
     ready?: () => void,
     written?: () => void,
   ): Promise<Answer>;
-  /** Submits one company (spec: Endpoint 2), in the same way. `body` is `{"company_id": …, "metadata": {…}}`. */
+  /**
+   * Submits one company (spec: Endpoint 2) in the same way.
+   * @param body `{"company_id": …, "metadata": {…}}`
+   */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
   /**
-   * Asks for a job (spec: Endpoint 4), with retries.
-   * @throws AuthError, ServiceError (its `status` is 404 if there is no such job), NetworkError, ContractError
+   * Reads a job (spec: Endpoint 4), with retries.
+   * @throws AuthError, ServiceError (its `status` is 404 if there is no such job), NetworkError,
+   * ContractError
    */
   job(jobId: string, signal?: AbortSignal): Promise<Job>;
   /**
-   * Asks for a lookup list (spec: Endpoints 5 to 7), with retries. `text` is the array as it was received.
+   * Reads a lookup list (spec: Endpoints 5 to 7), with retries.
+   * @returns `text`: the array as it was received
    * @throws ConfigError without a lookup host, AuthError, ServiceError, NetworkError, ContractError
    */
   lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
-  /** Closes its connections. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 
-/** A job poll or a lookup that is about to be tried again. */
+/** A job poll or a lookup that is about to be retried. */
 export interface ReadRetry {
   /** The attempt that failed, from 1. */
   attempt: number;
@@ -59,31 +67,33 @@ export interface ReadRetry {
 
 export interface ClientOptions {
   baseUrl: string;
-  /** Null where none is configured: `lookup` then fails with what to set. */
+  /** Null if none is configured. Then `lookup` throws ConfigError. */
   lookupBaseUrl: string | null;
   token: string;
-  /** Deadline of one request, from connecting to the last byte of its reply, milliseconds. */
+  /** Milliseconds for one request, from connecting to the last byte of its reply. */
   timeoutMs: number;
-  /** A `Retry-After` date is relative to its `now`. */
+  /** For pauses, durations, and `Retry-After` dates. */
   clock: Clock;
-  /** Default 10 s. */
+  /** Milliseconds for a connection. Default: 10,000. */
   connectTimeoutMs?: number;
-  /** Further attempts of a job poll or a lookup. Default 5. */
+  /** Number of retries of a job poll or a lookup. Default: 5. */
   retries?: number;
-  /** First bound of the backoff between them, milliseconds. Default 1000. */
+  /** Longest delay before the first retry, in milliseconds. Doubles with each retry. Default: 1,000. */
   retryDelayMs?: number;
-  /** A longer `Retry-After` ends the attempts, milliseconds. It does not bound the backoff. Default 5 min. */
+  /**
+   * A longer `Retry-After` ends the retries, in milliseconds. Does not limit the backoff. Default: 300,000.
+   */
   maxRetryAfterMs?: number;
-  /** `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`; other names are not looked at. Loopback never uses a proxy. */
+  /** `HTTPS_PROXY`, `HTTP_PROXY`, and `NO_PROXY`; other names are ignored. Loopback never uses a proxy. */
   proxy?: ProxyEnv;
   userAgent?: string;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1), for the jitter of the backoff. Default: `Math.random`. */
   random?: () => number;
-  /** Most connections to one host. Default: no bound. */
+  /** The most connections to one host. Default: no limit. */
   connections?: number;
-  /** One entry for each request. */
+  /** Called once for each request. */
   log?: (entry: LogEntry) => void;
-  /** As in `TransportOptions`. */
+  /** See `TransportOptions`. */
   compiling?: (compile: () => void) => void;
   onRetry?: (retry: ReadRetry) => void;
 }
@@ -93,14 +103,14 @@ const MAX_LOOKUP = 64 * MIB;
 const MAX_REPLY = 8 * MIB;
 
 /**
- * Opens no socket before the first request. The schemas of replies are loaded with the first reply, since the
- * first request need not wait for them.
- * @throws ConfigError for a base URL or a proxy that is no URL
- * @throws UsageError for a token that cannot be in a header; it is not repeated
+ * Creates a client. It opens no socket before the first request. The schemas of replies are loaded with the
+ * first reply, so that the first request does not wait for them.
+ * @throws ConfigError if a base URL or a proxy setting is not a URL; UsageError for a token that cannot be in
+ * a header
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const { baseUrl, lookupBaseUrl, token, clock } = options;
-  // Node prints the whole header, token included, when it refuses one.
+  // Checked here, because the error of Node would print the whole header with the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UsageError('the token is empty or contains white space, control or non-ASCII characters', {
       hint: 'copy the API key again from the environment settings of the account',
@@ -121,7 +131,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   });
 
   const earlier = new EarlierReplies();
-  /** Requests that are answered with a job, and so share what is known of replies. */
+  /** The common part of all requests to the base URL, with replies that are compared with earlier ones. */
   const asking = (method: 'GET' | 'POST', path: string): Omit<Request, 'body'> => ({
     method,
     base,
@@ -159,7 +169,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         throw decision.error;
       }
       const delayMs = waitMs ?? backoffDelay(backoff);
-      signal?.throwIfAborted(); // no retry follows, so none is announced
+      signal?.throwIfAborted(); // then there is no retry to report
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
     }
@@ -205,7 +215,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   };
 }
 
-/** A 404 for a job means the job first of all, unless it is another server's or a proxy's: the service speaks JSON. */
+/** Makes a 404 for a job say that the job was not found, unless its body is not JSON: then it comes from another server. */
 function unknownJob(error: ProfilesError, answer: Answer, jobId: string): ProfilesError {
   if (!(error instanceof ServiceError) || error.status !== 404 || answer.type !== 'reply') return error;
   if (answer.body.trim() !== '' && parseJson(answer.body) === undefined) return error;

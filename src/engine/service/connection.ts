@@ -1,9 +1,11 @@
 /**
- * What is read from a connection before undici parses it. undici 7 destroys a connection on a `100 Continue` that it
- * did not ask for (`onHeadersComplete` in `client-h1.js`) and has no option against it, and it takes bytes that
- * arrive between two requests for the reply to the next one where they arrive late enough. So each socket that its
- * connector makes is watched: net and tls hand whatever was read to `socket.push`, and undici writes a request with
- * `socket.write`. Both are replaced on the socket itself, and nothing of undici's own is touched.
+ * Filters what is read from a connection before undici parses it, because of two problems of undici 7:
+ * - It destroys a connection on a `100 Continue` that it did not ask for (`onHeadersComplete` in
+ *   `client-h1.js`).
+ * - If bytes arrive between two requests, it may read them as the reply to the next one.
+ *
+ * So each socket is watched: net and tls pass what they read to `socket.push`, and undici writes requests
+ * with `socket.write`. Both methods are replaced on the socket; nothing of undici itself is changed.
  */
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
@@ -11,7 +13,7 @@ import connectorOf from 'undici/lib/core/connect.js';
 
 type Connector = buildConnector.connector;
 
-/** A head of an interim reply that is longer is not waited for, bytes. */
+/** The longest head of an interim (1xx) reply, in bytes. */
 const MAX_INTERIM = 64 << 10;
 const HEAD_END = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
@@ -19,13 +21,16 @@ const NOTHING = Buffer.alloc(0);
 /** The connections of one transport. */
 export class Connections {
   #next: ((connection: Connection) => void) | null = null;
-  /** Requests that were accepted, until the operating system has taken all of them. */
+  /**
+   * For each accepted request: a promise that resolves when all of it was written, or the connection has
+   * ended.
+   */
   readonly #owed = new Set<Promise<void>>();
 
-  /** @param compiling as in `TransportOptions` */
+  /** @param compiling see `TransportOptions` */
   constructor(private readonly compiling = (compile: () => void) => compile()) {}
 
-  /** Makes connections as undici's own connector does, and watches them. */
+  /** Returns a connector like that of undici, which watches the sockets that it makes. */
   watched(connect: buildConnector.BuildOptions | Connector): Connector {
     const make = typeof connect === 'function' ? connect : connectorOf(connect);
     return (options, callback) =>
@@ -37,8 +42,9 @@ export class Connections {
   }
 
   /**
-   * Tells which connection carries the request that is about to be written: undici starts a request and writes it in
-   * one go, and does not say where to.
+   * Calls `on` with the connection of the request that is about to be written. undici does not tell it, but
+   * starts and writes a request in the same turn of the event loop, so it is the next connection that is
+   * written to.
    */
   expect(on: (connection: Connection) => void): void {
     this.#next = on;
@@ -49,7 +55,10 @@ export class Connections {
     this.#next = null;
   }
 
-  /** The request that a connection carried was accepted: the rest of it, if any, is still owed. */
+  /**
+   * Call this when the current request of a connection was accepted.
+   * @param written called when all of it was written
+   */
   owe(connection: Connection, written: () => void): void {
     const ended = connection.written().then((isWritten) => {
       this.#owed.delete(ended);
@@ -58,7 +67,7 @@ export class Connections {
     this.#owed.add(ended);
   }
 
-  /** Resolves when nothing is owed any more: all was written, or the connections have ended. */
+  /** Resolves when all accepted requests were written, or their connections have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#owed);
   }
@@ -67,17 +76,20 @@ export class Connections {
 type Written = (error?: Error | null) => void;
 
 export class Connection {
-  /** Complete replies that it carried. */
+  /** Number of complete replies on this connection. */
   replies = 0;
-  /** Bytes that were read from it. */
+  /** Number of bytes read. */
   arrived = 0;
-  /** `idle`: no request is outstanding. `waiting`: the final reply has not begun. */
+  /** `idle`: no request is outstanding. `waiting`: the final reply has not begun. `reply`: it has. */
   #state: 'idle' | 'waiting' | 'reply' = 'idle';
-  /** Calls of `write`, and those of which the operating system has taken everything. They end in their order. */
+  /**
+   * Number of calls of `write`, and of those that the operating system has taken completely, which happens in
+   * order.
+   */
   #writes = 0;
   #taken = 0;
   #waiting: { until: number; end: (isWritten: boolean) => void }[] = [];
-  /** Of a head: what came while it was too short to tell what it is. */
+  /** The beginning of a reply, until it is long enough to know its kind. */
   #held: Buffer = NOTHING;
 
   constructor(
@@ -94,7 +106,7 @@ export class Connection {
       this.#writes++;
       const [how, then] = typeof encoding === 'function' ? [undefined, encoding] : [encoding, callback];
       return write(chunk, how, (error) => {
-        // Node calls back without an error where the socket was destroyed meanwhile.
+        // If the socket was destroyed in the meantime, Node calls back without an error.
         if (!error && !socket.destroyed) this.#take();
         (then as Written | undefined)?.(error);
       });
@@ -112,15 +124,16 @@ export class Connection {
     };
   }
 
-  /** The reply is complete: what comes before the next request belongs to none. */
+  /** Call this when a reply is complete. Bytes before the next request then close the connection. */
   completed(): void {
     this.replies++;
     this.#state = 'idle';
   }
 
   /**
-   * Whether the operating system has taken all that was written so far; false if the connection ends first. A service may
-   * reply before it has read the request. TLS reports its writes with a delay.
+   * Resolves when the operating system has taken all that was written so far: a service may reply before it
+   * has read the whole request, and TLS reports its writes with a delay.
+   * @returns false if the connection ends first
    */
   async written(): Promise<boolean> {
     const until = this.#writes;
@@ -138,7 +151,7 @@ export class Connection {
     this.socket.destroy();
   }
 
-  /** What undici is given of a chunk. */
+  /** Returns the bytes of a chunk that undici may read: no interim replies, and nothing between requests. */
   #read(chunk: Buffer): Buffer {
     this.arrived += chunk.length;
     if (this.#state === 'reply') return chunk;
@@ -162,9 +175,10 @@ export class Connection {
     }
   }
 
+  /** Destroys the connection. @param reason given if the reply is malformed */
   #refuse(reason?: string): Buffer {
     const error = reason === undefined ? undefined : new Error(reason);
-    // By this name it is known as what undici's parser cannot read.
+    // `lostReason` recognizes errors of the HTTP parser by this name.
     if (error) error.name = 'HTTPParserError';
     this.#held = NOTHING;
     this.socket.destroy(error);
@@ -172,11 +186,13 @@ export class Connection {
   }
 }
 
-/** What begins here. A `101` ends HTTP on the connection, so it is left to the parser, which refuses it. */
+/**
+ * The kind of reply that begins with these bytes. A `101` counts as final: the parser of undici refuses it.
+ */
 function replyKind(bytes: Buffer): 'short' | 'interim' | 'final' | 'broken' {
   const line = bytes.toString('latin1', 0, 16);
   const status = /^(?:\r?\n)?HTTP\/\d\.\d (\d{3})/.exec(line)?.[1];
   if (status === undefined) return line.length < 15 ? 'short' : 'final';
-  if (status.startsWith('0')) return 'broken'; // undici fails an assertion over it
+  if (status.startsWith('0')) return 'broken'; // undici would fail an assertion
   return status.startsWith('1') && status !== '101' ? 'interim' : 'final';
 }

@@ -1,13 +1,13 @@
 /**
- * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply. Its words are in `names.ts`.
- * All objects keep fields that the spec does not name; `status` accepts any string, since the spec
- * shows no transitions and a service may add a state. What the spec calls "not shown" is optional here.
+ * zod schemas of all replies, as the specification describes them. Names and paths are in `names.ts`. All
+ * objects keep fields that the specification does not name. `status` accepts any string, since a service may
+ * add a state. What the specification calls "not shown" is optional.
  */
 import * as z from 'zod';
 
 /**
- * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are
- * required of a reply; a number that arrives as `null` counts as absent.
+ * Job record (spec: Job). Only `job_id` and `status` are required, because they are enough to follow a job. A
+ * field that is `null` counts as absent.
  */
 export const jobSchema = z.looseObject({
   job_id: z.string().min(1),
@@ -22,12 +22,14 @@ export const jobSchema = z.looseObject({
   elapsed_time: z.number().nullish(),
   start_time: z.string().nullish(),
   end_time: z.string().nullish(),
-  /** Optional like the rest: a bare `z.unknown()` refuses an object without the key. */
+  /** `z.unknown()` alone would require the key. */
   links: z.unknown().optional(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
-/** Error body (spec: Errors). Every field optional: other operations' bodies are not shown. */
+/**
+ * Error body (spec: Errors). All fields are optional, because the bodies of other operations are not shown.
+ */
 export const errorBodySchema = z.looseObject({
   errors: z.array(
     z.looseObject({
@@ -39,13 +41,16 @@ export const errorBodySchema = z.looseObject({
   ),
 });
 
-/** A record of a lookup list. Its fields depend on the list; none is dropped. */
+/** A record of a lookup list. Its fields depend on the list, and all of them are kept. */
 export type LookupRecord = Record<string, unknown>;
 
 export const isRecord = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A lookup reply: an array of records. Which fields a record has is shown, not required. Checked in place: copying 10,000 records would cost more than reading them. */
+/**
+ * A lookup reply: an array of records, with no required fields. Checked without copying: to copy 10,000
+ * records would take longer than to parse them.
+ */
 export const lookupSchema = z.custom<LookupRecord[]>(
   (value) => Array.isArray(value) && value.every(isRecord),
 );

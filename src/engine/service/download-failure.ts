@@ -1,10 +1,10 @@
-/** How an attempt to download a file ended early. */
+/** Failures of a download. */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { NetworkError } from '../errors.js';
 import { connectFailure, lostReason } from './failure.js';
 
-/** What ended an attempt, where another may do better. */
+/** The failure of an attempt, after which another attempt may succeed. */
 export class Broken extends Error {
   constructor(
     reason: string,
@@ -18,14 +18,17 @@ export class Broken extends Error {
 export const silence = (host: string, timeoutMs: number): Broken =>
   new Broken(`${host} sent nothing for ${formatDuration(timeoutMs)}`, 'silent');
 
-/** Less than this in the time of one deadline is silence, bytes. */
+/** If fewer bytes than this arrive within one deadline, the server counts as silent. */
 export const MIN_WINDOW_BYTES = 1_024;
 
-/** Tells when almost nothing has come for as long as the deadline: a server that drips never lets it pass. */
+/**
+ * Detects that almost nothing arrives: a server that sends single bytes would never reach the deadline of
+ * undici.
+ */
 export class Pace {
   #since: number;
 
-  /** @param base bytes that have come so far */
+  /** @param base bytes that have arrived so far */
   constructor(
     private base: number,
     private readonly timeoutMs: number,
@@ -34,7 +37,7 @@ export class Pace {
     this.#since = clock.monotonic();
   }
 
-  /** @param bytes that have come by now */
+  /** @param bytes that have arrived by now. @returns whether too few arrived within the last deadline */
   isSilent(bytes: number): boolean {
     const now = this.clock.monotonic();
     if (now - this.#since <= this.timeoutMs) return false;
@@ -45,7 +48,7 @@ export class Pace {
 }
 
 interface Attempt {
-  /** The address as it is printed. */
+  /** The address as it may be printed. */
   shown: string;
   host: string;
   timeoutMs: number;
@@ -53,7 +56,10 @@ interface Attempt {
   started: boolean;
 }
 
-/** Errors of the connection, as what becomes of the attempt; all others as they are. */
+/**
+ * Turns an error of the connection into `Broken`, or into a NetworkError if retries do not help. Others stay
+ * as they are.
+ */
 export function attemptFailure(error: unknown, { shown, host, timeoutMs, started }: Attempt): unknown {
   if (!(error instanceof Error) || error instanceof Broken) return error;
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -1,6 +1,6 @@
 /**
- * Brings a file from an https:// address, without the account's token. A connection that breaks is taken up where it
- * broke, if the server allows it and confirms (by a strong ETag) that the file is still the same.
+ * Downloads a file from an `https://` address, without the token of the account. Continues after a broken
+ * connection if the server supports ranges and confirms with a strong ETag that the file is the same.
  */
 import type { Dispatcher } from 'undici';
 import { Channel } from '../channel.js';
@@ -14,42 +14,42 @@ import { backoffDelay } from './retry.js';
 import type { WebAddress } from './web-address.js';
 
 const MAX_REDIRECTS = 10;
-/** Attempts in a row that bring nothing new. A server that sends nothing gets fewer: each takes the whole deadline. */
+/** The most attempts in a row without new bytes. With a silent server, each takes the whole deadline. */
 const MAX_FAILURES = 5;
 const MAX_SILENCES = 2;
-/** Attempts in all: a server may break each one after a single byte. */
+/** The most attempts in total: a server may break each one after a few bytes. */
 const MAX_ATTEMPTS = 100;
 const CONNECT_TIMEOUT_MS = 10_000;
 const BACKOFF_MS = 1_000;
 const MAX_BYTES = 100 * 1024 ** 3;
 
 /**
- * Where the bytes go, at once: undici fails an assertion where a connection ends while its reply is held back. Errors of
- * the sink end the download as they are.
+ * Receives the bytes. Its methods are synchronous, so that a reply is never paused: undici fails an assertion
+ * if a connection ends while its reply is paused. Errors of the sink end the download unchanged.
  */
 export interface Sink {
-  /** Appends. */
+  /** Appends bytes. */
   write(chunk: Uint8Array): void;
-  /** Forgets what was written. */
+  /** Discards everything that was written. */
   restart(): void;
 }
 
-/** More than can arrive between the head of a reply and the first chunk that is taken, bytes. */
+/** A `highWaterMark` in bytes that is never reached, so that a reply is never paused. */
 const NEVER_HELD_BACK = 16 * 1024 ** 2;
 
 export interface DownloadOptions {
-  /** Longest time without data, milliseconds. */
+  /** The longest time without data, in milliseconds. */
   timeoutMs: number;
   proxy: ProxyEnv;
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
-  /** A longer file is refused, bytes. */
+  /** The largest file to accept, in bytes. Default: 100 GiB. */
   maxBytes?: number;
 }
 
 export interface Downloaded {
-  /** False where the server neither gave a length nor sent the end: a file that was cut off looks whole. */
+  /** False if the server sent neither a length nor chunks: a file that was cut off would look complete. */
   sure: boolean;
 }
 
@@ -59,8 +59,8 @@ interface Progress {
 }
 
 /**
- * Writes the file to the sink. Yields how far it is, for each chunk.
- * @throws InputError for an answer that is not the file; NetworkError when it cannot be had; the signal's reason
+ * Downloads a file to the sink. Yields the progress after each chunk.
+ * @throws InputError if the answer is not the file; NetworkError if all attempts fail; the signal's reason
  */
 export async function* download(
   address: Pick<WebAddress, 'url' | 'shown'>,
@@ -79,7 +79,7 @@ export async function* download(
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!(error instanceof Broken)) throw error;
-        // A few bytes more, as from a server that drips, do not end a silence.
+        // A few new bytes do not reset the count of silences: some servers send single bytes.
         if (transfer.size >= most + MIN_WINDOW_BYTES) silences = 0;
         if (transfer.size > most) [most, failures] = [transfer.size, 0];
         failures++;
@@ -97,9 +97,10 @@ export async function* download(
 type Reply = Dispatcher.ResponseData;
 
 class Transfer {
+  /** Bytes in the sink. */
   size = 0;
   #total: number | null = null;
-  /** A strong one: what comes under the same is the same file, byte for byte. */
+  /** A strong ETag, which guarantees the same bytes; null if the download cannot be continued. */
   #etag: string | null = null;
   readonly #agents = new Map<boolean, Dispatcher>();
 
@@ -138,7 +139,7 @@ class Transfer {
     for (const agent of this.#agents.values()) await agent.destroy();
   }
 
-  /** Follows redirects. @returns the reply that has the file, or its rest */
+  /** Requests the file, or the rest of it, and follows redirects. */
   async #ask(): Promise<Reply> {
     let { url } = this.address;
     for (let redirects = 0; ; redirects++) {
@@ -186,7 +187,7 @@ class Transfer {
     const { statusCode: status } = reply;
     if (status === 200 || (status === 206 && this.size > 0)) return reply;
     reply.body.on('error', () => {}).destroy();
-    // The rest is no longer where it was.
+    // 416: the file is shorter than before.
     if (status === 416 && this.size > 0) {
       this.#etag = null;
       throw new Broken('the file changed while it was downloaded', 'changed');
@@ -203,7 +204,7 @@ class Transfer {
     throw this.#refused(says, hint, status);
   }
 
-  /** Sets the sink to where this reply begins. */
+  /** Prepares for the body of a reply: a 206 continues the file, any other reply begins it again. */
   #begin(reply: Reply): void {
     const etag = header(reply, 'etag');
     if (reply.statusCode === 206) {
@@ -211,11 +212,11 @@ class Transfer {
       const same = etag === null || etag === this.#etag;
       if (Number(from) === this.size && same && (this.#total === null || total === String(this.#total)))
         return;
-      this.#etag = null; // the next attempt begins at the beginning
+      this.#etag = null; // so the next attempt requests the whole file
       throw new Broken('the file changed while it was downloaded', 'changed');
     }
     const encoding = (header(reply, 'content-encoding') ?? 'identity').toLowerCase();
-    // gzip and zstd are known by their first bytes when the file is read.
+    // gzip and zstd are recognized by their first bytes when the file is read.
     if (!['identity', 'gzip', 'x-gzip', 'zstd'].includes(encoding)) {
       throw this.#refused(`it is sent with the content-encoding ${encoding}, which is not supported`);
     }
@@ -228,7 +229,7 @@ class Transfer {
     this.#bounded(this.#total ?? 0);
   }
 
-  /** Takes each chunk as it comes, however long the consumer takes for what is yielded. */
+  /** Writes each chunk to the sink as it arrives, independently of the consumer of the progress. */
   async *#receive({ body }: Reply): AsyncGenerator<Progress> {
     const { clock, timeoutMs } = this.options;
     const pace = new Pace(this.size, timeoutMs, clock);
@@ -281,7 +282,7 @@ class Transfer {
     const connect = { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) };
     const common = { connect, headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
     const settings = loopback ? null : proxySettings(proxy);
-    const { default: undici } = await import('undici'); // bundled CommonJS has no other name
+    const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
     const agent = settings
       ? await proxyAgent(settings, { ...common, tunnelTimeoutMs: timeoutMs })
       : new undici.Agent(common);

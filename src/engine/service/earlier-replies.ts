@@ -1,32 +1,32 @@
 /**
- * Tells the answer to a request from one that belongs to another (contract §4): a broken intermediary may give a reply
- * twice, and the second time it would be taken for the answer to whatever was asked next.
+ * Recognizes replies that belong to an earlier request (contract §4): a broken proxy may deliver a reply
+ * twice, and the second one would be read as the answer to the next request.
  */
 import { createHash } from 'node:crypto';
 import type { Reply } from './answer.js';
 import type { Belonging } from './exchange.js';
 import { oneLine, parseJson } from './reply-text.js';
 
-/** Replies and job ids that are remembered. A reply that comes again comes soon. */
+/** The most replies, and job ids, to remember. Repeated replies arrive soon after the first. */
 const MOST = 100_000;
 
 const OWN = { use: true, warning: null, close: false } as const satisfies Belonging;
 
-/** The replies that one client has read, as far as they tell themselves apart. */
+/** The replies that one client has read. */
 export class EarlierReplies {
-  /** What was asked, by what a reply is known by. */
+  /** The request (method and path), by the identity of its reply. */
   readonly #seen = new Map<string, string>();
-  /** Replies without a request id that were taken for another request's. */
+  /** Identities of replies that were refused as those of an earlier request. */
   readonly #refused = new Set<string>();
   readonly #jobs = new Set<string>();
-  /** The service answers different requests alike. */
+  /** Whether the service gives the same reply to different requests, as some mocks do. */
   #repeats = false;
   #warned = false;
 
   /**
-   * Whether a complete reply is the answer to this request.
-   * @param asked method and path
-   * @param fresh whether it is the first reply on its connection, so that none can have come twice there
+   * Decides whether a complete reply is the answer to this request.
+   * @param asked method and path of the request
+   * @param fresh whether it is the first reply on its connection, so that it cannot be a repeated one
    */
   inspect(asked: { method: 'GET' | 'POST'; path: string }, reply: Reply, fresh: boolean): Belonging {
     const jobId = jobIdOf(reply);
@@ -34,7 +34,8 @@ export class EarlierReplies {
     if (known === null) return OWN;
     const question = `${asked.method} ${asked.path}`;
     const before = this.#seen.get(known.identity);
-    // Polls of one job may be answered alike; an old record of it does no harm, but what follows it might.
+    // Polls of a job may have equal answers. An old record does no harm, but a reply with the same request id
+    // means that the connection is out of step, so it is closed.
     const isPolled = asked.method === 'GET' && (before === question || isRecordOf(jobId, asked.path));
     if (before !== undefined && isPolled) return { ...OWN, close: known.unique };
     if (before !== undefined && !this.#isRepeating(known, fresh)) {
@@ -51,8 +52,8 @@ export class EarlierReplies {
   }
 
   /**
-   * A mock may give every request the same reply, without an id of its own. It shows when the reply comes once more as
-   * the first one on a new connection.
+   * Detects a mock that gives the same reply to every request: a refused reply arrives again as the first one
+   * on a new connection, where it cannot be a repeated one.
    */
   #isRepeating({ identity, unique, success }: Known, fresh: boolean): boolean {
     if (unique && success) return false;
@@ -69,16 +70,16 @@ export class EarlierReplies {
 
 interface Known {
   identity: string;
-  /** It has a request id. */
+  /** Whether the reply has a request id. */
   unique: boolean;
   success: boolean;
-  /** For a message. */
+  /** Describes the reply in a message. */
   words: string;
 }
 
 /**
- * What a reply is known by: of a success its job id and its request id, without one its whole body; of anything else
- * status, request id and body. Null where nothing tells it from another.
+ * The identity of a reply. For a success: its job id and its request id, or without one, its body. For
+ * others: status, request id, and body. Null if it has neither a job id nor a request id.
  */
 function identityOf(reply: Reply, jobId: string | null): Known | null {
   const { status, requestId, body } = reply;

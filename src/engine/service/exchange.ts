@@ -1,4 +1,4 @@
-/** One request over an undici dispatcher becomes one answer. */
+/** Sends one request over an undici dispatcher, and returns its answer. */
 import type { Dispatcher } from 'undici';
 import { formatDuration } from '../duration.js';
 import { formatSize } from '../size.js';
@@ -7,38 +7,42 @@ import type { Connection, Connections } from './connection.js';
 import { connectFailure, lostReason } from './failure.js';
 import { isHtml, parseJson } from './reply-text.js';
 
-/** What is to be done about a complete reply that may not be this request's. */
+/** Whether a complete reply belongs to this request. `close`: close the connection in any case. */
 export type Belonging =
   | { use: true; warning: string | null; close: boolean }
-  /** It is the answer of another request, and so is what comes next on this connection. */
+  /** It belongs to another request. The connection is closed, because its next replies would, too. */
   | { use: false; reason: string };
 
 export interface Limits {
   /** `host:port`, for messages. */
   host: string;
-  /** Of the request, for messages. */
+  /** URL of the request, for messages. */
   url: string;
-  /** Until the last byte of the reply, connecting included. */
+  /** Milliseconds from connecting to the last byte of the reply. */
   timeoutMs: number;
+  /** The most bytes of a reply. */
   maxBytes: number;
   signal: AbortSignal | undefined;
   connections: Connections;
-  /** Called right before the first byte is written. What it throws keeps the request from being written. */
+  /** Called right before the first byte is written. If it throws, nothing is sent. */
   ready?: (() => void) | undefined;
-  /** Called once a reply of success is complete and nothing reads the body any more; not where that is never known. */
+  /**
+   * Called when a success reply is complete and nothing reads the body anymore; not called if that is
+   * unknown.
+   */
   written?: (() => void) | undefined;
-  /** `fresh`: it is the first reply on its connection. */
+  /** Decides whether a reply belongs to the request. `fresh`: it is the first reply on its connection. */
   inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
 }
 
-/** Where one turn of the event loop read as much, more has come already, bytes. */
+/** If one turn of the event loop has read this many bytes, more have probably arrived already. */
 const FULL_READ = 16 << 10;
 
 /**
- * One request, one answer: the first thing that happens of a whole reply, a failure, the deadline, the signal.
- * It speaks to undici's dispatcher rather than `request()`, because only the dispatcher tells the moment at
- * which a request begins to be written. Before it, nothing can have arrived; after it, nobody knows.
- * @throws the signal's reason, and what `ready` throws
+ * Sends one request. The answer is what happens first: a complete reply, a failure, or the deadline. Uses the
+ * dispatcher of undici and not `request()`, because only the dispatcher reports the moment at which a request
+ * begins to be written. Before that, nothing can have arrived at the service; after it, something may have.
+ * @throws the signal's reason when it is aborted; the error of `ready`
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -60,7 +64,10 @@ export function exchange(
       end();
     };
     const answered = (answer: Answer): void => settle(() => resolve(answer));
-    /** Ends the connection too: a reply that is still coming would be taken for the next request's. */
+    /**
+     * Also ends the connection: otherwise, the rest of a late reply would be read as the reply to the next
+     * request.
+     */
     const giveUp = (answer: Answer): void => {
       answered(answer);
       controller?.abort(new Error('given up'));
@@ -70,9 +77,9 @@ export function exchange(
       controller?.abort(new Error('aborted'));
     };
     /**
-     * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
-     * meantime. So the sockets are read once more, and again while that brings much: a drip gets no more time, and a
-     * flood, such as interim replies without end, no more than a reply may have.
+     * If the process was stopped or busy, the deadline may pass before it has read what has arrived in the
+     * meantime. So it reads the sockets once more, and again as long as that brings many bytes, up to as many as a
+     * reply may have: interim replies can come without end.
      */
     const onDeadline = (seen = Number.NEGATIVE_INFINITY, before = connection?.arrived ?? 0): void => {
       if (settled) return;
@@ -90,7 +97,7 @@ export function exchange(
     signal?.addEventListener('abort', onAbort, { once: true });
 
     dispatcher.dispatch(options, {
-      // Called right before the first byte is written: the last moment to keep a settled request from being sent.
+      // Called right before the first byte is written: the last moment to stop a request that was aborted.
       onRequestStart(started) {
         controller = started;
         if (settled) return started.abort(new Error('given up'));
@@ -100,7 +107,7 @@ export function exchange(
           settle(() => reject(error));
           return started.abort(new Error('not ready'));
         }
-        // One through SOCKS is out of sight, and the next to be written to would be taken for it.
+        // A connection through SOCKS is not watched, and another one would be mistaken for it.
         if (!options.reset) {
           connections.expect((carrier) => {
             connection = carrier;
@@ -126,7 +133,7 @@ export function exchange(
         const answer = reply(head, chunks, url, host);
         if (connection && isSuccess(head.status)) connections.owe(connection, () => written?.());
         if (answer.type !== 'reply' || !inspect) return answered(answer);
-        // Here and now, since the next request is written to this connection in the next turn.
+        // Must be synchronous: in the next turn, undici may write the next request to this connection.
         const found = inspect(answer, (connection?.replies ?? 1) === 1);
         if (!found.use || found.close) connection?.close();
         if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
@@ -152,7 +159,8 @@ function reply(
   const contentType = header('content-type');
   const success = isSuccess(status) && status !== 204;
   const bounded = header('content-length') !== null || header('transfer-encoding') !== null;
-  // Without a length a reply ends where the connection does, cut short or not: only whole JSON proves it whole.
+  // Without a length, a reply ends with its connection, even if it was cut off. Only valid JSON shows that it
+  // is complete.
   if (success && !bounded && parseJson(body) === undefined && !isHtml({ contentType, body })) {
     return { type: 'lost', reason: `${host} closed the connection in the middle of its reply` };
   }

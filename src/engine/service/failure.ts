@@ -1,17 +1,17 @@
-/** Why a request got no reply, in a sentence. Pure: it reads errors of undici, net, dns and tls. */
+/** Describes why a request got no reply, from the errors of undici, net, dns, and tls. Pure. */
 
 export interface Failure {
   reason: string;
-  /** The two sides did not agree on TLS: another attempt would end the same way. */
+  /** Whether TLS failed. Then another attempt would fail, too. */
   tls: boolean;
-  /** The fix, where the failure has one of its own. */
+  /** What to do, if that is known for this failure. */
   hint?: string;
 }
 
 const EXTRA_CA =
   'if a company proxy or a private authority issued it, put its CA certificate in a PEM file and set NODE_EXTRA_CA_CERTS=<file>';
 
-/** Sentences for OpenSSL's and Node's certificate errors; the host comes first. */
+/** Texts for certificate errors of OpenSSL and Node. They follow the name of the host. */
 const CERTIFICATE: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   CERT_HAS_EXPIRED: [
     "'s certificate has expired",
@@ -35,12 +35,12 @@ const CERTIFICATE: Readonly<Record<string, readonly [what: string, hint: string]
 interface Cause {
   code: string;
   message: string;
-  /** What was tried, where the error says so: it may be a proxy rather than the service. */
+  /** The host or address that failed, if the error has one: it may be a proxy. */
   peer: string | null;
 }
 
 /**
- * A failure before anything was sent.
+ * Describes a failure before anything was sent.
  * @param host `host:port` of the service
  */
 export function connectFailure(error: unknown, host: string): Failure {
@@ -94,7 +94,7 @@ export function connectFailure(error: unknown, host: string): Failure {
 }
 
 /**
- * A failure after the request was handed to the connection: what became of it is unknown.
+ * Describes a failure after the request began to be written, so that its outcome is unknown.
  * @param replyStarted whether the head of a reply had been read
  */
 export function lostReason(error: unknown, host: string, replyStarted: boolean): string {
@@ -110,14 +110,14 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
       return `${host} closed the connection ${before}`;
   }
   if (error instanceof Error && error.name === 'HTTPParserError') {
-    // The parser's own word for chunks that have no end.
+    // The message of the parser if the chunks of a reply have no end.
     if (message.includes('Invalid EOF state')) return `${host} closed the connection ${before}`;
     return `${host} sent a response that is not HTTP: ${message}`;
   }
   return `the connection to ${host} failed ${before}: ${message}${code && ` (${code})`}`;
 }
 
-/** The error that says most: the first of several addresses tried, the one inside undici's wrapper. */
+/** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
 function causeOf(error: unknown): Cause {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', message: String(error), peer: null };

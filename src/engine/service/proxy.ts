@@ -1,17 +1,17 @@
-/** Proxies from the environment that is handed in, never from the process. */
+/** Proxy settings, from the environment that the caller passes. */
 import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
 
-/** Proxy settings by their usual names, in either case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
+/** Proxy settings by their usual names, in upper or lower case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
-/** All three are always given: undici would look up what is missing in the process. */
+/** All three are always set: undici would read a missing one from the environment of the process. */
 export type ProxySettings = Required<Pick<EnvHttpProxyAgent.Options, 'httpProxy' | 'httpsProxy' | 'noProxy'>>;
 
 /**
- * Null where no proxy is set.
- * @throws ConfigError for a value that is not a URL, or one of a scheme that is not spoken here
+ * Reads the proxy settings; null if no proxy is set.
+ * @throws ConfigError for a value that is not a URL, or has an unsupported scheme
  */
 export function proxySettings(env: ProxyEnv): ProxySettings | null {
   const httpProxy = proxyUrl(env, 'HTTP_PROXY');
@@ -30,15 +30,15 @@ export interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
 }
 
 /**
- * The way out through a proxy. Plain http is tunnelled (CONNECT) as https is. Loaded only where one is set: a tunnel
- * needs undici's `connect()`, which comes with its index alone.
+ * Makes a dispatcher that uses the proxies. Requests of `http:` are tunneled (CONNECT), too. Imports the
+ * index of undici, which loads slowly, because only the index has what a tunnel needs.
  */
 export async function proxyAgent(
   settings: ProxySettings,
   { connect, tunnelTimeoutMs, watch, ...common }: ProxyOptions,
 ): Promise<EnvHttpProxyAgent> {
-  const { default: undici } = await import('undici'); // bundled CommonJS has no other name
-  // The connector of a tunnel is the agent's own, so it is watched where a pool is given it.
+  const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
+  // The agent makes the connector of a tunnel itself and passes it to the pool, so it is watched here.
   const factory = (origin: string | URL, { connect: own = {}, ...pool }: Pool.Options): Pool => {
     const connector = typeof own === 'function' ? onceOnly(own) : own;
     return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
@@ -47,7 +47,7 @@ export async function proxyAgent(
     ...common,
     ...settings,
     connect,
-    // With settings for TLS, undici would speak it to a SOCKS proxy.
+    // With TLS settings for the proxy, undici would use TLS with a SOCKS proxy.
     ...(!isSocks(settings) && { proxyTls: connect }),
     requestTls: connect,
     factory,
@@ -61,7 +61,10 @@ class NoTunnelError extends Error {
   readonly code = 'NO_TUNNEL';
 }
 
-/** After an error with undici's own code for a closed connection, undici would connect to the proxy again at once, without end. */
+/**
+ * Replaces undici's error for a closed connection: after that one, undici connects to the proxy again immediately, and
+ * never gives up.
+ */
 function onceOnly(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
@@ -75,7 +78,10 @@ function onceOnly(connect: buildConnector.connector): buildConnector.connector {
 export const isSocks = (settings: ProxySettings | null): boolean =>
   settings !== null && [settings.httpProxy, settings.httpsProxy].some((url) => url?.startsWith('socks'));
 
-/** A scheme may be missing, as with curl. The value is never shown: it may hold a password. */
+/**
+ * Reads one setting. As with curl, the scheme may be missing. Errors never show the value, which may have a
+ * password.
+ */
 function proxyUrl(env: ProxyEnv, name: string): string {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '') return '';
@@ -87,7 +93,7 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   });
 }
 
-/** Whether its name and password can be decoded: in a URL, a `%` of theirs is written `%25`. */
+/** Whether user name and password can be decoded. A `%` in them must be written as `%25`. */
 function isDecodable(url: string): boolean {
   const { username, password } = new URL(url);
   try {

@@ -1,6 +1,6 @@
 /**
- * What a reply says, as one line for people. The service's error body (spec: Errors) is shown with its
- * own words; a proxy's HTML page becomes its few words of text. Pure; all results are single lines.
+ * Describes a reply in one line for messages. An error body of the service (spec: Errors) is quoted; of an
+ * HTML page, only the first words of its text. Pure. All results are single lines.
  */
 import { errorBodySchema } from './contract.js';
 import {
@@ -17,7 +17,8 @@ import {
 const MAX_ERRORS = 3;
 
 /**
- * `422 Unprocessable Entity: invalid_company: company_id is missing (companies[3]) (x-request-id 7f…)`
+ * Such as `422 Unprocessable Entity: invalid_company: company_id is missing (companies[3]) (x-request-id
+ * 7f…)`.
  */
 export function replyMessage(reply: ReplyText): string {
   const words = replyWords(reply);
@@ -39,7 +40,7 @@ function replyWords(reply: ReplyText): string {
   return known.success ? errorWords(known.data.errors) : looseWords(value);
 }
 
-/** The `error_code` of a reply's first error; undefined where it names none. */
+/** The `error_code` of the first error in a reply; undefined if there is none. */
 export function errorCodeOf(reply: ReplyText): string | undefined {
   const known = errorBodySchema.safeParse(isHtml(reply) ? undefined : parseJson(reply.body));
   return known.success ? (known.data.errors[0]?.error_code ?? undefined) : undefined;
@@ -47,7 +48,7 @@ export function errorCodeOf(reply: ReplyText): string | undefined {
 
 type ErrorItem = ReturnType<typeof errorBodySchema.parse>['errors'][number];
 
-/** `code: message (details)`, joined by `; `. `error` takes the place of a missing message. */
+/** The errors as `code: message (details)`, joined by `; `. Without a message, `error` is used. */
 function errorWords(errors: readonly ErrorItem[]): string {
   const shown = errors.slice(0, MAX_ERRORS).map((item) => {
     const named = [item.error_code, item.message || item.error].filter(Boolean).join(': ');
@@ -58,7 +59,10 @@ function errorWords(errors: readonly ErrorItem[]): string {
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
-/** Bodies the spec does not show: the usual single fields where there are any, else the JSON itself. */
+/**
+ * For bodies that the specification does not show: common fields such as `message`, otherwise the JSON
+ * itself.
+ */
 function looseWords(value: unknown): string {
   if (typeof value === 'string') return oneLine(value);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
@@ -71,7 +75,10 @@ function looseWords(value: unknown): string {
   return oneLine(JSON.stringify(value));
 }
 
-/** The page's visible words, each piece of text once: such pages repeat the status line in title and heading. */
+/**
+ * The visible text of a page. Each piece is used once, because such pages repeat the status in title and
+ * heading.
+ */
 function htmlWords(body: string, status: string): string {
   const pieces = body
     .slice(0, LOOK)

@@ -1,7 +1,10 @@
-/** Words for what came, whatever it was: needs no schema, so it is there before the first reply. Pure; single lines. */
+/**
+ * Describes replies without the schemas, which are loaded only with the first reply. All results are single
+ * lines.
+ */
 import { createRequire as requireFrom } from 'node:module';
 
-/** The parts of a reply that a message is made of. */
+/** The parts of a reply that messages use. */
 export interface ReplyText {
   status: number;
   requestId: string | null;
@@ -9,28 +12,29 @@ export interface ReplyText {
   body: string;
 }
 
-/** Longest piece of foreign text in a message, and how much of a body is looked at, in characters. */
+/** The most characters of foreign text in a message. */
 const CLIP = 300;
+/** The most characters of a body to search for its text. */
 export const LOOK = 16_384;
 
-/** `502 Bad Gateway`. Node loads its HTTP client and server for the words, so they wait for the first line. */
+/** Such as `502 Bad Gateway`. Loads `node:http` only when it is first needed, because that takes time. */
 export function statusLine(status: number): string {
   const { STATUS_CODES } = requireFrom(import.meta.url)('node:http') as typeof import('node:http');
   return `${status} ${STATUS_CODES[status] ?? ''}`.trim();
 }
 
-/** ` (x-request-id 7f…)`, or nothing: what the service's support asks for first. */
+/** ` (x-request-id 7f…)`, or nothing without an id. Support of the service asks for it first. */
 export function requestNote(reply: Pick<ReplyText, 'requestId'>): string {
   return reply.requestId ? ` (x-request-id ${oneLine(reply.requestId)})` : '';
 }
 
-/** A proxy's or a portal's page rather than the service's JSON, whatever its header says. */
+/** Whether the body is an HTML page, such as of a proxy, whatever its content type is. */
 export function isHtml({ contentType, body }: Pick<ReplyText, 'contentType' | 'body'>): boolean {
   if (/^\s*<(?:!doctype html|html)\b/i.test(body)) return true;
   return /\bx?html\b/i.test(contentType ?? '') && /^\s*</.test(body);
 }
 
-/** Names a body that is not what was expected: `an HTML page`, `an object with the keys error, code`. */
+/** Describes an unexpected body, such as `an HTML page` or `an object with the keys error, code`. */
 export function whatCame(reply: Pick<ReplyText, 'contentType' | 'body'>): string {
   if (reply.body.trim() === '') return 'an empty body';
   if (isHtml(reply)) return 'an HTML page';
@@ -43,10 +47,10 @@ export function whatCame(reply: Pick<ReplyText, 'contentType' | 'body'>): string
   return keys.length === 0 ? 'an empty object' : `an object with the keys ${oneLine(keys.join(', '))}`;
 }
 
-/** What nests deeper can be read, but not written: `JSON.stringify` fails at some thousand levels. */
+/** A value that nests deeper can be parsed but not written: `JSON.stringify` fails at a few thousand levels. */
 const MAX_LEVELS = 500;
 
-/** The value, or undefined (which no JSON text means) when it is not JSON, or nests too deeply. */
+/** The value of a JSON text; undefined if it is not JSON, or nests too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -61,10 +65,10 @@ function nestsDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
 }
 
-/** White space and control characters, line separators included. */
+/** White space and control characters, including line separators. */
 export const SPACE = /[\s\u0000-\u001f\u007f-\u009f]+/g;
 
-/** Foreign text on one line, clipped between code points. */
+/** Makes one line of foreign text, cut to a length between code points. */
 export function oneLine(text: string, length = CLIP): string {
   const line = text.slice(0, LOOK).replace(SPACE, ' ').trim();
   if (line.length <= length) return line;

@@ -1,4 +1,4 @@
-/** Connections to the service, and what goes with every request: headers, the way out, the log. No retries, no redirects. */
+/** Sends requests to the service: connections, proxies, headers, and the log. No retries, no redirects. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -9,13 +9,13 @@ import { Connections } from './connection.js';
 import { type Belonging, exchange } from './exchange.js';
 import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
-/** A request, for a log. It never holds a token or a body. */
+/** An entry for a log. It never contains a token or a body. */
 export interface LogEntry {
   method: string;
   url: string;
   /** HTTP status, or null if there was no complete reply. */
   status: number | null;
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   duration_ms: number;
   /** The service's `x-request-id`. */
   request_id: string | null;
@@ -24,60 +24,68 @@ export interface LogEntry {
 }
 
 export interface TransportOptions {
-  /** Checked by the caller: it becomes a header. */
+  /** The caller must check that it can be in a header. */
   token: string;
   userAgent: string;
-  /** Deadline of a whole request, connecting and the last byte of the reply included, milliseconds. */
+  /** Milliseconds for one request, from connecting to the last byte of its reply. */
   timeoutMs: number;
-  /** Deadline for a connection, its TLS included, milliseconds. */
+  /** Milliseconds for a connection, including TLS. */
   connectTimeoutMs: number;
-  /** Most connections to one host; null: no bound. */
+  /** The most connections to one host; null: no limit. */
   connections: number | null;
   proxy: ProxyEnv;
-  /** Milliseconds on a clock that is never set. */
+  /** Returns a monotonic clock, in milliseconds. */
   monotonic: () => number;
   log?: ((entry: LogEntry) => void) | undefined;
-  /** Is given what must be called: a new connection, with the first of which undici compiles its parser. */
+  /**
+   * Must call `compile`, which passes a new connection to undici. With the first one, undici compiles its
+   * parser.
+   */
   compiling?: ((compile: () => void) => void) | undefined;
 }
 
 export interface Request {
   method: 'GET' | 'POST';
   base: BaseUrl;
-  /** Below the base URL; begins with a slash, already encoded. */
+  /** Relative to the base URL. Begins with a slash, and is encoded. */
   path: string;
-  /** UTF-8 JSON, sent as it is. */
+  /** JSON in UTF-8, which is sent unchanged. */
   body?: Uint8Array;
-  /** A longer reply is given up, bytes. */
+  /** The most bytes of a reply. */
   maxReplyBytes: number;
-  /** As in `Limits`. */
+  /** See `Limits`. */
   ready?: (() => void) | undefined;
   written?: (() => void) | undefined;
-  /** Tells whether a complete reply is the answer to this request. `fresh`: it is the first one on its connection. */
+  /** See `Limits`. */
   inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
 
 export interface Transport {
-  /** Never throws for a failure of the network. @throws the signal's reason when it is aborted */
+  /**
+   * Sends a request. Failures of the network are answers.
+   * @throws the signal's reason; the error of `ready`
+   */
   exchange(request: Request, signal?: AbortSignal): Promise<Answer>;
-  /** Ends what is in flight and closes all connections. */
+  /** Ends requests in flight, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** For so long, `close` waits for the rest of requests that were accepted before they were read, milliseconds. */
+/** How long `close` waits until requests that were accepted early are written completely, in milliseconds. */
 const MOST_OWED_MS = 5_000;
 
-/** @throws ConfigError when a proxy setting is not a URL */
+/** @throws ConfigError if a proxy setting is not a URL */
 export function createTransport(options: TransportOptions): Transport {
   const { token, timeoutMs, log } = options;
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
+  setMaxListeners(0, closing.signal); // one for each connection; Node warns of more than ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
   const connections = new Connections(options.compiling);
-  // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
+  // Not the deadlines of undici, which are for each phase: a server that sends single bytes would meet all of
+  // them.
   const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
   const pools = new Map<string, Pool>();
-  // Not an Agent: once one of its connections was closed it tends to close each new one after a single request.
+  // Not an Agent: after one of its connections was closed, it tends to close each new one after a single
+  // request.
   const direct = (origin: string): Pool => {
     const pool = pools.get(origin) ?? new Pool(origin, { ...common, connect: connections.watched(connect) });
     pools.set(origin, pool);
@@ -89,7 +97,7 @@ export function createTransport(options: TransportOptions): Transport {
     opened ??= proxyAgent(settings, { ...common, connect, watch: connections });
     return opened;
   };
-  // A service that repeats the token in an error must not get it printed. A short one is a test's.
+  // Hides the token if the service repeats it in an error. A short token is that of a test.
   const hide = (text: string): string => (token.length < 8 ? text : text.replaceAll(token, '[token]'));
 
   async function send(request: Request, signal?: AbortSignal): Promise<Answer> {
@@ -99,11 +107,12 @@ export function createTransport(options: TransportOptions): Transport {
     const started = options.monotonic();
     const proxyInUse = base.loopback ? null : proxy;
     const dispatcher = proxyInUse ? await proxied(proxyInUse) : direct(base.origin);
-    // The service may have closed an idle connection while this program was busy. With this turn and undici's own
-    // the event loop gets to read that; the request would be written to it, and be lost, without need.
+    // The service may have closed an idle connection while this process was busy. This turn of the event
+    // loop, and that of undici, read such a close. Without them, the request would be written to a closed
+    // connection, and be lost.
     await setImmediate();
     signal?.throwIfAborted();
-    if (signal) setMaxListeners(0, signal); // likewise, one for each request in flight
+    if (signal) setMaxListeners(0, signal); // also one for each request in flight
     const headers = {
       authorization: `Token ${token}`,
       accept: 'application/json',
@@ -111,7 +120,7 @@ export function createTransport(options: TransportOptions): Transport {
       ...(body && { 'content-type': 'application/json' }),
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
-    // Connections through SOCKS are made out of sight: none of them carries a second request.
+    // Connections through SOCKS are not watched, so each is used for one request only.
     const reset = isSocks(proxyInUse);
     const answer = concealed(
       await exchange(dispatcher, reset ? { ...wire, reset } : wire, {
@@ -141,10 +150,10 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     exchange: send,
     close: async () => {
-      // A service that says "accepted" before it has read the request gets the rest of it.
+      // If the service accepted a request before it has read all of it, the rest is still sent.
       const longest = sleep(Math.min(timeoutMs, MOST_OWED_MS), undefined, { ref: false });
       await Promise.race([connections.settled(), longest]);
-      closing.abort(); // connections still being made are not undici's to destroy
+      closing.abort(); // also ends connections that are being made, which `destroy` does not
       const agent = await opened?.catch(() => null);
       await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
     },

@@ -1,4 +1,4 @@
-/** undici by its own files: the index loads fetch, caches and mocks too, 30 ms of every start that sends. */
+/** Types for single files of undici. Its index also loads fetch, caches, and mocks, which takes 30 ms. */
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici';
   export default Pool;

@@ -1,18 +1,21 @@
-/** Addresses as inputs. */
+/** Parses web addresses as inputs. */
 import { UsageError } from '../errors.js';
 import { isLoopback } from './address.js';
 
-/** A web address as an input. `shown` is what is printed and stored: a query may hold a signature, so it has none. */
+/** A web address as an input. */
 export interface WebAddress {
+  /** Without the fragment. */
   url: URL;
+  /** The address to print and store, without the query, which may contain a signature. */
   shown: string;
-  /** After `#`: the member of a zip, or null. */
+  /** The text after `#`: the member of a zip archive, or null. */
   member: string | null;
 }
 
 /**
- * Reads an input that is an address. Null for one that is not.
- * @throws UsageError for one that cannot be read: another scheme, plain http, a name and a password
+ * Parses an input. Null if it is not a web address.
+ * @throws UsageError for an address that is not supported: another scheme, `http:` except loopback, or
+ * credentials
  */
 export function parseWebAddress(text: string): WebAddress | null {
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
@@ -30,7 +33,7 @@ export function parseWebAddress(text: string): WebAddress | null {
       hint: 'check it for spaces and a missing host',
     });
   const url = new URL(text);
-  // The text of a URL with credentials is not repeated: it would print them.
+  // The URL is not quoted, because that would print the credentials.
   if (url.username || url.password) {
     throw new UsageError(`the address of an input on ${url.host} must not contain a user name or password`, {
       hint: 'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',

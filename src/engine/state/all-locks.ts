@@ -1,4 +1,4 @@
-/** Takes the locks on imports of all accounts of a state, for work that needs the state to itself. */
+/** Takes the locks of all accounts and kinds in a state, for work that no import may interrupt. */
 import { LockedError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
 import type { Backend } from './backend.js';
@@ -13,11 +13,11 @@ export class AllLocks {
 
   constructor(
     private readonly from: Backend,
-    /** Who takes them, as other processes name it. */
+    /** The description of this process for others that find a lock taken. */
     private readonly holder: string,
   ) {}
 
-  /** @throws LockedError while an import is running */
+  /** Takes the locks that it does not have yet. @throws LockedError while an import is running */
   async takeAll(): Promise<void> {
     for (const scope of await scopes.all(this.from.db)) {
       for (const kind of KINDS) {
@@ -41,7 +41,10 @@ export class AllLocks {
     );
   }
 
-  /** Whether the locks of all accounts are held, including accounts that were added in the meantime. */
+  /**
+   * Whether the locks of all accounts are held, including accounts that were added in the meantime.
+   * @throws StateError or LockLostError if one of its locks may be lost
+   */
   async areAllHeld(on: Reader): Promise<boolean> {
     for (const { check } of this.#held.values()) check();
     return (await scopes.all(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));

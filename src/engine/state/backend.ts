@@ -1,51 +1,62 @@
-/** What a kind of database provides to the state in addition to its tables. */
+/** The interface of a kind of database: SQLite or PostgreSQL. */
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
 import type { Recorded } from './recorded.js';
 import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
 
-/** A thread that waits for the disk instead of the main thread. */
+/** A thread that writes records, so that the main thread does not wait for the disk. */
 export interface Writer {
-  /** From here on, the thread writes what is recorded, if it can be started. That takes some 20 ms. */
+  /**
+   * Starts the thread, which takes about 20 ms. If it cannot be started, the main thread continues to write.
+   */
   start(): Promise<void>;
   readonly isStarted: boolean;
   /**
-   * Writes one transaction, which is on disk when this resolves. The database's own transactions wait for it. @param
-   * ready called first
+   * Writes one transaction, which is on disk when this resolves. Transactions of the main thread wait for it.
+   * @param ready called first; if it rejects, nothing is written
+   * @param now wall clock, milliseconds since the epoch
    */
   put(some: readonly Recorded[], ready: () => Promise<void>, now: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface Backend {
-  /** Its location, without a password. */
+  /** Its location for messages, without a password. */
   readonly name: string;
   /** The database, upgraded to this version. */
   readonly db: Database;
+  /** Null if another process has the lock. */
   takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardOf): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
-  /** Shards of a run that a process has, or may have. Absent if shards have no locks of their own. */
+  /**
+   * Shards of a run for which a process has a lock, or may have. Absent if this database cannot lock single
+   * shards.
+   */
   liveShards?(run: string): Promise<number[]>;
-  /** Locks of all processes. @param scopes all that are known */
+  /** Locks that processes hold. With leases, also expired ones. @param scopes all scopes in the database */
   locks(scopes: readonly Scope[]): Promise<HeldLock[]>;
-  /** Takes locks from processes that are gone, or with `force` from all. @returns the locks that it took */
+  /**
+   * Releases locks of processes that are gone, or with `force` of all processes.
+   * @returns the released locks
+   */
   unlock(force: boolean): Promise<HeldLock[]>;
   /**
-   * Called before each intent is recorded, and in the tick in which a request is written. @throws StateError if
-   * records would be lost, or a lock was
+   * Checks the database and the locks of this process. Called before each intent is recorded, and in the tick
+   * of the event loop in which a request is written to its socket.
+   * @throws StateError if the database or a lock file was removed; LockLostError if a lease may be lost
    */
   check(): void;
   /** Absent if the database needs no such thread. */
   readonly writer?: Writer;
-  /** Damage of the database itself, and rows that refer to missing rows. */
+  /** Checks the database itself. @returns messages: damage, and rows that refer to missing rows */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
-  /** Call this after copying rows into it: new numbers then follow those of the rows. */
+  /** Call this after copying rows with their ids into it, so that ids of new rows follow them. */
   copied(): Promise<void>;
-  /** Size of the database on disk. */
+  /** Size of the database on disk, in bytes. */
   bytes(): Promise<number>;
   /** Frees disk space after much was deleted. */
   shrink(): Promise<void>;
-  /** @returns bytes. @throws UsageError if the file exists; StateError if it cannot be written */
+  /** @returns the size in bytes. @throws UsageError if the file exists; StateError if it cannot be written */
   backup(file: string): Promise<number>;
 }

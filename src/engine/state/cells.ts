@@ -1,14 +1,16 @@
-/** Short hashes of the cells of sends (contract §3 "Review before sending"), if changes are counted by key. */
+/**
+ * Stores short hashes of the cells of sends, to count changes by key (contract §3 "Review before sending").
+ */
 import { type CellColumns, StoredCells } from '../stored-cells.js';
 import type { Reader, Transaction } from './database.js';
 
-/** The table `cells`: its rows are deleted with their sends. */
+/** The table `cells`. Its rows are deleted with their sends. */
 export class Cells {
   async put(tx: Transaction, send: number, { keys, bytes }: CellColumns): Promise<void> {
     await tx.run('INSERT INTO cells (send, keys, cells) VALUES (?, ?, ?)', send, JSON.stringify(keys), bytes);
   }
 
-  /** Null if they are not remembered. */
+  /** The cells of a send; null if they were not recorded. */
   async of(on: Reader, send: number): Promise<CellColumns | null> {
     const row = await on.get<{ keys: string; cells: Uint8Array }>(
       'SELECT keys, cells FROM cells WHERE send = ?',
@@ -17,7 +19,7 @@ export class Cells {
     return row ? { keys: JSON.parse(row.keys) as string[], bytes: row.cells } : null;
   }
 
-  /** Keeps the cells of some rows of a send, and drops the others. */
+  /** Deletes the cells of all rows of a send except these. @param rows indexes, ascending */
   async keep(tx: Transaction, send: number, rows: readonly number[]): Promise<void> {
     const stored = await this.of(tx, send);
     if (stored === null) return;

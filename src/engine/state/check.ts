@@ -1,23 +1,23 @@
-/** Checks that the records in a database agree with each other. */
+/** Checks that the records in a database are consistent. */
 import type { Reader } from './database.js';
 import type { RequestRange } from './requests.js';
 
-/** A contradiction. `check` is stable: scripts match on it. */
+/** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {
   check: string;
   message: string;
 }
 
-/** The most problems of one check that are named; the others are counted. */
+/** The most problems of one check that are listed. The others are only counted. */
 const MOST_NAMED = 10;
 
-/** SQL: no other request has taken its rows. */
+/** SQL: true if no other request has sent the rows of this one again. */
 const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
 /**
- * Each query gives a line for every problem. Records are written in one transaction with those that they refer to, so
- * a crash cannot cause a problem: a damaged disk can, or files that were mixed up.
+ * Each query returns one row for each problem. Records are written in one transaction with those that they
+ * refer to, so a crash cannot cause problems. A damaged disk can, or a mix of files from different states.
  */
 const RECORDS: readonly { check: string; sql: string }[] = [
   {
@@ -74,7 +74,7 @@ const RECORDS: readonly { check: string; sql: string }[] = [
   },
 ];
 
-/** Ended runs whose number of rows differs from that of their requests. */
+/** Finds finished runs that reported another number of submitted rows than their requests have. */
 async function* miscounted(on: Reader): AsyncGenerator<string> {
   const runs = on.each<{ run: string; summary: string; recorded: number }>(
     `SELECT run, summary, (SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) FROM requests
@@ -90,7 +90,7 @@ async function* miscounted(on: Reader): AsyncGenerator<string> {
 
 type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: string; seq: number };
 
-/** Requests of a run whose rows another request has, too. */
+/** Finds requests of a run that share rows with another request. */
 async function* overlapping(on: Reader): AsyncGenerator<string> {
   const requests = on.each<Held & { more: string | null }>(
     `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND ${STANDS} ORDER BY run`,
@@ -117,7 +117,7 @@ function* overlapsIn(ranges: readonly Held[]): Generator<string> {
   }
 }
 
-/** All problems; none if the records agree. */
+/** Runs all checks. @returns the problems; none if the records are consistent */
 export async function problemsOf(on: Reader): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
   for (const { check, sql } of RECORDS) problems.push(...(await firstOf(check, messages(on, sql))));
@@ -130,7 +130,7 @@ async function* messages(on: Reader, sql: string): AsyncGenerator<string> {
   for await (const { message } of on.each<{ message: string }>(sql)) yield message;
 }
 
-/** The first problems of one check, and the number of the others. */
+/** Lists the first problems of one check, and the number of the others. */
 export async function firstOf(
   check: string,
   messages: AsyncIterable<string> | Iterable<string>,

@@ -5,25 +5,26 @@ const PATIENCE_MS = 10;
 
 /**
  * Group commit: changes that are requested in one turn of the event loop, or during another commit, share one
- * transaction, and so one wait for the disk. An acknowledgement waits for the next intent, and so do records of
- * several requests in flight; each is still committed before anything depends on it.
+ * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent.
+ * Each change is still committed before anything depends on it.
  */
 export class Commits<T> {
   #waiting: { changes: readonly T[]; resolve: () => void; reject: (error: unknown) => void }[] = [];
   /** The two timers that commit waiting changes. */
   #soon: NodeJS.Immediate | undefined;
   #late: NodeJS.Timeout | undefined;
-  /** Groups that are not on disk yet. */
+  /** Number of groups that are not on disk yet. */
   #underWay = 0;
-  /** Whether waiting changes must be committed as soon as these groups are on disk. */
+  /** Whether to commit waiting changes as soon as these groups are on disk. */
   #isNext = false;
   #failure: unknown;
   /** Settles when the previous group is on disk, or has failed. */
   #before: Promise<void> = Promise.resolve();
 
   /**
-   * @param write writes one transaction, which is on disk when it resolves, in the order of the calls. It first waits
-   * for `ready`; if that rejects, it writes nothing
+   * @param write writes one transaction, and resolves when it is on disk; transactions must be in the order
+   * of calls. It first waits for `ready`; if that rejects, it must write nothing
+   * @param where location of the state, for errors
    */
   constructor(
     private readonly write: (changes: readonly T[], ready: () => Promise<void>) => Promise<void>,
@@ -31,9 +32,10 @@ export class Commits<T> {
   ) {}
 
   /**
-   * Applies the changes, and resolves when they are on disk. After a failure, every later call fails, too: what cannot
-   * be recorded must stop the sending (contract §4).
-   * @param soon false if nothing waits for it: then it is committed with the next changes
+   * Writes the changes, and resolves when they are on disk. After a failure, every later call fails, too:
+   * nothing may be sent that cannot be recorded (contract §4).
+   * @param soon false if nothing waits for it: then it is committed with the next changes, at most
+   * `PATIENCE_MS` later
    * @throws StateError
    */
   commit(changes: readonly T[], soon = true): Promise<void> {
@@ -50,7 +52,7 @@ export class Commits<T> {
     else void this.flush();
   }
 
-  /** Commits waiting changes before the next query of the database. Callers of `commit` are told about failures. */
+  /** Commits waiting changes now. Never rejects: failures reject the promises of `commit`. */
   async flush(): Promise<void> {
     const group = this.#waiting;
     this.#waiting = [];

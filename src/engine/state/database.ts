@@ -1,29 +1,31 @@
-/** What the stores need of a database, whichever it is. */
+/** The interface of a database, for the classes that contain SQL. */
 
 export type Value = string | number | bigint | null | Uint8Array;
 
 /**
- * SQL with `?` or `?1` placeholders, in the dialect that SQLite and PostgreSQL share; booleans are 0 and 1; INTEGER is 64
- * bits and comes back as a number; bytes as Uint8Array.
+ * Reads with SQL in the dialect that SQLite and PostgreSQL share, with placeholders `?` or `?1`. Booleans are
+ * 0 and 1. 64-bit integers are returned as numbers, and bytes as Uint8Array.
  */
 export interface Reader {
+  /** All rows. */
   all<T>(sql: string, ...values: Value[]): Promise<T[]>;
-  /** The first row. */
+  /** The first row; undefined if there is none. */
   get<T>(sql: string, ...values: Value[]): Promise<T | undefined>;
-  /** Row by row, without holding them all. Run no other query until it has ended. */
+  /** Reads row by row, without all rows in memory. Run no other query until it has ended. */
   each<T>(sql: string, ...values: Value[]): AsyncIterable<T>;
 }
 
 export interface Transaction extends Reader {
-  /** @returns the number of changed rows; for RETURNING, use `all` and `get` */
+  /** @returns the number of changed rows. For statements with RETURNING, use `all` or `get` */
   run(sql: string, ...values: Value[]): Promise<number>;
 }
 
 export interface Database extends Reader {
   /**
-   * Runs one transaction, which is on disk when this resolves. Transactions and single statements of a Database never
-   * interleave, and begin in the order in which they were requested. `work` must query only `tx`: a query of the
-   * database would wait for its end.
+   * Runs one transaction, which is on disk when this resolves. Transactions and single statements of one
+   * Database never overlap, and begin in the order in which they were requested.
+   * @param work must use only `tx`: a query of the database would wait for the end of the transaction,
+   * forever. May run more than once, if a lost connection undoes the transaction
    */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -1,11 +1,11 @@
 /**
- * Fingerprints (contract §3 "Only what changed"): for each id, a keyed hash of the content that the service last
- * completed. They are stored as they come, the rows of one send together, 24 bytes a row, and read in order, newest
- * last: a send clears the fingerprints of its ids, and sets them when it completes (`sends.ts`).
+ * Fingerprints (contract §3 "Only what changed"): for each id, a keyed hash of the content that the service
+ * completed last. The rows of one send are stored together, 24 bytes a row, and later sends override earlier
+ * ones: a send clears the fingerprints of its ids, and sets them when it completes (`sends.ts`).
  *
- * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. The last row of each id is kept even if
- * it is not set, because it says when and by which run the id was last sent. Earlier rows of the same run are kept
- * with it, back to the last one of others.
+ * So a request of 5,000 rows costs one insert, not 10,000 changes to an index. Compaction keeps the last row
+ * of each id even if it did not complete: it tells when and by which run the id was last sent. It also keeps
+ * earlier rows of the same run, unless another run has sent the id in between.
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
@@ -22,18 +22,21 @@ interface StoredPrints {
   records: Uint8Array | null;
 }
 
-/** With fewer rows, it is not worth looking for outdated ones. */
+/** With fewer rows, compaction is not worth its time. */
 const FEW_ROWS = 1_000;
-/** How many ids are compared at a time, at 16 bytes each. If there are more, the rows are read more than once. */
+/**
+ * How many ids are compared in one pass, at 16 bytes each. With more ids, the rows are read in several
+ * passes.
+ */
 const IDS_AT_ONCE = 3_000_000;
-/** How many sends are read or rewritten at a time: other processes wait for no more than these. */
+/** How many sends are read or rewritten at a time, so that other processes do not wait long. */
 const SENDS_AT_ONCE = 32;
 
 /** SQL: number of rows of all sends of a scope and kind. */
 const STORED = `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
   FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2`;
 
-/** A send that is read newest first. */
+/** A send, as `#newestFirst` passes it. */
 interface SentBefore {
   send: number;
   state: number;
@@ -42,15 +45,15 @@ interface SentBefore {
   contents: BigUint64Array;
 }
 
-/** The number of those that sent an id between two sends of one run. */
+/** In place of a run: more than one run has sent the id, so all rows that are still older are outdated. */
 const OTHERS = 0xffff_ffff;
 
-/** Who sent the id of a row later. */
+/** Who sent the id of a row again later. */
 type Later = 'nobody' | 'same run' | 'others';
 
-/** The rows of sends in the database. */
+/** The tables `fingerprints` and `cells`: the rows of each send. */
 export class Fingerprints {
-  /** How many ids the last read found. The number never decreases. */
+  /** How many ids the last `load` found. The number of ids never decreases. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
   constructor(
@@ -73,14 +76,14 @@ export class Fingerprints {
     if (cells) await this.cells.put(tx, send, cells);
   }
 
-  /** Makes the rows of a send count as unknown, also once it completes. */
+  /** Clears the contents of a send, so that its rows count as unknown even after it completes. */
   async forget(tx: Transaction, send: number): Promise<void> {
     const { contents } = await this.of(tx, send);
     const none = bytesOf(contents.fill(0n));
     await tx.run('UPDATE fingerprints SET contents = ?, records = NULL WHERE send = ?', none, send);
   }
 
-  /** The rows of one send, in its order; none if compaction has dropped them. */
+  /** The rows of one send, in the order of the request; none if compaction has deleted them. */
   async of(on: Reader, send: number): Promise<FingerprintColumns> {
     const row = await on.get<StoredPrints>(
       'SELECT ids, contents, records FROM fingerprints WHERE send = ?',
@@ -89,7 +92,7 @@ export class Fingerprints {
     return printsOf(row ?? { ids: new Uint8Array(), contents: new Uint8Array(), records: null });
   }
 
-  /** The rows of these sends, in the given order. */
+  /** The rows of several sends, in the order of `sends`. */
   async *ofEach(on: Reader, sends: readonly number[]): AsyncGenerator<FingerprintColumns> {
     const nothing = new Uint8Array();
     for (const some of slicesOf(sends)) {
@@ -103,6 +106,7 @@ export class Fingerprints {
     }
   }
 
+  /** Total number of rows of these sends. */
   async countOf(on: Reader, sends: readonly number[]): Promise<number> {
     let count = 0;
     for (const some of slicesOf(sends)) {
@@ -115,7 +119,10 @@ export class Fingerprints {
     return count;
   }
 
-  /** @param since ISO 8601: rows that were completed earlier, or at an unknown time, do not count as known */
+  /**
+   * Reads all fingerprints.
+   * @param since ISO 8601: rows completed earlier, or at an unknown time, are not known
+   */
   async load(
     on: Reader,
     scope: number,
@@ -124,7 +131,7 @@ export class Fingerprints {
     now = '9999',
   ): Promise<FingerprintIndex> {
     let index: FingerprintIndex | null = null;
-    // The number of rows is read in the same query: other processes may add some in between.
+    // The number of rows is part of the query, because other processes may add rows between two queries.
     const sends = on.each<
       StoredPrints & { send: number; run: string | null; state: number; at: string | null; stored: number }
     >(
@@ -163,11 +170,11 @@ export class Fingerprints {
   }
 
   /**
-   * Drops rows whose id was sent again later, if they are more than a third. Open sends are not changed. Finding these
-   * rows needs no transaction, since a later send stays later: other processes wait only while some sends are
-   * rewritten.
-   * @param ids how many ids there are, at least
-   * @returns whether it dropped any
+   * Deletes outdated rows, if they are more than a third of all rows. Open sends are not changed. Finding the
+   * rows needs no transaction, since outdated rows stay outdated. So other processes wait only while sends
+   * are rewritten.
+   * @param ids a lower bound for the number of ids, which may save reading all rows
+   * @returns whether it deleted any
    */
   async compact(
     db: Reader,
@@ -178,10 +185,10 @@ export class Fingerprints {
   ): Promise<boolean> {
     const stored = await this.#stored(db, scope, kind);
     const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
-    // Often, these numbers tell that it is not worth reading all rows.
+    // Often, these numbers show that compaction is not worth reading all rows.
     if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return false;
     let dropped = 0;
-    /** For each send with rows to drop: a byte for each row, 1 for those that stay. */
+    /** For each send with outdated rows: a byte for each row, 1 if it stays. */
     const stays = new Map<number, Uint8Array>();
     await this.#newestFirst(db, scope, kind, (later, { send, is_open, contents }, at) => {
       if (later !== 'others' || is_open === 1) return;
@@ -191,7 +198,8 @@ export class Fingerprints {
       dropped++;
     });
     if (3 * dropped <= stored) return false;
-    // Oldest first: a crash in between must not leave a row of a run without what others sent after it.
+    // Oldest first: after a crash in between, no outdated row may remain while the row that made it outdated
+    // is gone.
     for (const some of slicesOf([...stays.keys()].sort((a, b) => a - b))) {
       await write(async (tx) => {
         for (const send of some) await this.#keep(tx, send, stays.get(send)!);
@@ -202,7 +210,7 @@ export class Fingerprints {
 
   async #keep(tx: Transaction, send: number, stays: Uint8Array): Promise<void> {
     const { ids, contents, records } = await this.of(tx, send);
-    // Another process has dropped or rewritten it in the meantime.
+    // Another process has deleted or rewritten it in the meantime.
     if (ids.length !== stays.length) return;
     const last = [...stays.keys()].filter((at) => stays[at] === 1);
     if (last.length === 0) {
@@ -220,7 +228,7 @@ export class Fingerprints {
     );
   }
 
-  /** Visits each row once, and the rows of an id from the last to the first. */
+  /** Calls `look` once for each row. The rows of one id come in order, the last one first. */
   async #newestFirst(
     on: Reader,
     scope: number,
@@ -230,7 +238,10 @@ export class Fingerprints {
     const stored = await this.#stored(on, scope, kind);
     const parts = Math.ceil(stored / this.idsAtOnce);
     for (let part = 0; part < parts; part++) {
-      /** The run that sent each id last. Runs and single profiles are numbered from 1. */
+      /**
+       * The number of the run that sent each id last, or `OTHERS`. Runs and single profiles get numbers from
+       * 1.
+       */
       const newest = new IdTable(Math.ceil(stored / parts));
       const runs = new Map<string | number, number>();
       const sends = on.each<
@@ -252,7 +263,8 @@ export class Fingerprints {
           const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
           if (high % parts !== part) continue;
           const by = newest.putFirst(low, high, own);
-          // What a run sent before others did does not count together with what it sent after them.
+          // Rows that a run sent before another run sent the id are outdated, even if the run sent the id
+          // again later.
           if (by !== 0 && by !== own && by !== OTHERS) newest.set(ids[at]!, OTHERS);
           look(by === 0 ? 'nobody' : by === own ? 'same run' : 'others', send, at);
         }
@@ -260,7 +272,7 @@ export class Fingerprints {
     }
   }
 
-  /** The number of rows of all sends, which is at least the number of ids. */
+  /** The number of rows of all sends. There are at most as many ids. */
   async #stored(on: Reader, scope: number, kind: Kind): Promise<number> {
     const row = await on.get<{ stored: number }>(STORED, scope, kind);
     return row!.stored;

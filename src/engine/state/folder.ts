@@ -1,11 +1,14 @@
-/** The state directory of a machine: makes it private, and makes errors of what fails in it. */
+/** Creates the state directory with private access, and makes errors for failures of the state. */
 import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
 import { troubleOf } from '../file-trouble.js';
 
-/** Turns any failure of the state into an error: nothing may be sent that cannot be recorded. */
+/**
+ * Makes a StateError with advice from any failure of the state; a ProfilesError stays as it is.
+ * @param doing such as `record`
+ */
 export function stateError(error: unknown, doing: string, where: string): ProfilesError {
   if (error instanceof ProfilesError) return error;
   const detail = troubleOf(error);
@@ -21,7 +24,7 @@ function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
   return { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } };
 }
 
-/** Creates the state directory if needed, with private access. @throws StateError */
+/** Creates a folder if needed, with private access (mode 0700). @returns the folder. @throws StateError */
 export function privateFolder(folder: string): string {
   try {
     ensureFolder(folder);
@@ -32,9 +35,9 @@ export function privateFolder(folder: string): string {
 }
 
 /**
- * Refuses a directory that others can write to: they could replace the database, and so decide what is sent again and
- * what is skipped. With the sticky bit, as in /tmp or at the root of a tmpfs, others can add files but not replace
- * ours. Windows has no such modes.
+ * Checks that other users cannot write to the state directory. They could replace the database, and so decide
+ * what is sent again and what is skipped. With the sticky bit, as in /tmp, others can add files but not
+ * replace ours. Windows has no such modes.
  * @throws ConfigError
  */
 export function refuseShared(folder: string): void {

@@ -1,7 +1,7 @@
 /**
- * Which rows each request had, and which rows were rejected: the source for the outcome of a row, and the history of a
- * profile (contract §1 `history`). Identifiers are keyed hashes. Unchanged rows are not stored: there may be a million
- * of them each night.
+ * Stores which rows each request had, and which rows were rejected. From these, the outcome of a row and the
+ * history of a profile are found (contract §1 `history`). Identifiers are keyed hashes. Unchanged rows are
+ * not stored: a nightly import may have a million of them.
  */
 
 import type { Kind } from '../model.js';
@@ -11,19 +11,20 @@ import type { Scope } from './types.js';
 
 /** Rows of a request. */
 export interface RequestRows {
-  /** In the same order as the hashes of the identifiers. */
+  /** Lines of the rows that are sent, in the order of the hashes of their ids. */
   lines: readonly InputLines[];
-  /** Rows that were not sent, because other runs have sent their ids later. */
+  /** Rows that are not sent, because their ids were sent later. */
   leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
 }
 
-/** Lines of one input, with `shortId` of each row. */
+/** Rows of one input: the line and the `shortId` of each. */
 export interface KnownRows {
   input: number;
   ids: Float64Array;
   lines: Float64Array;
 }
 
+/** The stored number of each kind of entry. */
 export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
 type What = keyof typeof WHAT;
 
@@ -55,12 +56,12 @@ type EntryRow = Omit<HistoryEntry, 'what'> & {
 };
 
 export class History {
-  /** Deletes the rows of a request, which is sent again or has changed. */
+  /** Deletes the rows of a request, before those of its next attempt are recorded. */
   async forgetRequest(tx: Transaction, request: number): Promise<void> {
     await tx.run('DELETE FROM history WHERE request = ?', request);
   }
 
-  /** Records the rows of a request that is sent. */
+  /** Records the rows of a request that is about to be sent. @param at milliseconds since the epoch */
   async putRequest(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
@@ -71,7 +72,7 @@ export class History {
     if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
   }
 
-  /** Replaces the rows that a run's plan rejected. */
+  /** Replaces the rows of a kind that the plan of a run rejected. */
   async putRejected(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; at: number },
@@ -127,7 +128,7 @@ export class History {
     );
   }
 
-  /** Records the outcome of such a profile, or the job that has it. */
+  /** Records the outcome of such a profile, or the job that will have it. */
   async noteProfile(
     tx: Transaction,
     send: number,
@@ -136,7 +137,7 @@ export class History {
     await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
   }
 
-  /** Rows that a request sent and left out, by input; null if that is no longer known. */
+  /** The rows that a request sent and left out, by input; null if they were pruned or never recorded. */
   async ofRequest(
     on: Reader,
     run: string,
@@ -153,7 +154,7 @@ export class History {
     return { sent: of('sent'), leftOut: of('left_out') };
   }
 
-  /** All events of an id, newest first. @param id `shortId` of its hash */
+  /** Reads all entries of the kind to find those of an id, newest first. @param id `shortId` of its hash */
   async find(on: Reader, kind: Kind, id: number): Promise<HistoryEntry[]> {
     const names = Object.keys(WHAT) as What[];
     const rows = on.each<EntryRow>(
@@ -182,7 +183,7 @@ export class History {
     return found;
   }
 
-  /** Deletes what is older. @returns whether there was anything */
+  /** Deletes older entries. @param before milliseconds since the epoch. @returns whether there were any */
   async prune(tx: Transaction, before: number): Promise<boolean> {
     return (await tx.run('DELETE FROM history WHERE at < ?', before)) > 0;
   }

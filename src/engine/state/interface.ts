@@ -16,75 +16,101 @@ import type { ShardStore } from './shards.js';
 import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse, ShardOf } from './types.js';
 
 export interface State {
+  /** The state directory of this machine. */
   readonly folder: string;
-  /** The key of every stored hash: 32 random bytes, created with the database. */
+  /** The key of all stored hashes: 32 random bytes, created with the database. */
   readonly secret: Buffer;
-  /** The rejects files of runs. */
+  /** Records of rejects files. */
   readonly rejects: RejectsStore;
-  /** The shards of runs; null if only one machine can reach the state. */
+  /** The shards of runs; null for a state that has none (SQLite). */
   readonly shards: ShardStore | null;
-  /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
+  /**
+   * The scope of a service. An account without a configured name is identified by a keyed hash of its token.
+   */
   scope(service: ServiceInUse): Scope;
-  /** Call this before an import. @throws UsageError if the state has moved, or is being copied */
+  /**
+   * Call this before an import.
+   * @throws UsageError if the state has moved, or another one is being copied to it
+   */
   refuseMoved(): Promise<void>;
-  /** Null if another import of this account and kind is running. */
+  /**
+   * Takes the lock on imports of an account and kind. Null if another import has it.
+   * @param holder description of this process for others
+   */
   takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardOf): Promise<HeldLease | null>;
   /** Whether another process has the lock on one of these kinds. */
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
-  /** How the holder of that lock describes itself. */
+  /** The description of the process that has the lock; null if it is not known. */
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
 
   /**
-   * Called in the tick in which a request is written.
-   * @throws StateError if records would be lost; LockLostError if a lock of this process may be lost
+   * Checks that records are not lost and that this process still has its locks. Called in the tick of the
+   * event loop in which a request is written to its socket.
+   * @throws StateError if the database or a lock file was removed; LockLostError if a lease may be lost
    */
   check(): void;
 
-  /** Newest first. */
+  /** Runs, newest first. */
   knownRuns(which?: RunFilter): Promise<StoredRun[]>;
-  /** @param plan requests to send, and when they were planned, which is how old their data is; null: now */
+  /**
+   * Records a new run.
+   * @param plan for a saved plan: its requests, and when it was made, which is the age of its data; null counts as
+   * now
+   */
   startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; made: Made | null }): Promise<void>;
+  /** Marks an unfinished run as running again. */
   reopenRun(run: string): Promise<void>;
   /**
-   * Reopens a finished run: with requests that send rows of others again, with other options, and for these inputs
-   * with a new rejects file.
+   * Reopens a run with other options.
+   * @param retry `requests`: added to the run, to send rows of earlier ones again; `newRejects`: indexes of
+   * inputs that get a new rejects file
    */
   retryRun(
     run: string,
     retry: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
   ): Promise<void>;
+  /** Records that a session of a run ended. @param end `endedBy`: code of the error that ended it, or null */
   endRun(
     run: string,
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): Promise<void>;
   /**
-   * Marks unfinished runs of this account and kind as crashed. Only for the holder of the lock, which knows that none
-   * of them is running.
+   * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
+   * the lock, since then none of them is running.
+   * @param except a run that may be running: that of other shards
    */
   markCrashedRuns(scope: Scope, kind: Kind, except?: string): Promise<void>;
+  /** Records the path of the rejects file of an input. */
   setRejectsFile(run: string, input: number, file: string): Promise<void>;
-  /** Forgets a run, its requests, and its spooled input. Its jobs stay known, and so do the ids of unfinished ones. */
+  /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */
   forgetRun(run: string): Promise<void>;
   /**
-   * Forgets everything about a scope: runs, jobs, fingerprints, and column types. Only for the holder of its locks.
-   * @returns how many runs and jobs it had
+   * Deletes everything about a scope: runs, jobs, fingerprints, and column types. Only for the process with
+   * its locks.
+   * @returns how many runs and jobs it deleted
    */
   forgetScope(scope: Scope): Promise<{ runs: number; jobs: number }>;
-  /** The folder of a run's spooled input and private settings, while it is unfinished. */
+  /**
+   * The private folder of a run on this machine, for spooled inputs and private values. Created if needed.
+   */
   spoolFolder(run: string): string;
-  /** Names of these folders on this machine. */
+  /** Names of all such folders. */
   spools(): string[];
+  /** Deletes such a folder, if it exists. */
   removeSpool(run: string): void;
 
+  /** The requests of a run, in the order of their numbers. */
   requests(run: string): Promise<RequestRecord[]>;
   /**
-   * Records a request as it is now, and resolves when that is on disk. `prints` and `rows` come with the first commit
-   * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement also records the
-   * job, and waits some milliseconds for the next intent. Calls in one turn of the event loop are written together and
-   * before later ones; after a failure, all later calls fail. Ids that another open send has are not remembered,
-   * except for `shared`, which appear more than once in the input.
-   * @throws StateError also if the database or a lock in use was removed or replaced, for a request that is about to
-   * be sent
+   * Records a request as it is now, and resolves when that is on disk. An acknowledgement also records the
+   * job, and may wait a few milliseconds for the next intent. Calls in one turn of the event loop are written
+   * together. After a failure, all later calls fail.
+   * @param prints fingerprints of its rows; only for the first commit of a session, which is the intent. They
+   * clear earlier fingerprints of the same ids. Ids that another open send has are not remembered, except for
+   * `shared` ones
+   * @param shared ids that appear more than once in the inputs of the kind
+   * @param rows its rows for the history, together with `prints`
+   * @throws StateError; for a request that is about to be sent, also as `check` does
    */
   record(
     run: string,
@@ -95,19 +121,22 @@ export interface State {
     shared?: ReadonlySet<bigint>,
     rows?: RequestRows | null,
   ): Promise<void>;
-  /** Records several requests, none of which is sent now, in one transaction. @throws StateError */
+  /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
-  /** Call this before many requests are recorded: starts a thread that waits for the disk. */
+  /** Call this before recording many requests: starts a thread that writes them, if the database has one. */
   recordMany(): Promise<void>;
-  /** Resolves when everything that was recorded is on disk. @throws StateError if some of it could not be written */
+  /**
+   * Resolves when everything recorded so far is on disk.
+   * @throws StateError if something could not be written
+   */
   written(): Promise<void>;
-  /** Ids of a recorded request, as hashed for its fingerprints. */
+  /** Keyed hashes of the ids in the last send of a request, in the order of its rows. */
   idsOf(run: string, seq: number): Promise<BigUint64Array>;
-  /** The number of the request's last send; 0 if none is known. */
+  /** The number of the last send of a request; 0 if there is none. */
   lastSend(run: string, seq: number): Promise<number>;
   /**
-   * Ids that were sent by others with newer data than the run's.
-   * @param last the previous result, which is used again if nothing was sent since
+   * Finds ids that other runs have sent with newer data than that of this run.
+   * @param last the previous result, which is returned again if others have sent nothing since
    */
   sentLater(
     run: string,
@@ -116,13 +145,15 @@ export interface State {
     last?: { newest: number; ids: LaterSends },
   ): Promise<{ newest: number; ids: LaterSends }>;
   /**
-   * Ids that the run itself has sent.
-   * @param placeOf gives the order of requests, by their numbers; 0: the request does not count
+   * Finds ids that this run has sent.
+   * @param placeOf returns the position of a request by its number; 0: the request does not count
    */
   sentByRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): Promise<LaterSends>;
   /**
-   * Unfinished jobs of other runs, or without a run of all. Returns `last` if others have sent nothing since. `newest`
-   * is the number of the last send.
+   * Finds unfinished jobs of other runs, with the ids of their rows.
+   * @param run null: jobs of all runs
+   * @param last the previous result, which is returned again if others have sent nothing since
+   * @returns `newest`: the number of the last send
    */
   openJobs(
     scope: Scope,
@@ -138,38 +169,48 @@ export interface State {
     kind: Kind,
     rejected: { ids: BigUint64Array; lines: readonly InputLines[] },
   ): Promise<void>;
-  /** Rows that a request sent and left out; null if that is not known. */
+  /** The rows that a request sent and left out; null if they were pruned or never recorded. */
   rowsOf(run: string, seq: number): ReturnType<History['ofRequest']>;
   /** The history of a profile in all accounts, newest first. @param id its keyed hash */
   history(kind: Kind, id: bigint): Promise<HistoryEntry[]>;
-  /** Deletes older rows and entries. @param before milliseconds since the epoch */
+  /** Deletes older entries of the history. @param before milliseconds since the epoch */
   pruneHistory(before: number): Promise<void>;
 
-  /** Newest first. */
+  /** Jobs, newest first. */
   knownJobs(): Promise<KnownJob[]>;
   /**
-   * Records a profile that is sent outside an import, without fingerprints. Its outcome is in doubt until
-   * `endProfile`.
-   * @returns its number
+   * Records a profile that is about to be sent outside an import (`identify`), without fingerprints. Its
+   * outcome is in doubt until `endProfile`.
+   * @returns the number of the send
    */
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): Promise<number>;
-  /** Records its outcome: carried out or not arrived, or with `doubt`, unknown. `note` says which, for the history. */
+  /**
+   * Records the outcome of such a profile.
+   * @param doubt whether the outcome is unknown
+   * @param note the outcome for the history
+   */
   endProfile(send: number, doubt: boolean, note?: 'submitted' | 'unsent'): Promise<void>;
-  /** Records a job that was submitted outside an import (`identify user`), for such a profile if given. */
+  /**
+   * Records a job that was submitted outside an import.
+   * @param from `send`: the profile that it belongs to, if any
+   */
   addJob(
     scope: Scope,
     job: Job,
     from: { kind: Kind; rows: number; send?: number; doubt?: boolean },
   ): Promise<void>;
-  /** Records a job as it was seen. A completed job sets the fingerprints of its request. Unknown jobs are ignored. */
+  /**
+   * Records a job as it was seen. If it has completed, the fingerprints of its request are set. Ignores jobs
+   * that the state does not have.
+   */
   updateJob(scope: Scope, job: Job): Promise<void>;
-  /** Records that a job answers 404. @returns when that began, milliseconds since the epoch */
+  /** Records that a job answers 404. @returns when it first did so, milliseconds since the epoch */
   missingJob(scope: Scope, job_id: string): Promise<number>;
   /** Records that a job answers again. */
   foundJob(scope: Scope, job_id: string): Promise<void>;
-  /** Records that the service no longer knows a job: its request is settled, and its outcome is in doubt. */
+  /** Records that the service no longer has a job. Its request is settled, and its outcome is in doubt. */
   lostJob(scope: Scope, job_id: string): Promise<void>;
-  /** Rows per second of this scope's past jobs of the kind, or null. */
+  /** Rows per second of past jobs of this scope and kind; null if that is not known. */
   throughput(scope: Scope, kind: Kind): Promise<number | null>;
 
   /**
@@ -177,7 +218,7 @@ export interface State {
    * @param since ISO 8601: what was completed earlier, or at an unknown time, counts as unknown
    */
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
-  /** The cells of a send, in the order of its rows; null if they are not remembered. */
+  /** Hashes of the cells of a send, in the order of its rows; null if they were not recorded. */
   cells(send: number): Promise<CellColumns | null>;
   /** The number of the last send or beginning of a run, in the order of their commits. */
   lastNumber(): Promise<number>;
@@ -187,28 +228,31 @@ export interface State {
   fingerprintsMark(scope: Scope, kind: Kind): Promise<string>;
   /** Clears the fingerprints of the whole kind. */
   clearFingerprints(scope: Scope, kind: Kind): Promise<void>;
-  /** Drops outdated fingerprints. @param ids how many ids of the kind are remembered, at least: saves counting them */
+  /**
+   * Deletes outdated fingerprints.
+   * @param ids a lower bound for the number of ids, which may save reading all rows
+   */
   compactFingerprints(scope: Scope, kind: Kind, ids?: number): Promise<void>;
 
-  /** Column types of the last import by key, for the warning about changes. */
+  /** Column types of the last import by key, for warnings about changed types. */
   columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>>;
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): Promise<void>;
 
-  /** What the state holds, and how old that is. Reads all fingerprints. */
+  /** The content of the state and its age. Reads all fingerprints. */
   overview(): Promise<StateOverview>;
-  /** How old the fingerprints are, without reading them. */
+  /** The age of the fingerprints, without reading them. */
   age(): Promise<StateAge>;
-  /** Locks that another process holds now. */
+  /** Locks that processes hold now. In PostgreSQL, also those that have expired (`fresh` is false). */
   locks(): Promise<HeldLock[]>;
   /**
-   * Takes locks from processes that are gone, or with `force` from all: a running import then stops before its next
-   * request. Locks of a state directory belong to the operating system, and are not taken.
-   * @returns the locks that it took
+   * Releases locks of processes that are gone, or with `force` of all processes: a running import then stops
+   * before its next request. With SQLite it does nothing, because the operating system releases locks.
+   * @returns the released locks
    */
   unlock(force: boolean): Promise<HeldLock[]>;
   /** Size of the database in bytes. */
   size(): Promise<number>;
-  /** Problems of the database and of its records; none if all is well. */
+  /** Checks the database and its records. @returns the problems; none if everything is in order */
   problems(): Promise<StateProblem[]>;
   /**
    * Writes a consistent copy to a new file of mode 0600. Others may write to the state in the meantime.

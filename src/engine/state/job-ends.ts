@@ -19,7 +19,8 @@ export class JobEnds {
     if (!isFinal(job.status)) return;
     const request = seen?.request ?? null;
     const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
-    // It ended some time after it was last seen, so the age of its fingerprints is counted from then.
+    // The job completed at some time after it was last seen. The earliest possible time counts, so that
+    // fingerprints never seem newer than they are.
     const end = whole
       ? ({ how: 'completed', at: seen.seen_at } as const)
       : ({ how: seen ? 'dead' : 'gone' } as const);
@@ -27,7 +28,7 @@ export class JobEnds {
     if (request) await this.requests.settle(tx, request);
   }
 
-  /** Records that the service no longer knows a job: the outcome of its rows stays unknown. */
+  /** Records that the service no longer has a job: the outcome of its rows stays unknown. */
   async lost(tx: Transaction, scope: number, job_id: string, at: string): Promise<void> {
     const request = await this.jobs.lost(tx, scope, job_id, at);
     await this.sends.end(tx, scope, job_id, request, { how: 'gone' });

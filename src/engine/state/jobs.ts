@@ -1,4 +1,4 @@
-/** Jobs that commands of this machine submitted, as last seen. */
+/** The table `jobs`: jobs that were submitted with this state, as they were last seen. */
 
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
@@ -28,13 +28,14 @@ interface JobTimes {
   seconds: number | null;
 }
 
-/** How many past jobs an estimate uses. */
+/** How many past jobs `throughput` uses. */
 const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
   /**
-   * Whether another request of its run has this job id, too, so that nobody knows which one the job belongs to. Between
-   * two runs, a service may have counted its jobs from the start again.
+   * Whether another request of the same run has this job id, too. Then it is not known which of them the job
+   * belongs to. Requests of other runs do not count: a service may have started its job ids again from the
+   * beginning.
    */
   async isShared(on: Reader, scope: number, job_id: string, request: number, run: string): Promise<boolean> {
     const known = await on.get(
@@ -47,7 +48,10 @@ export class Jobs {
     return known !== undefined;
   }
 
-  /** A job belongs to the request that was last acknowledged with it. */
+  /**
+   * Records a submitted job. If the id exists already, the job belongs to the new request.
+   * @param now ISO 8601
+   */
   async add(
     tx: Transaction,
     scope: number,
@@ -75,9 +79,11 @@ export class Jobs {
   }
 
   /**
-   * The time that a completed job took is recorded only if someone watched: it was seen unfinished within the last
-   * minute, or in the second half of its time. A job that is looked up the next day did not take a day.
-   * @returns its request, its rows, and when it was last seen before; null for an unknown job
+   * Records a job as it was seen. The duration of a completed job is recorded only if it is about right: the
+   * job was seen unfinished within the last minute, or in the second half of its duration. A job that is
+   * polled again only the next day did not take a day.
+   * @param now ISO 8601
+   * @returns its request, its rows, and when it was seen before; null for an unknown job
    */
   async saw(
     tx: Transaction,
@@ -104,7 +110,7 @@ export class Jobs {
     return before;
   }
 
-  /** Records that a job answers 404. @returns when that began, ISO 8601 */
+  /** Records that a job answers 404. @returns when it first did so, ISO 8601 */
   async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
     const kept = await tx.get<{ missing_since: string }>(
       // A time to come is from a clock that was ahead: it would not pass for long.
@@ -126,10 +132,7 @@ export class Jobs {
     await tx.run('UPDATE jobs SET missing_since = NULL WHERE scope = ? AND job_id = ?', scope, job_id);
   }
 
-  /**
-   * Records that the service no longer knows a job.
-   * @returns its request, or null
-   */
+  /** Records that the service no longer has a job. @returns its request, or null */
   async lost(tx: Transaction, scope: number, job_id: string, now: string): Promise<number | null> {
     const known = await tx.get<{ request: number | null; record: string }>(
       'SELECT request, record FROM jobs WHERE scope = ? AND job_id = ?',
@@ -147,7 +150,7 @@ export class Jobs {
     return known.request;
   }
 
-  /** Separates jobs from the requests of a run that is forgotten. */
+  /** Removes the link between jobs and the requests of a run that is deleted. */
   async forget(tx: Transaction, run: string): Promise<void> {
     await tx.run('UPDATE jobs SET request = NULL WHERE run = ?', run);
   }
@@ -176,9 +179,9 @@ export class Jobs {
   }
 
   /**
-   * Rows per second that the service processed lately: rows of the newest completed jobs, divided by the time in which
-   * at least one of them was running, so it does not matter if jobs ran in parallel. Jobs of single profiles are not
-   * counted. Null if no job of the kind is known to have completed.
+   * Rows per second that the service processed recently: the rows of the newest completed jobs, divided by
+   * the time in which at least one of them was running. So it does not matter whether jobs ran in parallel.
+   * Jobs of single profiles are not counted. Null if the duration of no job is known.
    */
   async throughput(on: Reader, scope: number, kind: Kind): Promise<number | null> {
     const jobs = await on.all<{ rows: number; submitted_at: string; seconds: number }>(
@@ -202,7 +205,10 @@ export class Jobs {
   }
 }
 
-/** How long a job took that is now completed; null if nobody watched, or if the clock was set back in between. */
+/**
+ * How long a job took that is now completed, in seconds; null if it is not known well enough (`saw`), or if the clock was
+ * set back since.
+ */
 function secondsOf({ submitted_at, seen_at, seconds }: JobTimes, now: string): number | null {
   const at = Date.parse(now);
   const took = at - Date.parse(submitted_at);

@@ -1,10 +1,10 @@
-/** Parses where a state is: a folder on this machine, or a PostgreSQL database. */
+/** Parses the location of a state: a folder on this machine, or a PostgreSQL database. */
 import { posix, win32 } from 'node:path';
 import { ConfigError } from '../errors.js';
 
 export type StateLocation =
   | { kind: 'sqlite'; folder: string }
-  /** Parsed when it is opened (`postgres/location.ts`). May contain a password. */
+  /** The URL is parsed when the state is opened (`postgres/location.ts`). It may contain a password. */
   | { kind: 'postgres'; url: string };
 
 const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text);
@@ -13,13 +13,14 @@ const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
 export const hasPassword = (url: string): boolean =>
   isPostgresUrl(url) && (/^[a-z]+:\/\/[^/@]*:[^@]*@/i.test(url) || /[?&]password=/i.test(url));
 
-/** A URL that can be printed: everything that may be part of a password is removed. */
+/** The URL in a form that can be printed, without anything that may be part of a password. */
 export const withoutPassword = (url: string): string =>
   url.replace(/^([a-z]+:\/\/[^/@:]*):.*@/is, '$1:…@').replace(/([?&]password=)[^&]*/gi, '$1…');
 
 /**
- * @param origin named in errors, which never quote a URL
- * @param cwd folder of relative paths
+ * Parses a path, `sqlite:<directory>`, or a PostgreSQL URL.
+ * @param origin where the text comes from; named in errors, which never quote a URL
+ * @param cwd folder for relative paths
  * @throws ConfigError for any other URL
  */
 export function stateLocationOf(

@@ -1,6 +1,6 @@
 /**
- * Moves a state to another database (contract §10): table by table, in batches, so that it can continue after a kill.
- * Then it compares both, and the old state records where it moved.
+ * Moves a state to another database (contract §10). Copies table by table, in batches, so that it can
+ * continue after a kill. Then it compares both states, and marks the old one as moved.
  */
 import { createHash } from 'node:crypto';
 import { StateError, UsageError } from '../errors.js';
@@ -9,7 +9,7 @@ import type { Backend } from './backend.js';
 import type { Database, Reader, Transaction, Value } from './database.js';
 import { COPYING, MOVED_TO, Notes } from './notes.js';
 
-/** All tables with content and their keys, each after the tables that it refers to. */
+/** The tables to copy and their keys. Each comes after the tables that it refers to. */
 export const COPIED = [
   ['secret', ['key']],
   ['scopes', ['scope']],
@@ -29,20 +29,21 @@ export const COPIED = [
 type Table = (typeof COPIED)[number];
 type Row = Record<string, Value>;
 
-/** Tables that have rows in every new state; these are replaced with those of the source. */
+/** Tables that have rows even in a new state. These rows are replaced with those of the source. */
 const OF_NEW_STATES = ['secret', 'counters'];
 /** Rows in one statement. */
 const TOGETHER = 20;
 /** Rows in one transaction. */
 const BATCH_ROWS = 500;
+/** The most bytes in one transaction, approximately. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** The source may change while it is copied: a command may poll jobs, or an interrupted copy may continue later. */
+/** How often to copy again if the source has changed in the meantime: other commands may poll jobs. */
 const ATTEMPTS = 3;
 
 export interface Migration {
   from: Backend;
   to: Backend;
-  /** Called between batches with the number of copied rows, and of all rows. */
+  /** Called after each batch with the number of rows copied so far, and of all rows. */
   progress?: (rows: number, total: number) => void;
   signal: AbortSignal;
 }
@@ -51,6 +52,7 @@ const notes = new Notes();
 const doneNote = (table: string): string => `copied ${table}`;
 
 /**
+ * Moves a state, or continues an interrupted move.
  * @returns the number of rows in each table
  * @throws UsageError if the source has moved, or the target is not empty; LockedError while an import runs;
  * StateError; the signal's reason
@@ -60,7 +62,7 @@ export async function migrateState(migration: Migration): Promise<Record<string,
   const id = await identityOf(from.db);
   const moved = await notes.get(from.db, MOVED_TO);
   const copying = await notes.get(to.db, COPYING);
-  // An earlier attempt was killed before its last step.
+  // An earlier attempt was killed just before its last step.
   if (moved === to.name && copying === id) return finish(migration);
   if (moved !== null) {
     throw new UsageError(`${from.name} has moved to ${moved} already`, {
@@ -78,7 +80,7 @@ export async function migrateState(migration: Migration): Promise<Record<string,
       try {
         await copy(migration);
       } catch (error) {
-        // A row refers to one that was not copied: the source has changed.
+        // A copied row refers to one that was not copied, because the source has changed in the meantime.
         if (!isConstraint(error) || attempt === ATTEMPTS) throw error;
         continue;
       }
@@ -96,7 +98,7 @@ export async function migrateState(migration: Migration): Promise<Record<string,
 /** Whether a database refused a row because of a constraint. */
 const isConstraint = (error: unknown): boolean => /constraint/i.test(String(error));
 
-/** Identifies a state by the key of its hashes. */
+/** Identifies a state by a digest of the key of its hashes. */
 async function identityOf(db: Reader): Promise<string> {
   const row = await db.get<{ key: Uint8Array }>('SELECT key FROM secret');
   if (row) return createHash('sha256').update('migrate:').update(row.key).digest('hex');
@@ -119,7 +121,7 @@ async function refuseFilled({ db, name }: Backend, isOfAnother: boolean): Promis
   }
 }
 
-/** Refuses to copy runs of unfinished shards, because the reports of shards are not copied. @throws UsageError */
+/** The tables of shards are not copied, so no run with shards may be unfinished. @throws UsageError */
 async function refuseShards({ db, liveShards }: Backend): Promise<void> {
   if (!liveShards) return;
   const found = await db.get<{ run: string }>(
@@ -131,7 +133,7 @@ async function refuseShards({ db, liveShards }: Backend): Promise<void> {
   });
 }
 
-/** Empties the target of the rows of a new state, and of those of an outdated copy. */
+/** Deletes all rows of the target: those of a new state, or of an outdated copy. */
 async function begin(db: Database, id: string): Promise<void> {
   await db.write(async (tx) => {
     await notes.set(tx, COPYING, id);
@@ -172,7 +174,10 @@ async function copy({ from, to, progress, signal }: Migration): Promise<void> {
   }
 }
 
-/** Reads rows in the order of their keys. */
+/**
+ * Reads rows in the order of their keys.
+ * @param after key of the last row to skip; null: from the first row
+ */
 async function* rowsOf(
   on: Reader,
   [table, keys]: Table,
@@ -195,14 +200,16 @@ async function insert(tx: Transaction, [table, keys]: Table, rows: readonly Row[
     at += some.length;
   }
   const last = keys.map((key) => rows.at(-1)![key]!);
-  // The only table with bytes as its key has one row.
+  // The only table with bytes as its key (`secret`) has one row.
   const done = last.some((value) => value instanceof Uint8Array) ? 'all' : last;
   await notes.set(tx, doneNote(table), JSON.stringify(done));
 }
 
 /**
- * Compares both states, and if they are equal, marks the source as moved, in one transaction, so that nothing is
- * written to it in between. The target is read before: nobody else writes to it.
+ * Compares both states. If they are equal, marks the source as moved in the same transaction, so that nothing
+ * can be written to it in between. The target can be read before the transaction, because nothing else writes
+ * to it.
+ * @returns whether they are equal
  */
 async function concludes({ from, to }: Migration, locks: AllLocks): Promise<boolean> {
   const copy = await digestsOf(to.db);
@@ -215,7 +222,7 @@ async function concludes({ from, to }: Migration, locks: AllLocks): Promise<bool
   });
 }
 
-/** Makes the target a normal state. */
+/** Removes the notes of the copy from the target, which is then a normal state. */
 async function finish({ to }: Migration): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [table] of COPIED) counts[table] = await countOf(to.db, table);

@@ -1,4 +1,4 @@
-/** Notes about a state as a whole: that it has moved, or that another state is being copied to it. */
+/** Notes about a state as a whole: where it has moved, or which state is being copied to it. */
 import { UsageError } from '../errors.js';
 import type { Reader, Transaction } from './database.js';
 
@@ -22,8 +22,9 @@ export class Notes {
   }
 
   /**
-   * Refuses a state that has moved or is being copied to: records in it would be lost.
-   * @throws UsageError
+   * Checks that the state can be used for an import.
+   * @throws UsageError if it has moved, or is the target of an unfinished copy: new records in it would be
+   * lost
    */
   async refuseMoved(on: Reader): Promise<void> {
     const to = await this.get(on, MOVED_TO);
@@ -41,7 +42,7 @@ export class Notes {
   }
 }
 
-/** Where the state moved, without a password. */
+/** Name of the note with the location to which the state moved, without a password. */
 export const MOVED_TO = 'moved_to';
-/** Which state is being copied to it. */
+/** Name of the note with the identity of the state that is being copied to this one. */
 export const COPYING = 'copying';

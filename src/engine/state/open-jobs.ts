@@ -1,4 +1,4 @@
-/** Unfinished jobs of other runs, by the ids of their rows (contract §4 "Across runs"). */
+/** Finds unfinished jobs, and later sends, by the ids of their rows (contract §4 "Across runs"). */
 
 import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
@@ -7,15 +7,15 @@ import type { OpenSend } from './sends.js';
 
 export interface OpenJob {
   job_id: string;
-  /** The run that submitted it; null if that is not known. */
+  /** The run that submitted it; null if it is not known. */
   run: string | null;
 }
 
-/** Takes 8 bytes for each row of the jobs, and 16 to 32 for each id. */
+/** Unfinished jobs by id. Takes 8 bytes of memory for each row of the jobs, and 16 to 32 for each id. */
 export class OpenJobs {
   /** For each id: its last row, counted from 1. */
   readonly #last: IdTable;
-  /** For each row: the previous row with the same id, and its job. */
+  /** For each row: the previous row with the same id (0: none), and the index of its job. */
   readonly #before: Uint32Array;
   readonly #jobOf: Uint32Array;
   readonly #jobs: OpenJob[];
@@ -35,7 +35,7 @@ export class OpenJobs {
     let row = 0;
     let job = 0;
     for await (const { ids } of fingerprints.ofEach(on, numbers)) {
-      // Only as many as were counted: more may have been sent since.
+      // Only as many rows as were counted: more may have been recorded since.
       for (const id of ids.subarray(0, rows - row)) open.#add(++row, id, job);
       job++;
     }
@@ -70,17 +70,17 @@ export class OpenJobs {
 interface LaterSend {
   send: number;
   run: string;
-  /** Its position in the order. Default: the number of the send. */
+  /** Its position, for `by`. Default: the number of the send. */
   place?: number;
 }
 
-/** Ids that others have sent since a run read its data. */
+/** Sends that are later than the data of a run, by id. */
 export class LaterSends {
   readonly #last = new IdTable();
 
   private constructor(private readonly sends: readonly LaterSend[]) {}
 
-  /** @param sends in order */
+  /** @param sends in the order of their positions */
   static async read(
     on: Reader,
     sends: readonly LaterSend[],
@@ -96,7 +96,7 @@ export class LaterSends {
     return later;
   }
 
-  /** Who sent this id last after that position; null if nobody did. */
+  /** The run that sent this id last, if that was after this position; otherwise null. */
   by(id: bigint, after: number): string | null {
     const place = this.#last.get(id);
     if (place === 0) return null;

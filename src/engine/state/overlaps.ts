@@ -1,6 +1,7 @@
 /**
- * Finds the rows of a request that must not be remembered, since something else may still happen to their ids
- * (contract §4 "Across runs"): ids of unfinished jobs, and ids whose other content has an unknown outcome.
+ * Finds the rows of a request that must not be remembered, because another send may still change the same
+ * profiles (contract §4 "Across runs"): one with an unfinished job, or one with other content and an unknown
+ * outcome.
  */
 
 import type { FingerprintColumns } from '../fingerprint-index.js';
@@ -15,9 +16,9 @@ const EVER = 0xffff_ffff;
 
 /** Open sends from before this session, or of other processes. */
 interface Others {
-  /** For each id: the position of its content, counted from 1. */
+  /** For each id: the position of its content in `contents`, counted from 1. */
   places: IdTable;
-  /** 0 if any content counts as different. */
+  /** The content of each id; 0 if every content counts as different from it. */
   contents: BigUint64Array;
 }
 
@@ -25,18 +26,24 @@ const isSame = (some: readonly OpenSend[], others: readonly OpenSend[]): boolean
   some.length === others.length &&
   some.every(({ send, job }, at) => send === others[at]!.send && job === others[at]!.job);
 
-/** For one session of one run: its own sends share only ids that appear more than once in its input. */
+/**
+ * For one session of one run and kind. Sends of the session share only ids that appear more than once in its
+ * inputs.
+ */
 export class Overlaps {
-  /** The number of the first send of this session. Later sends of the same run are its own, too. */
+  /** The number from which sends of the run belong to this session. */
   readonly #first: number;
-  /** From an id that appears more than once to its last send here, or to `EVER`. */
+  /** For each id that appears more than once: its last send in this session, or `EVER`. */
   readonly #own = new IdTable();
-  /** Shared ids of the current request that an earlier one still has. */
+  /** Shared ids of the current request that an unfinished request of this session has, too. */
   #held: ReadonlySet<bigint> = new Set();
   #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
-  /** The sends that these are of. */
+  /** The sends from which `#others` was read. */
   #open: readonly OpenSend[] = [];
-  /** Up to which send other sends were read, and after how many ends; null before the first time. */
+  /**
+   * The last send, and the number of ended jobs, when `#others` was last up to date; null before the first
+   * time.
+   */
   #seen: { newest: number; ends: number } | null = null;
 
   /** @param newest number of the last send before the session */
@@ -52,11 +59,11 @@ export class Overlaps {
   }
 
   /**
-   * Must be called in the transaction of an intent.
-   * @param send number of the send
-   * @param shared ids that appear more than once in the input
-   * @param ends how many jobs have ended in this process
-   * @returns the fingerprints, without the contents that must not be remembered
+   * Call this in the transaction of an intent.
+   * @param send number of the new send
+   * @param shared ids that appear more than once in the inputs
+   * @param ends how many jobs have ended in this process (`Sends.ends`)
+   * @returns the fingerprints, with 0 in place of contents that must not be remembered
    */
   async remembered(
     tx: Transaction,
@@ -81,14 +88,14 @@ export class Overlaps {
   }
 
   /**
-   * Call this when the send was recorded. Ids that an earlier request had then are not remembered until the session
-   * ends, because nobody knows which request the service processes last.
+   * Call this after the send was recorded. Ids that an unfinished request had at that time are not remembered
+   * until the session ends, because it is not known which request the service processed last.
    */
   sent(send: number, shared: ReadonlySet<bigint>): void {
     for (const id of shared) this.#own.set(id, this.#held.has(id) ? EVER : send);
   }
 
-  /** Ids that an earlier request of this session still has. */
+  /** Ids that an unfinished request of this session has. */
   async #heldOf(tx: Transaction, shared: ReadonlySet<bigint>): Promise<Set<bigint>> {
     const open = new Map([
       [0, false],
@@ -106,8 +113,8 @@ export class Overlaps {
   async #look(tx: Transaction, send: number, ends: number): Promise<void> {
     const seen = this.#seen;
     this.#seen = { newest: send, ends };
-    // A closed send never opens again, so if nothing was open, only new sends of others matter. If another process
-    // closes a send, that is noticed at the next read.
+    // A closed send never opens again. So if nothing was open, or no job has ended, only new sends of others
+    // matter. A send that another process closes is noticed at the next read, which is soon enough.
     if (seen && (seen.ends === ends || this.#open.length === 0)) {
       if (send === seen.newest + 1) return;
       if (!(await this.sends.isOthersSince(tx, seen.newest, this))) return;
@@ -116,7 +123,7 @@ export class Overlaps {
       ...(await this.sends.withJob(tx, this.scope, this.kind)),
       ...(await this.sends.inDoubt(tx, this.scope, this.kind)),
     ].filter(({ send, run }) => run !== this.run || send < this.#first);
-    // Most ends are those of this session, and reading rows takes long.
+    // Most jobs that ended are those of this session, and reading rows takes long.
     if (isSame(open, this.#open)) return;
     this.#others = await this.#read(tx, open);
     this.#open = open;

@@ -1,4 +1,4 @@
-/** What a state holds and how old it is (contract §4), by which users can recognize an older copy. */
+/** The content of a state and its age (contract §4). With these, users can recognize an outdated copy. */
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
@@ -8,7 +8,7 @@ import type { Scope } from './types.js';
 /** The known profiles of one account and kind. Times are ISO 8601. */
 export interface KnownProfilesOverview extends Scope {
   kind: Kind;
-  /** Profiles that `changedOnly` would skip as long as their rows stay the same. */
+  /** Number of profiles that `changedOnly` skips if their rows have not changed. */
   profiles: number;
   /** When the oldest and the newest of them were completed; null if that is not known. */
   oldest_completed_at: string | null;
@@ -16,16 +16,16 @@ export interface KnownProfilesOverview extends Scope {
 }
 
 export interface StateOverview {
-  /** The state to which it moved; null if it did not. */
+  /** Where the state has moved; null if it has not. */
   moved_to: string | null;
   runs: number;
   unfinished_runs: number;
   /** When the newest run began; null if there is none. */
   last_run_at: string | null;
   jobs: number;
-  /** Not seen to have ended. */
+  /** Number of jobs that were not seen to end. */
   unfinished_jobs: number;
-  /** When a job was last seen. */
+  /** When a job was seen last; null if there is none. */
   last_job_seen_at: string | null;
   known: KnownProfilesOverview[];
 }

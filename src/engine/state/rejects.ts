@@ -1,37 +1,40 @@
-/** Rejects files of runs: how their rows were read, and how each file is recognized. */
+/** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import type { Reader, Transaction } from './database.js';
 
 export interface RejectsRecord {
-  /** The run in the rows (`_profiles_run`). */
+  /** The run that the rows of the file name (`_profiles_run`). */
   run: string;
   input: number;
-  /** The run to which the rows belong: a different one if an import continued an earlier run. */
+  /** The run that the rows belong to. Differs from `run` if the import later continued an earlier run. */
   owner: string;
   /** Absolute path of the file. */
   location: string;
   /** SHA-256 of the input, hexadecimal. */
   digest: string;
-  /** Identifies the unchanged file; null if somebody changed it before rows were added. */
+  /** Identifies the unchanged file; null if it was edited before the import added rows. */
   mark: { inode: string; sha256: string } | null;
-  /** How the rows were read, written by `run/origin.ts`. No cell values. */
+  /** How the rows were read: a `Reading` of `run/origin.ts`. Has no cell values. */
   reading: unknown;
   /** Keyed hashes of rows that were rejected only because of their shape, in ascending order. */
   unedited: BigUint64Array;
 }
 
 export interface RejectsStore {
-  /** Records a rejects file as it was written. */
+  /** Records a rejects file after rows were written to it. */
   put(record: RejectsRecord): Promise<void>;
   /** The record of the file at this location; null if there is none. @param location absolute */
   at(location: string): Promise<RejectsRecord | null>;
   /** The marks of files that were written for an input of this digest, by location. */
   marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>>;
-  /** The files whose rows name this run. Empty for an unknown run. */
+  /**
+   * Records of all rejects files of the run that owns the rows with this run in `_profiles_run`. Empty if
+   * there is none.
+   */
   ofRun(run: string): Promise<RejectsRecord[]>;
 }
 
-/** Plans that never became a run also write files: their records are kept this long. */
+/** How long to keep records of files without a run: dry runs write rejects files, too. */
 const KEEP_DAYS = 90;
 
 type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
@@ -42,7 +45,7 @@ type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
 };
 
 export class RejectsFiles implements RejectsStore {
-  /** @param write runs one transaction, which gets the time (ISO 8601) */
+  /** @param write runs one transaction, and passes the current time (ISO 8601) to it */
   constructor(
     private readonly on: Reader,
     private readonly write: (work: (tx: Transaction, at: string) => Promise<void>) => Promise<void>,
@@ -56,7 +59,7 @@ export class RejectsFiles implements RejectsStore {
     const { run, input, owner, location, digest, mark, reading, unedited } = record;
     const oldest = new Date(Date.parse(at) - KEEP_DAYS * 86_400_000).toISOString();
     await tx.run('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)', oldest);
-    // The record of a replaced file does not identify the new one.
+    // If this file replaces another one, the record of that one must not match it.
     await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
     await tx.run(
       `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, written_at)
@@ -93,7 +96,7 @@ export class RejectsFiles implements RejectsStore {
     return new Map(rows.map(({ location, inode, sha256 }) => [location, { inode, sha256 }]));
   }
 
-  /** Includes files of other runs that share a file with it. */
+  /** Also finds files of the same owner with another `run` in their rows. */
   async ofRun(run: string): Promise<RejectsRecord[]> {
     const rows = await this.on.all<Row>(
       'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',

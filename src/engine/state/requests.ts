@@ -1,23 +1,24 @@
-/** Records of requests, on which reports and resumes are based. */
+/** Records of requests. Reports and resumes rely only on them. */
 
 import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
 import type { Reader, Transaction } from './database.js';
 
 /**
- * - `intent`: committed before it is sent; found after a crash, nobody knows what became of it.
+ * - `intent`: committed before it is sent. After a crash, its outcome is unknown.
  * - `unknown`: sent, and the answer was lost.
- * - `acknowledged`: a complete 2xx reply was read; never sent again.
- * - `settled`: its job ended, or there is none to follow.
- * - `rejected`: the service refused it for good; its rows are in the rejects file.
- * - `withdrawn`: it certainly did not arrive or was refused; its rows are sent again by a resume.
+ * - `acknowledged`: a complete 2xx reply was read. Never sent again.
+ * - `settled`: its job has ended, or there is none to follow.
+ * - `rejected`: the service refused it for good. Its rows are in the rejects file.
+ * - `withdrawn`: it did not arrive, or was refused, or is a request of a saved plan that was not sent yet. A
+ *   resume sends its rows.
  *
- * Of requests that were sent again, and of their parts (`send/isolate.ts`):
+ * Only in a search for rows at fault, or when failed requests are sent again (`send/isolate.ts`):
  * - `waiting`: a part that is to be sent.
- * - `refused`: the service refused it. Its parts continue; where it has none, its rows are given up.
- * - `divided`: known to fail without being sent, since what it was a part of failed, and the rest of that did not.
- * - `failed`: not sent; its rows are given up. The service had accepted them in a job that failed.
- * - `unsent`: not sent; its rows are given up. The service has refused every request that had them.
+ * - `refused`: the service refused it. Its parts are sent instead; without parts, its rows are given up.
+ * - `divided`: not sent, but known to fail, because its source failed and the other half completed.
+ * - `failed`: not sent, and its rows are given up. The service had accepted them in a job that failed.
+ * - `unsent`: not sent, and its rows are given up. The service has refused every request that had them.
  */
 export type RequestState =
   | 'intent'
@@ -33,8 +34,8 @@ export type RequestState =
   | 'unsent';
 
 /**
- * Rows `first_row` to `end_row` (exclusive; includes rejected rows) of one input, and the lines of those that are
- * sent.
+ * A range of rows of one input. Rows count from 0, `end_row` is exclusive, and rejected rows are included.
+ * Lines count from 1, and are those of the first and last row that is sent.
  */
 export interface RequestRange {
   /** Index of the input in the run. */
@@ -47,40 +48,44 @@ export interface RequestRange {
 }
 
 /**
- * One bulk request: a range of one input, and more if it was packed from several inputs or is a part of another
- * request.
+ * One bulk request: a range of one input, and more ranges (`more`) if it has rows of several inputs, or is a
+ * part of another request.
  */
 export interface RequestRecord extends RequestRange {
   /** Number of the request in the run, from 1. */
   seq: number;
-  /** The request whose rows, or some of them, it sends again. The outcome of that request then no longer counts. */
+  /** The request that it replaces: it sends all or some rows of that one again. Null for others. */
   parent: number | null;
-  /** Further ranges, in order; `rows` counts the rows that are sent of each, including merged ones. */
+  /** Further ranges, in order. `rows`: number of rows of the range that are sent, including merged ones. */
   more: (RequestRange & { rows: number })[];
-  /** Items sent. 0: nothing was left to send in this range. */
+  /** Number of items in the body. 0: no row of the range is sent. */
   rows: number;
   merged: number;
   unchanged: number;
-  /** Rows that a resume did not send, because other runs have sent their ids later; `left_out_by` names these. */
+  /**
+   * Number of rows that a resume did not send, because their ids were sent later by the runs in
+   * `left_out_by`.
+   */
   left_out: number;
   left_out_by: string | null;
+  /** Size of the body. */
   bytes: number;
-  /** SHA-256 of the body, hexadecimal. */
+  /** SHA-256 of the body, hexadecimal; empty for a part that was not sent yet. */
   digest: string;
   state: RequestState;
-  /** For `unknown` how the answer was lost, for `rejected` and `withdrawn` the refusal. */
+  /** Why it has its state, such as how the answer was lost, or the message of a refusal. */
   reason: string | null;
-  /** How it failed, for comparing failures: `422 invalid_item`, `job failed`; null if it did not. */
+  /** How it failed, to compare failures: such as `422 invalid_item` or `job failed`; null if it did not. */
   failure: string | null;
   retries: number;
-  /** Why it may have been sent twice; set when it is sent again with an unknown outcome. */
+  /** Why it may have been sent twice; set when it is sent again after an unknown outcome. */
   possibleDuplicate: string | null;
   job_id: string | null;
-  /** The job as last seen; null before an acknowledgement, or if the reply named none. */
+  /** The job as it was last seen; null before an acknowledgement, or if the reply named none. */
   job: Job | null;
 }
 
-/** The columns that may change when it is sent again, in the order of both statements below. */
+/** The columns that may change after the insert, in the order of both statements below. */
 const stateOf = (r: RequestRecord) => [
   r.rows,
   r.merged,
@@ -97,11 +102,14 @@ const stateOf = (r: RequestRecord) => [
   r.job_id,
 ];
 
-/** The index of the request with this number, or where it would be. @param records in order */
+/**
+ * The index of the request with this number, or the index at which it would be inserted.
+ * @param records in order
+ */
 const placeOf = (records: readonly RequestRecord[], seq: number): number =>
   firstWhere(records.length, (at) => records[at]!.seq >= seq);
 
-/** The request of this number. @param records in order */
+/** The request with this number. @param records in order of their numbers */
 export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
   const found = records[placeOf(records, seq)];
   return found?.seq === seq ? found : undefined;
@@ -112,7 +120,10 @@ export function replaceIn(records: RequestRecord[], request: RequestRecord): voi
   records[placeOf(records, request.seq)] = request;
 }
 
-/** Numbers for new requests: shards add requests to one run at the same time, so each has its own numbers. */
+/**
+ * Rule for the numbers of new requests. Shards add requests to one run at the same time, so each uses only
+ * the numbers that equal its own modulo the number of shards.
+ */
 export interface Numbers {
   /** Numbers must be larger than this. */
   after: number;
@@ -129,7 +140,10 @@ export function nextSeq(
   return next + ((((shard - next) % shards) + shards) % shards);
 }
 
-/** Rows that are sent of a request's first range, including merged ones: the rest after its other ranges. */
+/**
+ * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the
+ * total.
+ */
 export const rowsOfFirst = ({
   rows,
   merged = 0,
@@ -140,14 +154,16 @@ export const rowsOfFirst = ({
   more?: readonly { rows: number }[] | undefined;
 }): number => more.reduce((left, range) => left - range.rows, rows + merged);
 
-/** All ranges of a request, with the number of rows that are sent of each, including merged ones. */
+/** All ranges of a request, each with its number of rows that are sent, including merged ones. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   const { input, first_row, end_row, first_line, last_line } = r;
   const first = { input, first_row, end_row, first_line, last_line, rows: rowsOfFirst(r) };
   return [first, ...r.more];
 }
 
-/** Requests whose rows no other request has taken: together, they have the outcome of every row. */
+/**
+ * The requests that no other request has replaced (`parent`). Together, they have the outcome of every row.
+ */
 export function standing(records: readonly RequestRecord[]): readonly RequestRecord[] {
   const parents = new Set(records.map(({ parent }) => parent));
   return parents.size <= 1 && !records.some(({ parent }) => parent !== null)
@@ -156,8 +172,8 @@ export function standing(records: readonly RequestRecord[]): readonly RequestRec
 }
 
 /**
- * The requests that now have the rows of a saved plan, without parts of requests. A request that was refused with 413
- * is replaced by its halves, the first of which begins where it began.
+ * The current requests for the rows of a saved plan, without parts. After a 413, the halves of a request take
+ * its place: the first half begins at the same row, so the last record that begins there counts.
  * @param records in order
  */
 export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => [
@@ -175,8 +191,8 @@ type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
 export class Requests {
   /**
    * Inserts or updates a request.
-   * @param isFirst whether it is probably new
-   * @returns the row id, which other tables refer to
+   * @param isFirst whether it is probably new, which decides the statement to try first
+   * @returns `request`: the row id, which other tables refer to; `isNew`: whether it was inserted
    */
   async put(
     tx: Transaction,
@@ -212,7 +228,10 @@ export class Requests {
     return row?.request ?? null;
   }
 
-  /** Its first row stays. The rest may differ when it is sent again, with fewer changed rows. */
+  /**
+   * Updates a request; null if it does not exist. Its ranges stay, but its rows may be fewer when it is sent
+   * again.
+   */
   async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
@@ -234,7 +253,7 @@ export class Requests {
     return row?.request ?? null;
   }
 
-  /** All requests of a run in order, with their jobs as last seen. */
+  /** All requests of a run, in the order of their numbers, with their jobs as last seen. */
   async ofRun(on: Reader, run: string): Promise<RequestRecord[]> {
     const rows = await on.all<RequestRow>(
       `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
@@ -250,7 +269,7 @@ export class Requests {
     }));
   }
 
-  /** Records that its job has ended. */
+  /** Records that the job of a request has ended. */
   async settle(tx: Transaction, request: number): Promise<void> {
     await tx.run(
       "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",

@@ -1,7 +1,7 @@
 /**
- * The compact form of a request's rows for the history: for each row, the hash of its identifier, cut to six bytes,
- * and its line. Lines mostly follow each other, so they are stored as runs of equal steps: a few bytes for a request
- * of a CSV.
+ * The compact form of a request's rows for the history: the first six bytes of the hash of each identifier,
+ * and the lines. Lines mostly follow each other, so they are run-length encoded by their differences: a few
+ * bytes for a request of a CSV.
  */
 import { bytesOf } from '../fingerprint-tables.js';
 
@@ -15,9 +15,13 @@ export interface InputLines {
 const ID_BYTES = 6;
 const MASK = (1n << BigInt(8 * ID_BYTES)) - 1n;
 
-/** The stored part of a hash. With 100 million stored rows, one lookup in three million finds a row of another id. */
+/**
+ * The part of a hash that is stored, as a number. With 100 million stored rows, one lookup in about three
+ * million finds a row of another id.
+ */
 export const shortId = (hash: bigint): number => Number(hash & MASK);
 
+/** Packs the stored part of each hash. */
 export function packIds(hashes: BigUint64Array): Uint8Array {
   const from = bytesOf(hashes);
   const packed = new Uint8Array(hashes.length * ID_BYTES);
@@ -28,7 +32,7 @@ export function packIds(hashes: BigUint64Array): Uint8Array {
   return packed;
 }
 
-/** Unpacks the hashes, as `shortId` returns them. */
+/** Reverses `packIds`: returns `shortId` of each hash. */
 export function unpackIds(packed: Uint8Array): Float64Array {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
   return Float64Array.from({ length: bytes.length / ID_BYTES }, (_, row) =>
@@ -36,7 +40,7 @@ export function unpackIds(packed: Uint8Array): Float64Array {
   );
 }
 
-/** Indexes of a hash among packed ones. */
+/** Yields the indexes of an id among packed ones. @param id as `shortId` returns it */
 export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
   const wanted = Buffer.alloc(ID_BYTES);
@@ -46,7 +50,7 @@ export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
   }
 }
 
-/** Packs, for each input, its index, its number of lines, and runs: a step and how often it repeats. */
+/** Packs for each input: its index, its number of lines, and pairs of a step and how often it repeats. */
 export function packLines(inputs: readonly InputLines[]): Uint8Array {
   const packed: number[] = [];
   for (const { input, lines } of inputs) {
@@ -57,7 +61,7 @@ export function packLines(inputs: readonly InputLines[]): Uint8Array {
       const step = lines[row]! - last;
       let end = row + 1;
       while (end < lines.length && lines[end]! - lines[end - 1]! === step) end++;
-      // Steps may be negative: the sign is in the lowest bit.
+      // Steps may be negative. The lowest bit is the sign.
       putNumber(packed, step < 0 ? -2 * step - 1 : 2 * step);
       putNumber(packed, end - row);
       last = lines[end - 1]!;
@@ -67,6 +71,7 @@ export function packLines(inputs: readonly InputLines[]): Uint8Array {
   return Uint8Array.from(packed);
 }
 
+/** Reverses `packLines`. */
 export function unpackLines(packed: Uint8Array): { input: number; lines: Float64Array }[] {
   const inputs: { input: number; lines: Float64Array }[] = [];
   let at = 0;
@@ -95,7 +100,7 @@ export function unpackLines(packed: Uint8Array): { input: number; lines: Float64
   return inputs;
 }
 
-/** Seven bits in each byte, the low ones first. */
+/** Appends a number with seven bits in each byte, low bits first (LEB128). */
 function putNumber(to: number[], value: number): void {
   let rest = value;
   while (rest >= 128) {

@@ -1,32 +1,38 @@
-/** Runs, with everything that a resume needs. */
+/** The tables `runs` and `inputs`, with everything that a resume needs. */
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import type { KnownRun, Scope } from './types.js';
 
-/** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
+/** An input of a run. */
 export interface RunInput {
+  /** The path as messages show it. */
   path: string;
+  /**
+   * Absolute path of the bytes: the file, or the private copy of stdin, of a download, or of an archive
+   * member.
+   */
   location: string;
   kind: Kind;
   /** SHA-256 of the raw bytes, hexadecimal. */
   digest: string;
+  /** Path of its rejects file, as it is reported; null if there is none. */
   rejects_file: string | null;
-  /** Types of its columns by position, as the run's plan decided them. Null in runs of version 0.1.0. */
+  /** Types of its columns by position, as the plan of the run decided them. Null in runs of version 0.1.0. */
   types: CellType[] | null;
 }
 
 export interface StoredRun extends KnownRun {
-  /** Configured account name, or null. */
+  /** Configured name of the account, or null. */
   named_account: string | null;
-  /** Hash of content, kinds, mapping, and host, by which an import finds the run to continue. */
+  /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/run.ts`). */
   identity: string;
   finished: boolean;
-  /** Error code that ended it, null if it ended by itself; stays `unauthorised` once a session ended with it. */
+  /** Code of the error that ended its last session, or null. Once it is `unauthorised`, it stays so. */
   ended_by: string | null;
   /** Version of the rules by which its rows became items. */
   item_format: number;
-  /** The options of the import, without values that are set for every item. */
+  /** The options of the import, without private values (`run/private.ts`). */
   options: unknown;
   inputs: RunInput[];
 }
@@ -34,7 +40,7 @@ export interface StoredRun extends KnownRun {
 /** A run as it is recorded when it begins. */
 export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
 
-/** Removes reasons and warnings, because they quote cells, and the state holds no metadata (contract §4). */
+/** Removes reasons and warnings, because they quote cells, which the state must not hold (contract §4). */
 export const withoutCells = (summary: Summary): Summary => ({
   ...summary,
   rejected: [],
@@ -61,7 +67,7 @@ interface RunRow {
 
 type InputRow = Omit<RunInput, 'types'> & { run: string; types: string | null };
 
-/** Filters runs. Default: all of them. */
+/** Conditions that runs must meet. Default: none. */
 export interface RunFilter {
   run?: string;
   status?: KnownRun['status'];
@@ -103,7 +109,7 @@ export class Runs {
     await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
   }
 
-  /** Reopens a run with these options; some inputs get a new rejects file. */
+  /** Reopens a run with these options. @param newRejects indexes of inputs that get a new rejects file */
   async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
     await this.reopen(tx, run);
     await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
@@ -124,7 +130,8 @@ export class Runs {
     },
   ): Promise<void> {
     await tx.run(
-      // `unauthorised` stays: another token continued the run, and yet another one may have to.
+      // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
+      // (`run/earlier.ts`).
       `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       end.status,
@@ -142,8 +149,9 @@ export class Runs {
   }
 
   /**
-   * Marks runs of this account and kind without an end as crashed. Only for the holder of their lock, since they
-   * cannot be running.
+   * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
+   * the lock, since then none of them is running.
+   * @param except a run that is not marked
    */
   async markCrashedRuns(tx: Transaction, scope: number, kind: string, except: string): Promise<void> {
     await tx.run(
@@ -164,8 +172,8 @@ export class Runs {
   }
 
   /**
-   * Newest first. A run that begins or is forgotten between the two queries is left out, because its inputs would be
-   * missing.
+   * Runs, newest first. A run that is inserted or deleted between the two queries is left out, because its
+   * inputs would be missing.
    */
   async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
     const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
@@ -175,7 +183,7 @@ export class Runs {
     const where =
       given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
     const values = given.map(([, value]) => value);
-    // Of runs with the same start time, the one with the higher number is newer.
+    // Of runs with the same start time, the one with the higher `began` is newer.
     const rows = await on.all<RunRow>(
       `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
       ...values,
@@ -208,7 +216,7 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     identity: row.identity,
     finished: row.finished === 1,
     ended_by: row.ended_by,
-    // Version 0.1.0 had format 1, and recorded none.
+    // Version 0.1.0 used format 1, and did not record it.
     item_format: row.item_format ?? 1,
     options: JSON.parse(row.options),
     inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({

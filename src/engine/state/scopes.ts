@@ -1,10 +1,10 @@
-/** The scope of a service, and what is stored for each besides runs, jobs, and fingerprints. */
+/** Scopes, the secret of the state, and the column types of each scope. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import type { Scope, ServiceInUse } from './types.js';
 
-/** The key of every stored hash; created if there is none. */
+/** Reads the key of all stored hashes. Creates it if there is none. */
 export async function readSecret(tx: Transaction): Promise<Buffer> {
   const row = await tx.get<{ key: Uint8Array }>('SELECT key FROM secret');
   if (row) return Buffer.from(row.key);
@@ -13,25 +13,27 @@ export async function readSecret(tx: Transaction): Promise<Buffer> {
   return key;
 }
 
-/** Identifies a configured account by its name, any other by a keyed hash of its token. */
+/**
+ * Makes the scope of a service. An account without a configured name is identified by a keyed hash of its
+ * token.
+ */
 export function scopeOf({ account, token, region, base_url }: ServiceInUse, secret: Buffer): Scope {
   const hash = (): string => createHmac('sha256', secret).update(token).digest('hex').slice(0, 16);
   return { account: account ?? `token:${hash()}`, region, base_url };
 }
 
-/** Whether both are the same service, with any account: the hosts of one region. */
+/** Whether both are the same service, with any account: the same region and base URL. */
 export const sameService = (a: Scope, b: Scope): boolean =>
   a.region === b.region && a.base_url === b.base_url;
 
-/** Whether both are the same scope. */
 export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a.account === b.account;
 
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
-  /** Rows that are committed, since none is ever deleted. Rows that a transaction finds may be rolled back. */
+  /** Row ids that were read outside a transaction: such rows are committed, and never deleted. */
   readonly #known = new Map<string, number>();
 
-  /** The row of a scope; 0, which no scope has, if it is unknown. */
+  /** The row id of a scope; 0, which is never a row id, if there is none. */
   async find(on: Reader, { account, region, base_url }: Scope): Promise<number> {
     const key = JSON.stringify([account, region, base_url]);
     const known = this.#known.get(key);
@@ -47,7 +49,7 @@ export class Scopes {
     return row?.scope ?? 0;
   }
 
-  /** The row of a scope, created if needed. */
+  /** The row id of a scope, which is created if needed. */
   async idOf(tx: Transaction, scope: Scope): Promise<number> {
     const known = await this.find(tx, scope);
     if (known !== 0) return known;

@@ -1,9 +1,11 @@
 /**
- * Sends and their outcomes (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that ids
- * were sent, in order. The hashes are stored separately (`fingerprints.ts`).
+ * The table `sends` (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that a
+ * request or profile is sent, numbered in order. The hashes of its rows are stored separately
+ * (`fingerprints.ts`).
  *
- * A send is *open* while the service may still carry it out: its job is not known to have ended (`job_id`), or it is
- * unknown whether it arrived (`doubt`). Ids that overlap with an open send are not remembered (`overlaps.ts`).
+ * A send is *open* while the service may still carry it out: its job is not known to have ended (`job_id`),
+ * or it is not known whether it arrived (`doubt`). Ids that overlap with an open send are not remembered
+ * (`overlaps.ts`).
  */
 
 import type { Kind } from '../model.js';
@@ -14,18 +16,21 @@ import type { RequestRecord } from './requests.js';
 import type { Made } from './types.js';
 
 /**
- * The stored status of a send. Every send clears the fingerprints of its ids. If its job is seen completed, it sets
- * them. A dead send can no longer complete.
+ * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to
+ * complete, they are set. A dead send can no longer set them.
  */
 export const SEND = { pending: 0, completed: 1, dead: 2 } as const;
 
-/** How long an unknown outcome keeps other contents of its ids from being remembered (contract §4). */
+/**
+ * While an outcome is unknown, other contents of the same ids are not remembered, but only for this long
+ * (contract §4).
+ */
 const DOUBT_MS = 24 * 60 * 60 * 1_000;
 
-/** The name of profiles that `identify` sent, in place of a run. */
+/** Stored in place of a run for profiles that `identify` sent. */
 export const IDENTIFY = 'identify';
 
-/** When the oldest and the newest send that still counts were completed: ISO 8601, null if there is none. */
+/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
 export interface StateAge {
   oldest_completed_at: string | null;
   newest_completed_at: string | null;
@@ -39,27 +44,27 @@ export interface NewSend {
   state: number;
 }
 
-/** An open send. `job` is null if it is in doubt. */
+/** An open send. `job` is null if it is only in doubt. */
 export interface OpenSend {
   send: number;
   run: string | null;
   job: string | null;
 }
 
-/** The value of a query that always has a result. */
+/** The column `found` of a query that always has a row. */
 const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> =>
   (await on.get<{ found: T }>(sql, ...values))!.found;
 
 export class Sends {
-  /** How many jobs have ended in this process. */
+  /** How many sends of ended jobs this process has recorded. */
   ends = 0;
 
   constructor(private readonly now: () => number) {}
 
   /**
-   * Adds a send, which is in doubt until there is an answer. Its data is as old as the beginning of its run; for a
-   * single profile, as the send itself.
-   * @param send its number
+   * Adds a send, which is in doubt until there is an answer. `began`, the age of its data, is that of its
+   * run; for a single profile, its own number.
+   * @param send its number (`next`)
    */
   async add(tx: Transaction, send: number, { scope, kind, run, request, state }: NewSend): Promise<void> {
     await tx.run(
@@ -76,8 +81,8 @@ export class Sends {
   }
 
   /**
-   * The next number, larger than all earlier ones, including deleted ones. Counted within the transaction, so that
-   * numbers follow the order of commits, and none is used twice.
+   * The next number, larger than those of all earlier sends and runs, also of deleted ones. It is counted
+   * within the transaction, so that numbers follow the order of commits, and none is used twice.
    */
   next(tx: Transaction): Promise<number> {
     return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
@@ -89,19 +94,20 @@ export class Sends {
   }
 
   /**
-   * Records the beginning of a run: its data is newer than earlier sends, and older than later sends of others.
+   * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than
+   * later sends of other runs. Also ends doubts that are too old.
    * @param made when its data was read, if that was before the run began
    */
   async begin(tx: Transaction, run: string, made: Made | null = null): Promise<void> {
     const number = await this.next(tx);
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', number, run);
     if (made !== null) {
-      // An older copy of the state gives the same numbers again.
+      // In an older copy of the state, the same numbers are given again.
       const isCounted = made.after !== null && made.after < number;
       const [runsLater, sendsLater] = isCounted
         ? ['began > ?2', 'send > ?3']
         : ['started_at > ?2', 'at > ?3'];
-      // Newer than what began before it was planned, and older than all that began later.
+      // Newer than runs that began before it was planned, and older than those that began since.
       await tx.run(
         `WITH others AS (
            SELECT began AS number, ${runsLater} AS is_later FROM runs WHERE run <> ?1
@@ -118,7 +124,9 @@ export class Sends {
     await tx.run(sql, this.now(), this.#doubtful());
   }
 
-  /** Updates the send of a request. From its intent until an answer, it is in doubt. */
+  /**
+   * Updates the send of a request from its record. It is in doubt from its intent until there is an answer.
+   */
   async stand(tx: Transaction, request: number, record: RequestRecord): Promise<void> {
     const { state, job, possibleDuplicate } = record;
     const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
@@ -126,7 +134,7 @@ export class Sends {
     const doubt =
       state === 'intent' || state === 'unknown' || untold || possibleDuplicate !== null ? this.now() : null;
     const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
-    if (state === 'settled' && !untold) return; // its job's end has said all there is to say
+    if (state === 'settled' && !untold) return; // `end` has recorded the end of its job
     await tx.run(
       `UPDATE sends SET state = ?, doubt = ?, job_id = ? WHERE request = ? AND state IN (${from.join(', ')})`,
       waits ? SEND.pending : SEND.dead,
@@ -147,9 +155,10 @@ export class Sends {
   }
 
   /**
-   * Records that a job has ended, or is gone: then its outcome is in doubt.
-   * @param end `at`: the time of completion that is recorded, ISO 8601
-   * @param request its request. Nobody will see the end of an earlier request with the same job id
+   * Records that a job has ended, or is gone.
+   * @param request the request of the job. Earlier requests with the same job id can never be seen to
+   * complete
+   * @param end `at`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
    */
   async end(
     tx: Transaction,
@@ -176,7 +185,10 @@ export class Sends {
     this.ends += ended;
   }
 
-  /** Separates sends from requests that are sent again or forgotten. Their jobs may still complete. */
+  /**
+   * Removes the link between sends and requests that are sent again or deleted. Their jobs may still
+   * complete.
+   */
   async letGo(tx: Transaction, requests: string, which: number | string): Promise<void> {
     await tx.run(
       `UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
@@ -196,7 +208,10 @@ export class Sends {
     await tx.run(sql, scope, kind);
   }
 
-  /** The age over all scopes and kinds. A send whose ids were all sent again counts until compaction deletes it. */
+  /**
+   * The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is
+   * outdated.
+   */
   async age(on: Reader): Promise<StateAge> {
     const row = await on.get<StateAge>(
       `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
@@ -212,13 +227,13 @@ export class Sends {
     return only(on, sql, scope, kind);
   }
 
-  /** When the last completed send completed; null if there is none. */
+  /** When the newest completed send was completed, ISO 8601; null if there is none. */
   lastCompleted(on: Reader, scope: number, kind: Kind): Promise<string | null> {
     const sql = 'SELECT max(completed_at) AS found FROM sends WHERE scope = ? AND kind = ? AND state = ?';
     return only(on, sql, scope, kind, SEND.completed);
   }
 
-  /** Whether anyone except this run has sent something since. */
+  /** Whether anything except this run has sent profiles of the kind after this send. */
   async isOthersSince(
     on: Reader,
     send: number,
@@ -234,7 +249,7 @@ export class Sends {
     return row !== undefined;
   }
 
-  /** The last send of a request; 0 if there is none. */
+  /** The number of the last send of a request; 0 if there is none. */
   lastOf(on: Reader, request: number): Promise<number> {
     return only(on, 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE request = ?', request);
   }
@@ -268,7 +283,7 @@ export class Sends {
     );
   }
 
-  /** Sends of others with newer data than this run's, oldest first. */
+  /** Sends of other runs with newer data than that of this run, oldest first. */
   newerThan(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; run: string }[]> {
     return on.all(
       `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
@@ -281,7 +296,7 @@ export class Sends {
     );
   }
 
-  /** Sends of a run whose requests may have been carried out, oldest first. */
+  /** Sends of a run that the service may have carried out, oldest first. */
   ofRun(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; seq: number }[]> {
     return on.all(
       `SELECT send, seq FROM sends JOIN requests USING (request)

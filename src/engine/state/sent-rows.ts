@@ -1,6 +1,6 @@
 /**
- * The rows of every send by identifier: which are remembered, and which identifiers other runs have sent, or have
- * unfinished jobs for (contract §4 "Across runs", "A retry never overtakes").
+ * Records the rows of sends, and finds ids that other runs have sent later, or have unfinished jobs for
+ * (contract §4 "Across runs", "A retry never overtakes").
  */
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
@@ -20,14 +20,17 @@ export class SentRows {
   ) {}
 
   /**
-   * Treats all sends so far as those of others. Needed when a run is continued or a transaction is run again, because
-   * what is kept in memory may then be wrong.
+   * Begins a new session: all sends so far then count as those of others. Call this when a run continues or a
+   * transaction is run again, because what is in memory may then be wrong.
    */
   forgetSession(): void {
     this.#overlaps = null;
   }
 
-  /** Adds the rows of a request that is sent. Fingerprints that an earlier send cleared stay cleared. */
+  /**
+   * Adds a send with the rows of a request. Does nothing if there are none.
+   * @param ends see `Overlaps.remembered`
+   */
   async add(
     tx: Transaction,
     to: { run: string; scope: number; kind: Kind; request: number },
@@ -53,8 +56,9 @@ export class SentRows {
   }
 
   /**
-   * Adds a profile that `identify` sends. Its content is not remembered, because it is built differently from an
-   * import's.
+   * Adds a profile that `identify` sends. Its content is not remembered, because it is not built like that of
+   * an import.
+   * @returns the number of the send
    */
   async addProfile(tx: Transaction, scope: number, kind: Kind, ids: BigUint64Array): Promise<number> {
     const send = await this.sends.next(tx);
@@ -67,7 +71,7 @@ export class SentRows {
     return send;
   }
 
-  /** Identifiers that others sent after this run began. `last` is the previous result: it is valid until they send more. */
+  /** See `State.sentLater`. */
   async laterThan(
     on: Reader,
     run: string,
@@ -83,7 +87,7 @@ export class SentRows {
     return { newest, ids: await LaterSends.read(on, sends, this.fingerprints) };
   }
 
-  /** Identifiers that a run sent itself. `placeOf` gives the order of its requests; 0: the request does not count. */
+  /** See `State.sentByRun`. */
   async byRun(
     on: Reader,
     run: string,
@@ -98,7 +102,7 @@ export class SentRows {
     return LaterSends.read(on, sends, this.fingerprints);
   }
 
-  /** Unfinished jobs of others. `last` is the previous result: it is valid until somebody else has sent something. */
+  /** See `State.openJobs`. */
   async openJobs(
     on: Reader,
     scope: number,

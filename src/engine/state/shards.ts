@@ -1,31 +1,32 @@
 /**
- * Shards of a run (contract §10): several processes that each send one part of a saved plan. They share the run and
- * its slots, which limit the unfinished jobs of the account. Only for states with a lock for each shard.
+ * Shards of a run (contract §10): several processes that each send one part of a saved plan. They share the
+ * run, and its slots, which limit the unfinished jobs of all shards together. Only PostgreSQL states have
+ * shards.
  */
 import type { RunStatus, Summary } from '../model.js';
 import type { RequestRecord } from './requests.js';
 import type { NewRun } from './runs.js';
 import type { Made, ShardOf } from './types.js';
 
-/** The state of a shard. */
+/** The record of one shard. */
 export interface ShardRecord {
   shard: number;
   /** `waiting`: it has not begun. `running`: it is running, or it died. */
   status: RunStatus | 'waiting' | 'running';
   /** Whether nothing is left to do in its part. */
   finished: boolean;
-  /** Its rejects files, by input. */
+  /** Paths of its rejects files, by input. */
   rejects: (string | null)[];
-  /** Summary of its part. */
+  /** Summary of its part, from its last session. */
   summary: Summary | null;
   started_at: string | null;
   ended_at: string | null;
 }
 
-/** The state of a run as a whole. */
+/** The state of a whole run. */
 export interface Standing {
   status: RunStatus | 'running';
-  /** How many shards are finished. */
+  /** Number of finished shards. */
   finished: number;
   summary: Summary;
 }
@@ -34,7 +35,7 @@ export interface ShardStore {
   /** The shards of a run in order; empty if it has none. */
   of(run: string): Promise<ShardRecord[]>;
   /**
-   * Records that a shard begins; the first one also begins the run.
+   * Records that a shard begins. The first one also records the run and the requests of the plan.
    * @throws UsageError if the run has another number of shards, or applies another plan
    */
   begin(
@@ -44,8 +45,8 @@ export interface ShardStore {
   ): Promise<void>;
   setRejects(of: ShardOf, input: number, file: string): Promise<void>;
   /**
-   * Records that a shard ends. The run is finished when all shards are.
-   * @param whole summary of all requests of the run
+   * Records that the session of a shard ended. The run is finished when all shards are.
+   * @param whole makes the summary of the run from all its requests
    */
   end(
     of: ShardOf,
@@ -53,11 +54,12 @@ export interface ShardStore {
     whole: (records: readonly RequestRecord[]) => Summary,
   ): Promise<Standing>;
   /**
-   * Takes a slot for a request, unless all are taken; true if the request already has one. @param most slots of the
-   * run
+   * Takes a slot for a request.
+   * @param most number of slots of the run
+   * @returns whether the request has a slot now; it may have had one before
    */
   takeSlot(of: ShardOf, request: number, most: number): Promise<boolean>;
   releaseSlot(of: ShardOf, request: number): Promise<void>;
-  /** Slots of shards without a process. */
+  /** Taken slots of shards that no process has a lock for. */
   deadSlots(run: string): Promise<{ request: number; shard: number }[]>;
 }

@@ -22,10 +22,10 @@ export type { StateAge } from './sends.js';
 export { databaseFile } from './sqlite/open.js';
 export type { HeldLease, HeldLock, KnownJob, Made, Scope, ShardOf } from './types.js';
 
-/** The location of a state outside the state directory, and what is needed to open it. */
+/** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {
   at: StateLocation;
-  /** Environment, for the variables of libpq. */
+  /** The environment, with variables of libpq such as PGPASSWORD. */
   env: Readonly<Record<string, string | undefined>>;
   /** Where the URL comes from, for errors. */
   origin: string;
@@ -35,7 +35,7 @@ export interface Elsewhere {
 
 /**
  * Opens the state, and creates it if needed.
- * @param folder the state directory: the machine's own files, and the database unless it is elsewhere
+ * @param folder the state directory: files of this machine, and the database unless it is elsewhere
  * @param now wall clock, milliseconds since the epoch
  * @throws StateError; ConfigError for a directory that others can write to, and for a URL that cannot be read
  */
@@ -60,7 +60,7 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
   };
 }
 
-/** Loads the PostgreSQL driver only if it is used. @throws as `openState` */
+/** Opens the database. Loads the PostgreSQL driver only if it is used. @throws as `openState` */
 export async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;

@@ -1,4 +1,4 @@
-/** The tables of the state, and the two ways to use them: reading, and a transaction. */
+/** The tables of the state, and how to read and write them in the right order with group commits. */
 import type { Backend } from './backend.js';
 import { Cells } from './cells.js';
 import { Commits } from './commits.js';
@@ -18,7 +18,7 @@ import { Sends } from './sends.js';
 import { SentRows } from './sent-rows.js';
 import type { Scope } from './types.js';
 
-/** @typeParam B a part of a backend is enough to record requests */
+/** @typeParam B the writer thread has only a part of a backend, which is enough to record requests */
 export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly db: Database;
   readonly commits: Commits<Recorded>;
@@ -35,7 +35,10 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly jobEnds: JobEnds;
   readonly sent: SentRows;
 
-  /** @param folder name of the state in messages */
+  /**
+   * @param folder the state directory, also named in errors.
+   * @param now wall clock, milliseconds since the epoch
+   */
   constructor(
     readonly folder: string,
     readonly backend: B,
@@ -49,7 +52,10 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     this.sent = new SentRows(this.sends, this.fingerprints);
   }
 
-  /** Writes one transaction, which the database may run again from the start. */
+  /**
+   * Writes records in one transaction, which the database may run again from the start.
+   * @param ready see `Writer`
+   */
   async putAll(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
     let isAgain = false;
     await this.db.write(async (tx) => {
@@ -61,7 +67,8 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   }
 
   async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
-    // Nothing refers to a new request yet. With many small requests, each saved statement counts.
+    // Nothing refers to a new request yet, which saves statements below. With many small requests, that
+    // matters.
     const { request: id, isNew } = await this.requests.put(tx, run, request, sent !== null);
     const of = { run, scope: await this.scopes.idOf(tx, scope), kind, request: id };
     if (sent) {
@@ -78,9 +85,9 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       const from = { kind, rows: request.rows, request: id, run };
       await this.jobs.add(tx, of.scope, request.job, from, this.time());
     }
-    // The send of an intent was just added with this state.
+    // The send of an intent was added with this state above.
     if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
-    // Of earlier requests with this job, nobody sees the end.
+    // Two requests have this job id, so its end does not show that the rows of this one were completed.
     if (shared) await this.fingerprints.forget(tx, await this.sends.lastOf(tx, id));
   }
 
@@ -94,7 +101,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     return new Date(this.now()).toISOString();
   }
 
-  /** Reads, after everything recorded so far was written. @throws StateError */
+  /** Reads after waiting changes were committed. @throws StateError */
   async read<T>(look: () => Promise<T>): Promise<T> {
     await this.commits.flush();
     try {
@@ -104,7 +111,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     }
   }
 
-  /** Runs one transaction, after everything recorded so far was written. @throws StateError */
+  /** Runs one transaction after waiting changes. @throws StateError */
   async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     void this.commits.flush();
     try {
@@ -114,12 +121,15 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     }
   }
 
-  /** Runs one transaction for a scope. @param work gets the number of the scope */
+  /**
+   * Runs one transaction for a scope.
+   * @param work gets the row id of the scope, which is created if needed
+   */
   writeIn<T>(scope: Scope, work: (tx: Transaction, id: number) => Promise<T>): Promise<T> {
     return this.write(async (tx) => work(tx, await this.scopes.idOf(tx, scope)));
   }
 
-  /** The number of a scope; 0, which no scope has, if it is unknown. */
+  /** The row id of a scope; 0, which is never a row id, if there is none. */
   find(scope: Scope): Promise<number> {
     return this.scopes.find(this.db, scope);
   }

@@ -1,8 +1,8 @@
-/** Types of the state. */
+/** Data types of the state. */
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 
-/** An account of a service: state is never shared between scopes. */
+/** An account of a service. Records are never shared between scopes. */
 export interface Scope {
   /** Configured account name, otherwise a keyed hash of the token. */
   account: string;
@@ -10,9 +10,9 @@ export interface Scope {
   base_url: string;
 }
 
-/** A service as the settings name it. */
+/** A service as the settings describe it. */
 export interface ServiceInUse {
-  /** Configured name, or null. */
+  /** Configured name of the account, or null. */
   account: string | null;
   token: string;
   region: string;
@@ -25,28 +25,31 @@ export interface KnownJob {
   kind: Kind;
   scope: Scope;
   run: string | null;
-  /** Items of its request. */
+  /** Number of items in its request. */
   rows: number;
-  /** Last seen status; before the first poll, that of the submission's reply. */
+  /** The status that was seen last; before the first poll, that in the reply to the request. */
   status: string;
   /** ISO 8601. */
   submitted_at: string;
   seen_at: string;
-  /** The record as last seen. */
+  /** The record that was seen last. */
   record: Job;
 }
 
-/** An import known to this machine. */
+/** A run that the state has a record of. */
 export interface KnownRun {
   run: string;
   scope: Scope;
   kinds: Kind[];
   paths: string[];
-  /** `running` until its end is recorded: it is running now, or it died and nobody has noticed yet (`crashed`). */
+  /**
+   * `running` until the end of its session is recorded. A process that takes the lock marks runs that died as
+   * `crashed`.
+   */
   status: RunStatus | 'running' | 'crashed' | 'superseded';
   started_at: string;
   ended_at: string | null;
-  /** The result document of its last session, if there is one, without texts that quote rows. */
+  /** The result document of its last session without texts that quote rows; null if no session has ended. */
   summary: Summary | null;
 }
 
@@ -68,20 +71,23 @@ export interface ShardOf {
 
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
-  /** Called in the tick in which a request is written. @throws StateError if the lock may be lost */
+  /**
+   * Call this in the tick in which a request is written.
+   * @throws StateError or LockLostError if the lock may be lost
+   */
   check(): void;
   /** Changes the description of the holder. */
   rename(holder: string): Promise<void>;
   release(): Promise<void>;
 }
 
-/** A lock on imports of one account and kind, held by another process. */
+/** A lock on imports of one account and kind, for display. */
 export interface HeldLock extends Scope {
   kind: Kind;
-  /** The holder's own description: the run and its files; null if there is none. */
+  /** The description of the process that has it: the run and its files; null if there is none. */
   holder: string | null;
-  /** Seconds since its last heartbeat; null if the operating system holds the lock while the process runs. */
+  /** Seconds since its last heartbeat; null with SQLite, which needs no heartbeats. */
   heartbeat_age: number | null;
-  /** Whether its heartbeats are on time. Otherwise, its process is gone or cut off. */
+  /** Whether it has not expired. Otherwise, its process is gone, or cannot reach the database. */
   fresh: boolean;
 }

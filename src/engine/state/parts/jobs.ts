@@ -1,4 +1,4 @@
-/** Jobs as they were seen, and profiles that are sent outside imports. */
+/** The methods of the state for jobs, and for profiles that are sent outside imports. */
 import type { State } from '../interface.js';
 import type { Tables } from '../tables.js';
 
@@ -43,7 +43,7 @@ export function ofJobs(tables: Tables): Pick<State, OfJobs> {
       tables.writeIn(scope, async (tx, id) => Date.parse(await jobs.missing(tx, id, job_id, tables.time()))),
     foundJob: async (scope, job_id) => {
       const id = await tables.find(scope);
-      // Avoids a transaction in the usual case.
+      // Usually the job is not missing, and no transaction is needed.
       if (await jobs.isMissing(db, id, job_id)) await tables.write((tx) => jobs.found(tx, id, job_id));
     },
     lostJob: (scope, job_id) =>

@@ -1,4 +1,4 @@
-/** What is known about profiles: fingerprints, history, and the last types of columns. */
+/** The methods of the state for what is known about profiles: fingerprints, history, and column types. */
 import type { State } from '../interface.js';
 import { shortId } from '../row-lists.js';
 import type { Tables } from '../tables.js';

@@ -1,4 +1,4 @@
-/** Requests as they are sent and answered, and the rows of each. */
+/** The methods of the state for requests and their rows. */
 import type { State } from '../interface.js';
 import type { Tables } from '../tables.js';
 
@@ -24,12 +24,12 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
   return {
     requests: (run) => requests.ofRun(db, run),
     record: async (run, scope, kind, current, prints, shared = new Set(), rows = null) => {
-      // The request may be sent once this is on disk. An acknowledgement is recorded even if the check would fail.
+      // Only before sending. An acknowledgement is recorded even if the check would fail.
       if (current.state === 'intent' || current.state === 'unknown') backend.check();
       // A copy, because the caller changes the record later.
       const request = { ...current };
       const sent = prints && { prints, shared, rows, ends: sends.ends };
-      // An acknowledgement is written with the next intent, which saves a wait for the disk.
+      // An acknowledgement waits for the next intent, which saves a wait for the disk.
       const soon = request.state !== 'acknowledged';
       return commits.commit([{ run, scope, kind, request, sent }], soon);
     },

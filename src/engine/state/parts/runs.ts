@@ -1,4 +1,4 @@
-/** Runs, from their beginning to their end, and the files of each. */
+/** The methods of the state for runs and their private folders. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateFolder } from '../folder.js';
@@ -58,7 +58,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
     forgetRun: async (run) => {
       await tables.write(async (tx) => {
         await notes.refuseMoved(tx);
-        // Row ids of requests may be used again, so nothing may refer to deleted ones.
+        // Nothing may refer to deleted requests, because their row ids may be used again.
         await sends.letGo(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
         await jobs.forget(tx, run);
         await rejects.forget(tx, run);

@@ -1,4 +1,4 @@
-/** Shards of a run, and the slots that they share. */
+/** The shards of a run and the slots that they share: the tables `shards` and `slots`. */
 import { UsageError } from '../../errors.js';
 import type { RunStatus, Summary } from '../../model.js';
 import type { Transaction } from '../database.js';
@@ -33,7 +33,7 @@ const recordOf = ({
 
 const SHARDS_OF = 'SELECT * FROM shards WHERE run = ? ORDER BY shard';
 
-/** Null if shards have no locks. */
+/** Null if the database cannot lock single shards. */
 export function shardsOf(tables: Tables): ShardStore | null {
   const { db, backend, runs, requests, sends, sent } = tables;
   if (!backend.liveShards) return null;
@@ -60,7 +60,8 @@ export function shardsOf(tables: Tables): ShardStore | null {
           of.shard,
         );
         if (known?.finished === 0) await runs.reopen(tx, of.run);
-        // Requests that were not answered when it died are sent again, so they need no slot; its unfinished jobs do.
+        // If it died before, only its unfinished jobs keep their slots. Unanswered requests take a slot when
+        // they are sent.
         await tx.run(
           `DELETE FROM slots WHERE run = ?1 AND shard = ?2 AND NOT EXISTS (
              SELECT 1 FROM requests r WHERE r.run = ?1 AND (r.seq = slots.request OR r.parent = slots.request)
@@ -117,7 +118,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
         'SELECT count(*) AS taken, max(CASE WHEN request = ? THEN 1 ELSE 0 END) AS own FROM slots WHERE run = ?';
       const isRoom = (slots: { taken: number; own: number | null } | undefined): boolean =>
         slots?.own === 1 || slots!.taken < most;
-      // Checked without a transaction first, since many shards may be waiting.
+      // First without a transaction, because many shards may be waiting.
       if (!isRoom(await db.get(taken, request, of.run))) return false;
       return tables.write(async (tx) => {
         if (!isRoom(await tx.get(taken, request, of.run))) return false;
@@ -145,7 +146,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
   };
 }
 
-/** @throws UsageError */
+/** Checks that the run has the same scope and plan. @throws UsageError */
 function checkSame(
   run: string,
   known: { scope: number; options: string },
@@ -158,7 +159,10 @@ function checkSame(
   });
 }
 
-/** @throws UsageError */
+/**
+ * Inserts the records of all shards, unless they exist.
+ * @throws UsageError if the run has another number of them
+ */
 async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: number): Promise<void> {
   const [known] = await tx.all<{ count: number }>('SELECT count(*) AS count FROM shards WHERE run = ?', run);
   if (known!.count === shards) return;
@@ -177,7 +181,10 @@ async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: numb
   }
 }
 
-/** The status of an unfinished run. @param own status of the shard that has just ended, if its part is not finished */
+/**
+ * The status of an unfinished run.
+ * @param own status of the shard that has ended now; null if its part is finished
+ */
 function standingOf(all: readonly ShardRecord[], own: RunStatus | null): RunStatus | 'running' {
   if (all.some(({ status }) => status === 'running')) return 'running';
   const ended = all.find(({ status, finished }) => !finished && status !== 'waiting');

@@ -1,4 +1,4 @@
-/** The state as a whole: locks, overview, damage, and backup. */
+/** The methods of the state for the database as a whole: locks, overview, checks, and backup. */
 import { closeAll } from '../../close-all.js';
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
@@ -39,7 +39,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
     problems: () =>
       tables.read(async () => {
         const { integrity, references } = await backend.damages();
-        // The records of a damaged database are not compared.
+        // If the database itself is damaged, comparing its records makes no sense.
         if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
         return [...(await firstOf('references', references)), ...(await problemsOf(db))];
       }),

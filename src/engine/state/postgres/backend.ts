@@ -1,4 +1,4 @@
-/** The state in a PostgreSQL database, which many machines can reach. */
+/** The PostgreSQL backend, which several machines can share. */
 import type { Backend } from '../backend.js';
 import { Scopes } from '../scopes.js';
 import { backupTo } from './backup.js';
@@ -16,7 +16,10 @@ async function bytesOf(db: PostgresDatabase): Promise<number> {
   return row!.bytes;
 }
 
-/** @throws StateError also for a schema of a newer version */
+/**
+ * Connects, and creates or upgrades the schema.
+ * @throws StateError, also if a newer version wrote the schema
+ */
 export async function openPostgres(
   location: PostgresLocation,
   signal?: AbortSignal,
@@ -62,7 +65,7 @@ export async function openPostgres(
     unlock: (force) => leases.unlock(force),
     bytes: () => bytesOf(db),
     check: () => leases.checkHeld(),
-    // PostgreSQL checks its own integrity, and refuses rows that refer to missing rows.
+    // PostgreSQL checks its own integrity, and rejects rows that refer to missing rows.
     damages: async () => ({ integrity: [], references: [] }),
     copied: () => renumber(db),
     // Autovacuum does this.
@@ -71,13 +74,14 @@ export async function openPostgres(
   };
 }
 
-/** Columns that PostgreSQL numbers. */
+/** Tables with a column that PostgreSQL numbers. */
 const NUMBERED = [
   ['scopes', 'scope'],
   ['requests', 'request'],
   ['history', 'entry'],
 ] as const;
 
+/** Sets the next number of each of these columns after the largest one. */
 async function renumber(db: PostgresDatabase): Promise<void> {
   await db.write(async (tx) => {
     for (const [table, column] of NUMBERED) {

@@ -1,4 +1,4 @@
-/** Copies the state in PostgreSQL at one point in time into an SQLite database, as in a state directory. */
+/** Copies a PostgreSQL state, as of one point in time, to an SQLite database as in a state directory. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,12 +9,16 @@ import { databaseFile, openDatabase } from '../sqlite/open.js';
 import type { PostgresDatabase } from './database.js';
 import { failureOf } from './failure.js';
 
-/** @returns bytes. @throws UsageError if the file exists; StateError if it cannot be written */
+/**
+ * @param file absolute
+ * @returns the size in bytes
+ * @throws UsageError if the file exists; StateError if it cannot be written, or the state cannot be read
+ */
 export async function backupTo(from: PostgresDatabase, file: string): Promise<number> {
   refuseTaken(file);
   const folder = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
-    // Opening the state would create the folder, but a backup must report that it is missing.
+    // Throws if the folder is missing. Without this check, opening the copy would create it.
     statSync(dirname(file));
     mkdirSync(folder, { mode: 0o700 });
     const to = openDatabase(folder);
@@ -39,12 +43,12 @@ export async function backupTo(from: PostgresDatabase, file: string): Promise<nu
 const isOfDatabase = (error: unknown): boolean =>
   /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));
 
-/** Both have the same tables and columns. */
+/** Copies all tables that SQLite has. PostgreSQL has the same ones and more. */
 async function copyAll(from: Reader, to: DatabaseSyncInstance): Promise<void> {
   const tables = to
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .all() as unknown as { name: string }[];
-  // The tables refer to each other, and are copied in any order.
+  // Not checked, because the tables refer to each other, and are copied in any order.
   to.exec('PRAGMA foreign_keys = OFF; BEGIN');
   for (const { name } of tables) {
     const columns = (to.prepare(`PRAGMA table_info(${name})`).all() as unknown as { name: string }[]).map(

@@ -1,4 +1,7 @@
-/** Opens one connection to a PostgreSQL database, as libpq would: its TLS modes, its password file, one host after the other. */
+/**
+ * Opens a connection to a PostgreSQL database like libpq: with its TLS modes, its password file, and several
+ * hosts.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { platform } from 'node:os';
@@ -11,7 +14,7 @@ import type { PostgresHost, PostgresLocation } from './location.js';
 /** Type ids in `pg_type`. */
 const OID = { bool: 16, int8: 20, numeric: 1700 } as const;
 
-/** Parses numbers as numbers, and booleans as 0 and 1, as in SQLite. */
+/** Parses int8 and numeric as numbers, and booleans as 0 and 1, as in SQLite. */
 const TYPES: NonNullable<ClientConfig['types']> = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === OID.int8 || oid === OID.numeric) return Number;
@@ -20,13 +23,13 @@ const TYPES: NonNullable<ClientConfig['types']> = {
   }) as typeof pg.types.getTypeParser,
 };
 
-/** The server answers, but is read-only: a standby that is not promoted yet. */
+/** The server is a standby that was not promoted, so it is read-only. */
 export class StandbyError extends Error {}
 
 /**
- * Connects to the first host that can be written to.
- * @throws the error of the last host: errors of the server have their SQLSTATE as `code`, errors of the network their
- * name
+ * Connects to the first host that accepts writes.
+ * @throws the error of the last host. Its `code` is an SQLSTATE for an error of the server, and a name such
+ * as `ECONNREFUSED` for an error of the network
  */
 export async function connect(location: PostgresLocation): Promise<Client> {
   let failure: unknown;
@@ -63,7 +66,7 @@ async function open(
     port: host.port,
     user: location.user,
     database: location.database,
-    // A function, so that `pg` does not look for a password itself.
+    // A function, because `pg` would otherwise look for a password itself.
     password: async () => location.password ?? (await passwordFromFile(host, location)) ?? '',
     ssl,
     enableChannelBinding: Boolean(ssl),
@@ -73,7 +76,7 @@ async function open(
     ...(location.options !== null && { options: location.options }),
     types: TYPES,
   } as ClientConfig);
-  // An error between two queries is reported by the next query.
+  // Without a listener, an error between two queries would end the process. The next query reports it.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -89,7 +92,7 @@ async function open(
   }
 }
 
-/** The TLS settings to try in order; `false` is without TLS. A Unix socket needs none. */
+/** The TLS settings to try, in order; `false` means without TLS. Unix sockets need no TLS. */
 function sslAttempts({ host }: PostgresHost, location: PostgresLocation): ClientConfig['ssl'][] {
   if (host.startsWith('/')) return [false];
   switch (location.sslmode) {
@@ -104,7 +107,11 @@ function sslAttempts({ host }: PostgresHost, location: PostgresLocation): Client
   }
 }
 
-/** Like libpq: with modes below `verify-ca`, a certificate is checked only if there is a root certificate. */
+/**
+ * The TLS options for an sslmode, as libpq defines it: `require` checks the certificate only if there is a
+ * root certificate, and weaker modes never do.
+ * @throws ConfigError if a file cannot be read, or `verify-ca` has no root certificate
+ */
 function tlsOptions(location: PostgresLocation): ConnectionOptions {
   const { sslmode, sslcert, sslkey } = location;
   const file = (path: string, what: string): Buffer => {
@@ -131,7 +138,10 @@ function tlsOptions(location: PostgresLocation): ConnectionOptions {
   return { ...client, rejectUnauthorized: false };
 }
 
-/** `system` means the authorities that Node knows. So does no setting, if there is no file in the usual place. */
+/**
+ * The file of the root certificate. Null: the certificate authorities of Node, for `system` or if there is no
+ * file.
+ */
 function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null {
   if (sslrootcert !== null) return sslrootcert === 'system' ? null : sslrootcert;
   const usual =
@@ -141,8 +151,8 @@ function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null
 }
 
 /**
- * Whether another TLS setting may help: the server has no TLS, the handshake failed, or the server's rules refuse this
- * one.
+ * Whether another TLS setting may help: the server has no TLS, the handshake failed, or the rules of the
+ * server reject this setting.
  */
 function isAboutTls(error: unknown): boolean {
   const { code = '', message } = error as NodeJS.ErrnoException;
@@ -153,8 +163,9 @@ function isAboutTls(error: unknown): boolean {
 }
 
 /**
- * The password of the first matching line, as libpq reads it: fields separated by `:`, `*` for any value, `\` before
- * literal characters. A file that others can read is not used. Undefined if there is none.
+ * Reads the password from the first matching line of the password file, as libpq does: fields are separated
+ * by `:`, `*` matches any value, and `\` escapes a character. A file that other users can read is ignored.
+ * Undefined if no line matches.
  */
 async function passwordFromFile(
   { host, port }: PostgresHost,

@@ -1,4 +1,4 @@
-/** One connection: queries with a deadline, and whether it can still be used. */
+/** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used. */
 import { once } from 'node:events';
 import pg, { type Client, type QueryResult } from 'pg';
 import { Channel } from '../../channel.js';
@@ -8,7 +8,7 @@ import { isPassing, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
 import { parameter, translate } from './sql.js';
 
-/** Rows that a cursor fetches at a time: a row of fingerprints may be 120 KB, and its memory is not freed at once. */
+/** Rows that a cursor fetches at a time. Few, because a row of fingerprints may have 120 KB. */
 const ROWS_AT_ONCE = 4;
 
 export class DatabaseSession {
@@ -16,10 +16,10 @@ export class DatabaseSession {
   #cursors = 0;
   #deadlineMs: number;
   #deadline: NodeJS.Timeout | null = null;
-  /** Unanswered queries: while rows are read, another query may be sent. */
+  /** Number of queries without an answer. */
   #asked = 0;
 
-  /** @param deadlineMs milliseconds for the answer to a statement */
+  /** @param deadlineMs how long to wait for the answer to a statement, in milliseconds */
   private constructor(
     private readonly client: Client,
     deadlineMs: number,
@@ -35,19 +35,19 @@ export class DatabaseSession {
     return this.#isBroken;
   }
 
-  /** Runs one statement in the dialect that both databases share. */
+  /** Runs one statement in the dialect that SQLite and PostgreSQL share. */
   async query(sql: string, values: readonly Value[]): Promise<QueryResult> {
     return this.#ask(() => this.client.query(translate(sql), values.map(parameter)));
   }
 
-  /** Sends PostgreSQL statements in one message. @returns the result of each */
+  /** Runs several PostgreSQL statements in one round trip. @returns the result of each */
   async script(statements: readonly string[]): Promise<QueryResult[]> {
     const query = async (): Promise<unknown> => this.client.query(statements.join('; '));
     const results = await this.#ask(query);
     return (Array.isArray(results) ? results : [results]) as QueryResult[];
   }
 
-  /** Reads the rows of a query one by one. Needs a transaction. */
+  /** Reads the rows of a query one by one with a cursor. Must be called in a transaction. */
   async *each<T>(sql: string, values: readonly Value[]): AsyncGenerator<T> {
     const cursor = `rows_${++this.#cursors}`;
     await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
@@ -61,7 +61,7 @@ export class DatabaseSession {
     await this.query(`CLOSE ${cursor}`, []);
   }
 
-  /** The rows of an answer as they arrive, without collecting them in memory. */
+  /** Yields rows as they arrive, without collecting them in memory. */
   async *#rowsOf<T>(sql: string): AsyncGenerator<T> {
     const rows = new Channel<T>();
     const query = new pg.Query(sql);
@@ -71,7 +71,7 @@ export class DatabaseSession {
       this.client.query(query);
       await end;
     }).finally(() => rows.close());
-    // The error is thrown below, unless the consumer has stopped early.
+    // The error is thrown below, unless the consumer stops early.
     const settled = answered.catch(() => {});
     try {
       yield* rows;
@@ -81,7 +81,7 @@ export class DatabaseSession {
     await answered;
   }
 
-  /** Undoes what was not committed. It never fails: if a connection cannot do that, it is not used anymore. */
+  /** Rolls back the current transaction. Never throws: if it fails, the connection counts as broken. */
   async rollback(): Promise<void> {
     if (this.#isBroken) return;
     try {
@@ -96,19 +96,21 @@ export class DatabaseSession {
     await this.client.end().catch(() => {});
   }
 
-  /** Shortens the deadline for answers from now on. */
+  /** Changes the deadline, also for queries that are waiting for an answer. */
   hurry(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs;
     this.#arm();
   }
 
-  /** Starts the deadline, if a query is waiting. */
+  /** Restarts the timer of the deadline if a query is waiting; otherwise stops it. */
   #arm(): void {
     clearTimeout(this.#deadline ?? undefined);
     this.#deadline = this.#asked > 0 ? setTimeout(() => void this.close(), this.#deadlineMs) : null;
   }
 
-  /** Runs a query. If there is no answer in time, closes the connection: the query may still be carried out. */
+  /**
+   * Runs a query. Without an answer in time, closes the connection. The server may still carry out the query.
+   */
   async #ask<T>(query: () => Promise<T>): Promise<T> {
     this.#asked++;
     this.#arm();

@@ -1,8 +1,9 @@
 /**
- * The driver for PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
- * transaction another connection: no named prepared statements, and only settings of a transaction.
+ * The PostgreSQL driver. It works behind a pooler that gives every transaction another connection, because it
+ * keeps nothing in the session: it has no named prepared statements, and all settings are for one
+ * transaction.
  *
- * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits.
+ * Writers of a schema take turns, as with SQLite: what a transaction has read stays true until it commits.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,17 +14,20 @@ import type { PostgresLocation } from './location.js';
 import { quoted } from './sql.js';
 import { WriteNumbers } from './write-numbers.js';
 
-/** Time limits, milliseconds. */
+/** Time limits in milliseconds. */
 export interface Patience {
-  /** How long a lost connection is retried. */
+  /** How long temporary failures, such as a lost connection, are retried. */
   retryMs: number;
-  /** For one statement. */
+  /** The most that one statement may take (`statement_timeout`). */
   statementMs: number;
-  /** For the turn to write; after that, it is requested again. */
+  /**
+   * How long to wait for the turn to write. After that, the wait counts as a temporary failure and is
+   * retried.
+   */
   turnMs: number;
-  /** For this process between two statements of a transaction, while others wait. */
+  /** How long this process may be idle in a transaction, since other writers wait for it. */
   idleMs: number;
-  /** For an answer, in addition to the time after which the server gives up by itself. */
+  /** How much longer to wait for an answer than the server may take for a statement. */
   graceMs: number;
 }
 export const PATIENCE: Patience = {
@@ -36,14 +40,14 @@ export const PATIENCE: Patience = {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** For an answer once the process must end: requests in flight are still recorded. */
+/** How long to wait for an answer after an abort. Short, but enough to record requests in flight. */
 const HURRY_MS = 1_000;
 
-/** A check within the transaction of every write. */
+/** A check in every writing transaction, for leases. */
 export interface Fence {
-  /** A query of one result, or null while there is nothing to check. */
+  /** A query, or null if there is nothing to check. */
   sql(): string | null;
-  /** @throws if the writer must not write anymore */
+  /** @param rows the result of the query. @throws if this process must not write anymore */
   check(rows: readonly Record<string, unknown>[]): void;
 }
 
@@ -52,11 +56,14 @@ const UNFENCED: Fence = { sql: () => null, check: () => {} };
 export class PostgresDatabase implements Database {
   readonly #writes: WriteNumbers;
   #session: DatabaseSession | null = null;
-  /** Idle connections for reading rows one by one. */
+  /** Idle connections for `each`. */
   readonly #readers: DatabaseSession[] = [];
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** Whether the database has answered before: only then is it worth waiting for. */
+  /**
+   * Whether the database has answered before. If not, its address is probably wrong, and waiting does not
+   * help.
+   */
   #isReached = false;
   fence: Fence = UNFENCED;
 
@@ -84,12 +91,13 @@ export class PostgresDatabase implements Database {
     return (await this.all<T>(sql, ...values))[0];
   }
 
-  /** Uses its own connection, so that others can read and write in the meantime. */
+  /** Uses a connection of its own, so that other queries can run in the meantime. */
   async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
     const session = await this.#retrying('read the state in', async () => {
       const reader = this.#readers.pop() ?? (await this.#open());
       try {
-        // No time limit for the consumer of the rows: nobody waits for a reader.
+        // No limit for idle time: the consumer of the rows may be slow, and no other process waits for a
+        // reader.
         await reader.script(this.#beginRead(0));
         return reader;
       } catch (error) {
@@ -108,7 +116,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads everything as of one point in time, on its own connection. */
+  /** Runs reads that all see the database as of one point in time, on a connection of their own. */
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
     const session = await this.#open();
     try {
@@ -120,11 +128,11 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** @param work may be run again from the start, because a lost connection undoes it */
+  /** @param work may run again from the start, because a lost connection undoes its transaction */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(() => {
       const number = this.#writes.next();
-      // The commit was sent, and may have been carried out without an answer.
+      // Set when the commit is sent: without an answer, it may have been carried out.
       let committing: { result: T } | null = null;
       return this.#persist('record in', async (session) => {
         const isCommitted = await this.#beginWrite(session, number);
@@ -151,12 +159,18 @@ export class PostgresDatabase implements Database {
     await Promise.all([session, ...this.#readers].map((each) => each?.close()));
   }
 
-  /** Runs statements in the dialect of PostgreSQL, in turn with everything else. */
+  /**
+   * Runs PostgreSQL statements, in turn with everything else.
+   * @param doing for errors, such as `record in`
+   */
   own<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#persist(doing, work));
   }
 
-  /** Begins a writing transaction. @returns whether the write of this number was committed before */
+  /**
+   * Begins a writing transaction in one round trip.
+   * @returns whether the write with this number was committed before
+   */
   async #beginWrite(session: DatabaseSession, number: number): Promise<boolean> {
     const { statementMs, turnMs, idleMs } = this.patience;
     const fence = this.fence.sql();
@@ -165,7 +179,7 @@ export class PostgresDatabase implements Database {
       ...this.#settings(idleMs),
       `SET LOCAL lock_timeout = ${turnMs}`,
       `SET LOCAL statement_timeout = ${turnMs}`,
-      // Commits must be on disk, whatever the role's default is. A stricter setting is kept.
+      // Commits must be on disk, whatever the default of the role is. A stricter setting stays.
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
@@ -216,8 +230,8 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Retries temporary failures for a while. If the database has never answered, an address without an answer counts as
-   * wrong.
+   * Retries temporary failures for `retryMs`, counted from the first one. If the database has never answered,
+   * most failures to connect are not retried (`isWorthWaiting`).
    */
   async #retrying<T>(doing: string, attempt: () => Promise<T>): Promise<T> {
     let until = Number.POSITIVE_INFINITY;
@@ -228,7 +242,7 @@ export class PostgresDatabase implements Database {
         until = Math.min(until, performance.now() + this.patience.retryMs);
         const mayPass = this.#isReached ? isPassing(error) : isWorthWaiting(error);
         if (!mayPass || this.signal?.aborted || performance.now() + pause >= until) {
-          this.#isReached &&= !mayPass; // what comes after it need not wait as long again
+          this.#isReached &&= !mayPass; // later calls do not wait as long again
           throw failureOf(error, doing, this.location);
         }
         if (keepsConnection(error)) continue;
@@ -259,9 +273,9 @@ function readerOf(session: DatabaseSession): Reader {
   };
 }
 
-/** Marks the advisory locks of this program: other programs may use the same database. */
+/** The first key of our advisory locks ("prof"), because other programs may use the same database. */
 const LOCKS = 0x70726f66;
 
-/** SQL that takes the lock for the turn to write in a schema. It lasts for one transaction, on any connection. */
+/** The arguments of `pg_advisory_xact_lock` for the turn to write in a schema. */
 export const lockOf = (schema: string): string =>
   `${LOCKS}, ${createHash('sha256').update(schema).digest().readInt32BE(0)}`;

@@ -3,11 +3,13 @@ import { ConfigError, ProfilesError, StateError } from '../../errors.js';
 import { StandbyError } from './connect.js';
 import type { PostgresLocation } from './location.js';
 
-/** SQLSTATEs after which a new connection or another attempt may succeed. Two characters are a class. */
+/**
+ * SQLSTATEs after which a new connection or another attempt may succeed. Two characters mean a whole class.
+ */
 const PASSING = [
-  '08', // connection exceptions, and what PgBouncer adds
+  '08', // connection exceptions, including those of PgBouncer
   '25006', // read-only: the server was demoted, or is a standby
-  '25P03', // this process stood still within a transaction
+  '25P03', // this process was idle in a transaction for too long
   '40', // deadlock, serialization
   '53300', // too many connections
   '55P03', // lock not available in time
@@ -17,7 +19,7 @@ const PASSING = [
   '57P03', // starting up
 ];
 
-/** Those after which the same connection can be used again. */
+/** Those of them after which the same connection can be used. */
 const SAME_CONNECTION = ['40', '55P03', '57014'];
 
 /** Errors of Node and `pg`: the connection was lost, or there was none. */
@@ -41,11 +43,17 @@ export function isPassing(error: unknown): boolean {
 /** Whether the connection can still be used. */
 export const keepsConnection = (error: unknown): boolean => isOneOf(codeOf(error), SAME_CONNECTION);
 
-/** Whether to retry a first connection: not if the address is probably wrong. */
+/**
+ * Whether to retry the first connection of a process: only if the server has answered, so the address is
+ * right.
+ */
 export const isWorthWaiting = (error: unknown): boolean =>
   ['57P03', '53300', '57P01', '57P02'].includes(codeOf(error));
 
-/** Makes an error with a sentence. The server's messages contain no password. */
+/**
+ * Makes an error with advice. Messages of the server contain no password.
+ * @param doing such as `record in`
+ */
 export function failureOf(
   error: unknown,
   doing: string,

@@ -1,4 +1,4 @@
-/** The thread that sends heartbeats (`heart.ts`). */
+/** The code of the thread that sends heartbeats (`heart.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
 import { clockOf, Heart, type KeptLease, type LeaseKey } from './heart.js';
 import type { PostgresLocation } from './location.js';
@@ -7,8 +7,8 @@ export interface HeartData {
   location: PostgresLocation;
   life: BigInt64Array;
   /**
-   * Clock of the main thread when it started this one. Times counted from here can lag behind that clock, but not lead
-   * it.
+   * Monotonic clock of the main thread when it started this thread, in milliseconds. The clock that is
+   * computed from it can be behind that of the main thread, but never ahead.
    */
   now: number;
 }

@@ -1,21 +1,21 @@
 /**
- * Renews leases: a heartbeat every few seconds, on its own connection and from its own thread, so that neither a busy
- * main thread nor a busy connection delays it. It stops if the main thread has shown no activity for the length of a
- * lease: a process that hangs must lose its lock.
+ * Renews leases with a heartbeat every few seconds. It has its own thread and connection, so that neither a
+ * busy main thread nor a busy connection delays it. It sends none while the main thread has not been active
+ * for the length of a lease: a process that hangs must lose its lock.
  *
- * The threads share memory instead of messages: `check` (`lease.ts`) is called in the tick in which a request is
- * written.
+ * The result of heartbeats is in shared memory, not in messages, because `check` (`lease.ts`) must know it in
+ * the tick in which a request is written.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
 import { literal, quoted } from './sql.js';
 
-/** A row of `leases`, and the shared memory with its last heartbeat. */
+/** A lease of this process: its row in `leases`, and the shared memory with its last heartbeat. */
 export interface KeptLease {
   scope: number;
   kind: string;
-  /** Number of the shard, since each shard of a run has a lease; 0 without shards. */
+  /** Number of the shard, because each shard of a run has its own lease; 0 without shards. */
   shard: number;
   owner: string;
   epoch: number;
@@ -24,20 +24,23 @@ export interface KeptLease {
 
 export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 
-/** Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; whether the lease is lost. */
+/**
+ * Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; and 1 if the lease is
+ * lost.
+ */
 const MONOTONIC = 0;
 const WALL = 1;
 const LOST = 2;
 
 /**
- * The monotonic clock, which nobody can set, and the wall clock, which continues during sleep: the longer time counts.
- * Milliseconds.
+ * Both clocks, in milliseconds: the monotonic clock cannot be set, and the wall clock continues while the
+ * machine sleeps. Of the two elapsed times, the longer one counts.
  */
 export interface Times {
   monotonic: number;
   wall: number;
 }
-/** @param offset from this thread's clock to the main thread's, or what is less */
+/** @param offset milliseconds from the monotonic clock of this thread to that of the main thread, or less */
 export const clockOf =
   (offset: number): (() => Times) =>
   () => ({ monotonic: performance.now() + offset, wall: Date.now() });
@@ -53,7 +56,7 @@ function setPulse(pulse: BigInt64Array, sent: Times): void {
   Atomics.store(pulse, WALL, BigInt(Math.floor(sent.wall)));
 }
 
-/** Milliseconds since the last heartbeat was sent. */
+/** Milliseconds since the last successful heartbeat was sent. */
 export const sincePulse = (pulse: BigInt64Array, now: Times): number =>
   Math.max(
     now.monotonic - Number(Atomics.load(pulse, MONOTONIC)),
@@ -63,7 +66,7 @@ export const sincePulse = (pulse: BigInt64Array, now: Times): number =>
 export const isLost = (pulse: BigInt64Array): boolean => Atomics.load(pulse, LOST) === 1n;
 export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse, LOST, 1n);
 
-/** A heartbeat every sixth of the lease; after a failure, sooner. */
+/** Time between two heartbeats, and after a failed one. */
 const beatMs = (leaseMs: number): number => leaseMs / 6;
 const againMs = (leaseMs: number): number => leaseMs / 30;
 
@@ -73,7 +76,7 @@ export class Heart {
   #stopped = new AbortController();
   #beating: Promise<void> | null = null;
 
-  /** @param life when the main thread was last active, monotonic milliseconds */
+  /** @param life shared memory: when the main thread was last active, in monotonic milliseconds */
   constructor(
     private readonly location: PostgresLocation,
     private readonly life: BigInt64Array,
@@ -106,7 +109,7 @@ export class Heart {
       try {
         for (const lease of this.#leases.values()) await this.#renew(lease);
       } catch {
-        // Retried until it succeeds; `check` sees how long ago the last heartbeat was.
+        // Retried until it succeeds. `check` finds out how long ago the last heartbeat was.
         await this.#session?.close();
         this.#session = null;
         pause = againMs(leaseMs);
@@ -125,7 +128,7 @@ export class Heart {
        WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND shard = ${lease.shard} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
     ]);
     if (result!.rowCount === 1) setPulse(lease.pulse, sent);
-    // Only if the lease was not released in the meantime.
+    // No row was updated: the lease is lost, unless it was released in the meantime.
     else if (this.#leases.get(keyOf(lease)) === lease) markLost(lease.pulse);
   }
 }

@@ -1,10 +1,11 @@
 /**
- * The lock on imports of an account and kind, for many machines: a lease, which is a row with an owner, an epoch, and an
- * end by the database's clock. It outlives connections, and ends by itself when its owner does.
+ * Locks on imports of an account and kind, for several machines (contract §10 "Lock"). A lock is a lease: a
+ * row with an owner, an epoch, and a time of expiry by the clock of the database. It does not depend on a
+ * connection, and expires by itself when its owner dies.
  *
- * Parts of a lease's length (60 s): its owner renews it every sixth, and sends nothing unless a third is left; a
- * successor waits for another half after it has expired. So clocks may differ in speed by a tenth before two processes
- * could send at once.
+ * With the default length of 60 s: its owner renews it every 10 s, and sends nothing with less than 20 s
+ * left; a successor waits for 30 s after it has expired. These margins keep two processes from sending at the
+ * same time, even if their clocks differ in speed.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -30,7 +31,7 @@ export class Leases implements Fence {
   readonly #held = new Set<KeptLease>();
   readonly #pulse: Pulse;
 
-  /** @param now both clocks; tests set them */
+  /** @param now returns both clocks; tests replace it */
   constructor(
     private readonly db: PostgresDatabase,
     private readonly scopeId: (tx: Transaction, scope: Scope) => Promise<number>,
@@ -40,7 +41,10 @@ export class Leases implements Fence {
     db.fence = this;
   }
 
-  /** Null while another process has it, or a lease that excludes it. */
+  /**
+   * Takes a lease. Null if another process has it, or one that excludes it (without shards, or of another
+   * run).
+   */
   async take(scope: Scope, kind: Kind, holder: string, of: ShardOf | null = null): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
     const shard = of?.shard ?? 0;
@@ -97,7 +101,7 @@ export class Leases implements Fence {
     if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
   }
 
-  /** The write itself checks whether the lease is still held. */
+  /** Every write checks the leases (`sql`), so no condition on the owner is needed. */
   async #rename({ scope, kind, shard }: KeptLease, holder: string): Promise<void> {
     await this.db.write((tx) =>
       tx.run(
@@ -129,8 +133,9 @@ export class Leases implements Fence {
   }
 
   /**
-   * The query that checks the leases in every write of this process. It does not delay heartbeats, and nobody can take
-   * over before the write commits.
+   * The query that checks the leases of this process in each of its writes. It takes no row locks, so
+   * heartbeats are not delayed. Nothing can take over a lease before the write commits, because that needs
+   * the turn to write, too.
    */
   sql(): string | null {
     if (this.#held.size === 0) return null;
@@ -146,7 +151,7 @@ export class Leases implements Fence {
       );
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
-      // The new owner may have released it already; `unlock` leaves no owner.
+      // The new owner may have released it already, but its description stays. `unlock` leaves none.
       throw lost(lease.kind, row?.holder ? `${row.holder} on ${row.machine}` : null);
     }
   }
@@ -160,7 +165,7 @@ export class Leases implements Fence {
     return rows.map(({ is_free, ...row }) => ({ ...lockOf(row), is_free: is_free === 1 }));
   }
 
-  /** Shards of a run that a process has, or may have. */
+  /** Shards of a run for which a process has a lease, or may have one. */
   async live(run: string): Promise<number[]> {
     const rows = await this.db.all<{ shard: number }>(
       `SELECT DISTINCT shard FROM leases WHERE run = ? AND NOT ${FREE}`,
@@ -169,7 +174,7 @@ export class Leases implements Fence {
     return rows.map(({ shard }) => shard);
   }
 
-  /** Takes leases from owners that are gone, or with `force` from all. @returns the leases that it took */
+  /** Releases leases that have expired, or with `force` all. @returns the released leases */
   unlock(force: boolean): Promise<HeldLock[]> {
     const those = `owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`;
     return this.db.write(async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * Parses the URL of a PostgreSQL state, with the parameters of libpq. What it leaves out comes from libpq's variables.
- * Printed names never contain a password.
+ * Parses the URL of a PostgreSQL state, with the parameters of libpq. Defaults come from the environment
+ * variables of libpq.
  */
 import { isIPv6 } from 'node:net';
 import { ConfigError } from '../../errors.js';
@@ -24,7 +24,7 @@ export interface PostgresLocation {
   schema: string;
   /** Null: from the password file, if there is one. */
   password: string | null;
-  /** Null: the usual place. */
+  /** The password file; null: the default path of libpq. */
   passfile: string | null;
   home: string | null;
   sslmode: SslMode;
@@ -36,13 +36,16 @@ export interface PostgresLocation {
   options: string | null;
   applicationName: string;
   connectTimeoutMs: number;
-  /** How long a lease lasts after its last heartbeat; other times of leases are fractions of it. */
+  /**
+   * How long a lease lasts after its last heartbeat, in milliseconds. Other times of leases are fractions of
+   * it.
+   */
   leaseMs: number;
-  /** The URL without a password, for people. */
+  /** The URL without a password, for messages. */
   name: string;
 }
 
-/** What is used in addition to the URL. */
+/** The environment from which defaults come. */
 export interface PostgresSurroundings {
   env: Readonly<Record<string, string | undefined>>;
   /** User name of the operating system. */
@@ -52,7 +55,7 @@ export interface PostgresSurroundings {
 const DEFAULT_PORT = 5432;
 const CONNECT_SECONDS = 10;
 const LEASE_SECONDS = 60;
-/** PostgreSQL truncates longer names. */
+/** The longest name, in bytes: PostgreSQL truncates longer ones. */
 const NAME_BYTES = 63;
 
 const PARAMETERS = [
@@ -76,7 +79,7 @@ const PARAMETERS = [
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 
 /**
- * @param origin where the URL comes from, for errors, which never quote it
+ * @param origin where the URL comes from; named in errors, which never quote the URL
  * @throws ConfigError
  */
 export function readPostgresUrl(url: string, origin: string, around: PostgresSurroundings): PostgresLocation {
@@ -85,7 +88,7 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
   const parts = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/is.exec(url.trim());
   if (!parts) throw fail('not a URL of a PostgreSQL database');
   const [, server = '', path = '', query = ''] = parts;
-  // What looks like a host, a port, or a parameter may be part of a password.
+  // An unescaped "/" or "?" in a password would make its rest look like a path or a parameter, and print it.
   if (server.includes(':') && !server.includes('@') && `${path}${query}`.includes('@')) {
     throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
   }
@@ -160,7 +163,7 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
     requireChannelBinding: binding === 'require',
     options: given.options || env.PGOPTIONS || null,
     applicationName: given.application_name || env.PGAPPNAME || 'profiles',
-    // Unlike libpq, where 0 means no limit: an import must not wait forever.
+    // In libpq, 0 means no limit. Here, it means the default, because an import must not wait forever.
     connectTimeoutMs:
       1_000 *
       (seconds('connect_timeout', given.connect_timeout ?? env.PGCONNECT_TIMEOUT, 0) || CONNECT_SECONDS),
@@ -174,7 +177,7 @@ function nameAndValue(pair: string): [string, string] {
   return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
 }
 
-/** `a:1,b` has the ports `1,`. */
+/** The ports of an authority: `1,` for `a:1,b`. */
 const portsOf = (authority: string): string =>
   authority
     .split(',')
@@ -198,7 +201,7 @@ function hostsOf(
     const text = numbers[numbers.length === 1 ? 0 : index]!;
     const port = text === '' ? DEFAULT_PORT : Number(text);
     if (!/^\d*$/.test(text) || port < 1 || port > 65_535) throw fail(`"${text}" is not a port`);
-    // Not quoted, because it may be part of a password.
+    // The host is not quoted, because it may be part of a password.
     if (/[\s\0]/.test(host) || (host.includes(':') && !isIPv6(host))) throw fail('the host cannot be read');
     return { host: host || 'localhost', port };
   });

@@ -1,4 +1,7 @@
-/** The main thread's side of `heart.ts`: starts the thread, and shows that this one is active. */
+/**
+ * The side of the main thread of `heart.ts`: starts the thread of the heartbeats, and shows that this one is
+ * active.
+ */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -7,8 +10,8 @@ import type { HeartData, HeartOrder } from './heart-worker.js';
 import type { PostgresLocation } from './location.js';
 
 /**
- * Next to the bundle of this module. If the sources are run directly, it does not exist, and this thread sends the
- * heartbeats.
+ * The file of the thread, next to the bundle of this module. It does not exist if the sources are run
+ * directly; then the main thread sends the heartbeats.
  */
 const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
@@ -49,7 +52,7 @@ export class Pulse {
     const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
     this.#thread = new Worker(WORKER, { workerData: data });
     this.#thread.unref();
-    // Without heartbeats, the lease expires, and `check` reports it.
+    // Ignored: without heartbeats, the lease expires, and `check` reports it.
     this.#thread.on('error', () => {});
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The schema as migrations in order: the table `schema_version` has the number of applied ones. Released migrations
- * never change; new ones are added at the end. Tables and columns are those of SQLite, with additional ones that only
- * many machines need. As in SQLite, texts are compared byte by byte.
+ * The schema, as migrations in order. The table `schema_version` has the number of applied ones. Released
+ * migrations never change; new ones are added at the end. Tables and columns are those of SQLite, with
+ * additional ones for several machines. As in SQLite, texts are compared byte by byte.
  */
 import { StateError } from '../../errors.js';
 import { lockOf, type PostgresDatabase } from './database.js';
@@ -236,15 +236,15 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Creates or upgrades the schema. Other processes wait for the first one.
- * @throws StateError for a schema of a newer version
+ * Creates or upgrades the schema, under a lock, so that other processes wait.
+ * @throws StateError if a newer version wrote the schema; ConfigError if the server is too old
  */
 export async function prepareSchema(db: PostgresDatabase): Promise<void> {
   const { location } = db;
   const schema = quoted(location.schema);
   const name = literal(location.schema);
   await db.own('open the state database', async (session) => {
-    // Read from the catalog itself: what the connection has cached may be older than the lock.
+    // Reads the catalog tables, because what the connection has cached may be older than the lock.
     const find = async (): Promise<{ server: number; made: number; filled: number }> => {
       const [result] = await session.script([
         `SELECT current_setting('server_version_num')::int AS server,

@@ -1,4 +1,4 @@
-/** The parts of SQL that differ from SQLite's. */
+/** Converts SQL and values from the form for SQLite to that for PostgreSQL. */
 import type { Value } from '../database.js';
 
 const translated = new Map<string, string>();
@@ -19,13 +19,13 @@ export function translate(sql: string): string {
   return made;
 }
 
-/** A name, quoted. */
+/** Quotes a name. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** A text, quoted, whatever the server's settings for backslashes. */
+/** Quotes a text, in a form that does not depend on the server's setting for backslashes. */
 export const literal = (text: string): string =>
   `${text.includes('\\') ? ' E' : ''}'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-/** Makes a value for `pg`: a text in PostgreSQL cannot contain NUL. */
+/** Makes a value for `pg`. Replaces NUL, which a text in PostgreSQL cannot contain. */
 export const parameter = (value: Value): unknown =>
   typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;

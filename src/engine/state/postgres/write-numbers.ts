@@ -1,6 +1,7 @@
 /**
- * Numbers the writes of a process: each leaves its number in the database when it commits. So it is known whether a
- * commit without an answer was carried out, and whether a commit was lost.
+ * Numbers the writes of a process. Each transaction stores its number in the table `writers`. So this process
+ * can find out whether a commit without an answer was carried out, and whether the database has lost a
+ * commit.
  */
 import { randomUUID } from 'node:crypto';
 import { StateError } from '../../errors.js';
@@ -10,7 +11,7 @@ import { literal, quoted } from './sql.js';
 export class WriteNumbers {
   readonly #name = literal(randomUUID());
   #written = 0;
-  /** The last write whose commit was confirmed. */
+  /** The number of the last write with a confirmed commit. */
   #committed = 0;
 
   constructor(private readonly location: PostgresLocation) {}
@@ -20,14 +21,14 @@ export class WriteNumbers {
     return ++this.#written;
   }
 
-  /** A query for the number in the database. */
+  /** The query for the number in the database. */
   get query(): string {
     return `SELECT number FROM writers WHERE writer = ${this.#name}`;
   }
 
   /**
-   * Whether the write of this number was committed before.
-   * @param rows of the query
+   * Whether the write with this number was committed before.
+   * @param rows the result of `query`
    * @throws StateError if a committed write is missing
    */
   isCommitted(number: number, rows: readonly Record<string, unknown>[]): boolean {
@@ -37,7 +38,8 @@ export class WriteNumbers {
   }
 
   /**
-   * SQL that leaves the number in the transaction of a write. The first one also deletes old marks of other processes.
+   * SQL that stores a number in the transaction of a write. The first one also deletes old numbers of other
+   * processes.
    */
   mark(number: number): string {
     return (
@@ -52,15 +54,15 @@ export class WriteNumbers {
   }
 
   /**
-   * SQL that deletes the mark of this process; null if there is none. It names the schema, because it runs outside a
-   * transaction.
+   * SQL that deletes the number of this process; null if there is none. It names the schema, because it runs
+   * outside a transaction, without a search path.
    */
   get forget(): string | null {
     if (this.#written === 0) return null;
     return `DELETE FROM ${quoted(this.location.schema)}.writers WHERE writer = ${this.#name}`;
   }
 
-  /** The database lacks a committed write: after a failover to a standby, or from a restored copy. */
+  /** The error if the database has lost a committed write, such as after a failover or a restore. */
   #wentBack(): StateError {
     return new StateError(
       `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,

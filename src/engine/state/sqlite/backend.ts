@@ -1,4 +1,4 @@
-/** The state in a directory of this machine: one SQLite database, and a small file for each lock. */
+/** The SQLite backend: one database in the state directory, and a small file for each lock. */
 import { statSync } from 'node:fs';
 import type { Backend } from '../backend.js';
 import { backupTo } from './backup.js';
@@ -8,10 +8,13 @@ import { Locks } from './lock.js';
 import { databaseFile, openDatabase } from './open.js';
 import { WriterThread } from './writer.js';
 
-/** The most damages that are named. */
+/** The most damages that are listed. */
 const MOST_NAMED = 10;
 
-/** @throws StateError also for a database of a newer version */
+/**
+ * Opens the database of a folder, and upgrades it.
+ * @throws StateError, also if a newer version wrote the database
+ */
 export function openSqlite(folder: string): Backend {
   const db = openDatabase(folder);
   const inUse = new FilesInUse(databaseFile(folder));
@@ -29,7 +32,7 @@ export function openSqlite(folder: string): Backend {
     check: () => inUse.check(),
     writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
-    // SQLite does this by itself.
+    // SQLite continues after the largest row id by itself.
     copied: async () => {},
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
     backup: (file) => db.alone((connection) => backupTo(connection, file)),
@@ -42,7 +45,7 @@ async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
     const integrity = lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
     if (integrity.length > 0) return { integrity, references: [] };
   } catch (error) {
-    // A badly damaged database cannot even be checked.
+    // The damage is so severe that the database cannot be checked.
     const { message } = ((error as Error).cause ?? error) as Error;
     return { integrity: [message], references: [] };
   }

@@ -1,11 +1,12 @@
-/** Copies the database at one point in time, while others write to it. */
+/** Copies an SQLite database as of one point in time, while others may write to it. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError, UsageError } from '../../errors.js';
 
 /**
- * Writes the copy under a temporary name, and renames it once it is complete and on disk. Mode 0600.
+ * Writes the copy under a temporary name, and gives it its final name when it is complete and on disk. Mode
+ * 0600.
  * @param file absolute
  * @returns its size in bytes
  * @throws UsageError if the file exists; StateError if it cannot be written
@@ -14,7 +15,7 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
   refuseTaken(file);
   const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
-    // SQLite uses an existing empty file, and so keeps its mode.
+    // SQLite writes into an existing empty file, which keeps its mode.
     closeSync(openSync(temporary, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(temporary);
     sync(temporary);
@@ -32,12 +33,14 @@ export function refuseTaken(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })) throw taken(file);
 }
 
-/** Unlike a rename, neither way replaces a file that was created in the meantime. */
+/**
+ * Gives a file its final name. Unlike a rename, this never replaces a file that was created in the meantime.
+ */
 export function place(temporary: string, file: string): void {
   try {
     linkSync(temporary, file);
   } catch (error) {
-    // A file system without hard links, such as exFAT: the copy is complete only once it is synced.
+    // The file system has no hard links, such as exFAT. A copy is on disk only after the sync.
     if (
       !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(
         (error as NodeJS.ErrnoException).code ?? '',

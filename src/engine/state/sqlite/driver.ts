@@ -1,6 +1,4 @@
-/**
- * SQLite as a database for the state. Its library is synchronous: a statement has run by the time its promise exists.
- */
+/** The SQLite driver. Its library is synchronous: a statement has run before its promise is returned. */
 import { dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import type { Database, Transaction, Value } from '../database.js';
@@ -9,7 +7,10 @@ import { stateError } from '../folder.js';
 /** The number of the error of wrong SQL. */
 const WRONG_SQL = 1;
 
-/** Caches prepared statements: preparing takes three times as long as running, and each request runs ten. */
+/**
+ * Caches prepared statements: preparing one takes three times as long as running it, and each request runs
+ * ten.
+ */
 class Statements implements Transaction {
   readonly #kept = new Map<string, StatementSyncInstance>();
 
@@ -38,12 +39,13 @@ class Statements implements Transaction {
   }
 }
 
-/** By the path of a database: its last transaction in this process. */
+/** The last transaction of this process in each database, by path. */
 const transactions = new Map<string, Promise<unknown>>();
 
 /**
- * Runs transactions of one database in turn. A connection waits for the lock of another one without giving way to the
- * event loop, so the other one could never commit.
+ * Runs transactions in one database in turn, also those of different connections of this process. Without
+ * this, a connection would wait for the lock of another one synchronously, which blocks the event loop, so
+ * the other one could not commit.
  */
 function inTurn<T>(file: string, work: () => Promise<T>): Promise<T> {
   const turn = (transactions.get(file) ?? Promise.resolve()).then(work);
@@ -60,7 +62,7 @@ function inTurn<T>(file: string, work: () => Promise<T>): Promise<T> {
 
 export class SqliteDatabase implements Database {
   readonly #statements: Statements;
-  /** Whether someone has the connection exclusively; `#waiting` get it in order. */
+  /** Whether something uses the connection exclusively. `#waiting` get it in order. */
   #taken = false;
   readonly #waiting: (() => void)[] = [];
 
@@ -90,7 +92,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Takes the write lock at the start, so that it cannot fail halfway without it. */
+  /**
+   * Takes the write lock at the start (`BEGIN IMMEDIATE`), so that a transaction cannot fail later because of
+   * it.
+   */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.alone((db) =>
       inTurn(db.location() ?? '', async () => {
@@ -111,7 +116,7 @@ export class SqliteDatabase implements Database {
     );
   }
 
-  /** For features of SQLite: nothing else uses the connection in the meantime. */
+  /** Runs work that needs the connection itself. Nothing else uses it in the meantime. */
   async alone<T>(work: (db: DatabaseSyncInstance) => T | Promise<T>): Promise<T> {
     if (this.#taken) await this.#take();
     else this.#taken = true;
@@ -146,7 +151,7 @@ export class SqliteDatabase implements Database {
     this.#taken = true;
   }
 
-  /** Hands the connection directly to the next waiter, so that nobody comes in between. */
+  /** Passes the connection directly to the next waiter, so that no other caller can take it in between. */
   #release(): void {
     const next = this.#waiting.shift();
     if (next) next();

@@ -1,8 +1,11 @@
-/** Checks that the files of a run are still on disk (contract §4): what is written to a removed file is lost. */
+/**
+ * Checks that the database and the locks in use are still on disk (contract §4). Writes to a removed file are
+ * lost.
+ */
 import { type BigIntStats, statSync } from 'node:fs';
 import { StateError, StateLostError } from '../../errors.js';
 
-/** Identifies an open file independently of its name. */
+/** Identifies a file independently of its name. */
 type Identity = Pick<BigIntStats, 'dev' | 'ino'>;
 
 /** Undefined if the file does not exist or cannot be reached. */
@@ -14,7 +17,7 @@ function identityOf(file: string): Identity | undefined {
   }
 }
 
-/** The database and the locks that are open. */
+/** The files of the database and of the locks that this process has. */
 export class FilesInUse {
   readonly #locks = new Map<string, Identity | undefined>();
   readonly #database: Identity | undefined;
@@ -24,13 +27,13 @@ export class FilesInUse {
     this.#database = identityOf(database);
   }
 
-  /** Adds a lock that was just taken. @returns a function that removes it */
+  /** Adds the file of a lock that was taken. @returns a function that removes it */
   hold(lock: string): () => void {
     this.#locks.set(lock, identityOf(lock));
     return () => void this.#locks.delete(lock);
   }
 
-  /** @throws StateError if a file is missing, or was replaced */
+  /** @throws StateLostError if the database was removed or replaced; StateError if a lock was */
   check(): void {
     const changed = changeOf(this.database, this.#database);
     if (changed !== null) {

@@ -8,13 +8,15 @@ import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { FilesInUse } from './in-use.js';
 import { makePrivate } from './open.js';
 
-/** The error code if another connection has the file. */
+/** The error code of SQLite if another connection has locked the file. */
 const SQLITE_BUSY = 5;
 
-/** `isLocked` takes the lock for less time than this; an import holds it longer. */
+/**
+ * How long `takeLock` waits. `isLocked` holds the lock for less time than this; an import holds it longer.
+ */
 const WAIT_MS = 100;
 
-/** References to the connections: without them, they would be garbage-collected, and their locks released. */
+/** The connections that hold locks. Without these references, garbage collection would close them. */
 const held = new Set<DatabaseSyncInstance>();
 
 /** The locks of one state directory. */
@@ -24,7 +26,7 @@ export class Locks {
     private readonly inUse: FilesInUse,
   ) {}
 
-  /** Like `takeLock`. While the lock is held, every intent checks that its file still exists. */
+  /** Takes a lock (`takeLock`). While it is held, `FilesInUse.check` checks that its file still exists. */
   take(scope: Scope, kind: Kind, holder: string): HeldLease | null {
     const release = takeLock(this.folder, scope, kind, holder);
     if (!release) return null;
@@ -40,17 +42,17 @@ export class Locks {
     };
   }
 
-  /** How the holder of the lock describes itself; null if that is not known. */
+  /** The description of the process that has the lock; null if it is not known. */
   holder(scope: Scope, kind: Kind): string | null {
     return lockHolder(this.folder, scope, kind) || null;
   }
 
-  /** Whether another process holds it now. */
+  /** Whether a process holds the lock now. */
   isHeld(scope: Scope, kind: Kind): boolean {
     return isLocked(this.folder, scope, kind);
   }
 
-  /** Locks that other processes hold now. */
+  /** Locks that processes hold now. */
   of(scopes: readonly Scope[]): HeldLock[] {
     return scopes
       .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
@@ -92,7 +94,10 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   }
 }
 
-/** Whether another process holds the lock now. To find out, this takes it for an instant; an import waits that long. */
+/**
+ * Whether a process holds the lock now. Takes it for a moment to find out; an import waits that long
+ * (`WAIT_MS`).
+ */
 function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   const file = lockFile(folder, scope, kind);
   if (!existsSync(file)) return false;
@@ -111,7 +116,10 @@ function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
 /** Longer descriptions are cut. */
 const HOLDER_BYTES = 4096;
 
-/** Overwrites the file in place. Truncating it would make some file systems wait for the disk. */
+/**
+ * Overwrites the description in place, without truncating the file: some file systems would then wait for the
+ * disk.
+ */
 function note(file: string, holder: string): void {
   const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
   try {
@@ -131,7 +139,7 @@ function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
   }
 }
 
-/** The path of a lock's file, which need not exist. */
+/** The path of the file of a lock. The file may not exist yet. */
 function lockFile(folder: string, scope: Scope, kind: Kind): string {
   const name = createHash('sha256')
     .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))

@@ -1,6 +1,6 @@
 /**
- * The schema, as migrations in order: `PRAGMA user_version` is the number of those applied. A migration
- * is never changed once released; a new one is added at the end.
+ * The schema, as migrations in order. `PRAGMA user_version` is the number of applied ones. Released
+ * migrations never change; new ones are added at the end.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -100,7 +100,7 @@ export const MIGRATIONS: readonly string[] = [
   'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
   // Null in earlier rows: their items are not known.
   'ALTER TABLE fingerprints ADD COLUMN records BLOB',
-  // When its completion was seen. An earlier batch gets the earliest possible time, or null if that is unknown.
+  // When it was seen to be completed. Earlier rows get the earliest possible time, or null if it is unknown.
   `
   ALTER TABLE fingerprints ADD COLUMN completed_at TEXT;
   UPDATE fingerprints SET completed_at = (
@@ -114,8 +114,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE runs ADD COLUMN item_format INTEGER;
   ALTER TABLE inputs ADD COLUMN types TEXT;
   `,
-  // Sends and their outcomes, in order and in small rows; the hashes of their rows are stored separately. A number is
-  // never used twice, so that "sent later" stays true when rows are deleted.
+  // Sends and their outcomes as small rows; the hashes of their rows are stored separately. A number is never
+  // used twice, so that the order stays right when rows are deleted.
   `
   CREATE TABLE sends (
     send INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -165,7 +165,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE requests ADD COLUMN left_out_by TEXT;
   `,
-  // A request may be packed from several inputs of a kind: the ranges of those after the first, as JSON.
+  // A request may have rows of several inputs of a kind: its ranges after the first, as JSON.
   `
   ALTER TABLE requests ADD COLUMN more TEXT;
   `,
@@ -212,14 +212,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
-  // Numbers come from a counter of our own, as in other databases; those that SQLite has used are not used again. Also
-  // since when a job is missing at the service, ISO 8601, from which later processes continue to count.
+  // Numbers of sends come from a counter of our own, as in PostgreSQL; it continues after those that SQLite
+  // has given. `missing_since`: when a job first answered 404, ISO 8601, so that later processes continue to
+  // count from then.
   `
   CREATE TABLE counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO counters (name, last) SELECT 'sends', coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sends';
   ALTER TABLE jobs ADD COLUMN missing_since TEXT;
   `,
-  // Short hashes of the cells of a send, if changes are counted by key; its keys as JSON.
+  // Short hashes of the cells of a send, to count changes by key. `keys` is JSON.
   `
   CREATE TABLE cells (
     send INTEGER PRIMARY KEY REFERENCES sends ON DELETE CASCADE,

@@ -1,4 +1,4 @@
-/** Opens the state database: private, durable, migrated. */
+/** Opens the SQLite database of a state: with private access, durable commits, and the current schema. */
 import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -8,16 +8,17 @@ import { privateFolder, stateError } from '../folder.js';
 import { SqliteDatabase } from './driver.js';
 import { MIGRATIONS } from './migrations.js';
 
-/** How long it waits for another process's transaction, milliseconds. */
+/** How long to wait for the transaction of another process, in milliseconds. */
 const BUSY_MS = 10_000;
 
-/** The database of a state directory. */
+/** The path of the database in a state directory. */
 export const databaseFile = (folder: string): string => join(folder, 'state.db');
 
 /**
- * Opens `state.db` in the folder, in WAL mode with full synchronous commits (contract §4): a commit that returned is
- * on disk. Several processes may have it open; a writer waits up to 10 s for another one.
- * @throws StateError also for a database of a newer version
+ * Opens `state.db` in a folder, in WAL mode with `synchronous = FULL` (contract §4): when a commit returns,
+ * it is on disk. Several processes may have the database open. A writer waits up to `BUSY_MS` for another
+ * one.
+ * @throws StateError, also if a newer version wrote the database
  */
 export function openDatabase(folder: string): SqliteDatabase {
   const file = databaseFile(privateFolder(folder));
@@ -36,16 +37,19 @@ export function openDatabase(folder: string): SqliteDatabase {
   }
 }
 
-/** Called before SQLite opens the file, so that it is private from its first byte; -wal and -shm get the same mode. */
+/**
+ * Creates a file with private access (mode 0600), before SQLite opens it. SQLite gives the same mode to its
+ * -wal and -shm files.
+ */
 export function makePrivate(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found) {
     closeSync(openSync(file, 'a', 0o600));
     return;
   }
-  // The target of a link may belong to somebody else: its mode is not changed.
+  // The target of a link may belong to another user, so its mode is not changed.
   if (found.isSymbolicLink()) return;
-  // The file is not opened, because closing any handle of it ends all locks that this process has on it.
+  // Not opened: closing any handle of a file ends all locks that this process has on it (POSIX).
   try {
     chmodSync(file, 0o600);
   } catch {
@@ -54,14 +58,14 @@ export function makePrivate(file: string): void {
 }
 
 /**
- * Checkpoints the log and closes the database. Statements that are not garbage-collected yet keep a connection half
- * open, so closing alone would leave a large log on disk.
+ * Checkpoints the write-ahead log, and closes the database. Prepared statements that are not
+ * garbage-collected yet keep the connection open in part, so closing alone could leave a large log on disk.
  */
 function closeDatabase(db: DatabaseSyncInstance): void {
   try {
     db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE);');
   } catch {
-    // Not a problem: the next process that opens the database also reads the log.
+    // Ignored: the next process that opens the database reads the log.
   }
   db.close();
 }

@@ -1,4 +1,7 @@
-/** The writer thread (`writer.ts`): receives transactions, and replies with the result of each. */
+/**
+ * The code of the writer thread (`writer.ts`): runs one transaction for each message, and replies with its
+ * result.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tables } from '../tables.js';
 import type { SqliteDatabase } from './driver.js';

@@ -1,6 +1,6 @@
 /**
- * Writes records in a separate thread, on its own connection, so that the main thread never waits for the disk. While
- * it writes, the main thread's connection is idle, so both act as one.
+ * Writes records in a separate thread with its own connection, so that the main thread never waits for the
+ * disk. While it writes, the connection of the main thread is reserved, so that the two never conflict.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,20 +12,25 @@ import type { SqliteDatabase } from './driver.js';
 export interface WriterData {
   folder: string;
 }
-/** Null: close the connection. */
+/**
+ * Records to write, and the wall clock (milliseconds since the epoch); null: close the connection and end.
+ */
 export type WriterOrder = { some: readonly Recorded[]; now: number } | null;
-/** The error; null if the transaction is on disk. */
+/** The message of the error; null if the transaction is on disk. */
 export type WriterReply = string | null;
 
-/** Next to the bundle of this module. It does not exist if the sources are run directly. */
+/**
+ * The file of the thread, next to the bundle of this module. It does not exist if the sources are run
+ * directly.
+ */
 const THREAD = new URL('./state-writer.cjs', import.meta.url);
 
 export class WriterThread implements Writer {
   #thread: Worker | null = null;
   #ended: Promise<void> | undefined;
-  /** Receives the result of the last order. */
+  /** Resolves the promise of the current order with its result. */
   #reply: ((failure: string | null) => void) | undefined;
-  /** The error after which it accepts no more orders. */
+  /** The error after which it writes nothing more. */
   #failure: string | null = null;
 
   constructor(
@@ -40,7 +45,7 @@ export class WriterThread implements Writer {
 
   async start(): Promise<void> {
     if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
-    // Loaded here, because most commands that open a state record no requests.
+    // Loaded here, because most uses of a state record no requests.
     const { Worker } = await import('node:worker_threads');
     const workerData: WriterData = { folder: this.folder };
     const resourceLimits = { maxYoungGenerationSizeMb: 1 };
@@ -48,7 +53,7 @@ export class WriterThread implements Writer {
     try {
       thread = new Worker(this.url, { workerData, resourceLimits });
     } catch {
-      return; // no more threads: this one writes
+      return; // no more threads can be created: the main thread writes
     }
     this.#thread = thread;
     thread.on('message', (reply: WriterReply) => this.#answer(reply));
@@ -59,7 +64,7 @@ export class WriterThread implements Writer {
         resolve();
       }),
     );
-    // The thread alone does not keep the process alive.
+    // The thread must not keep the process alive.
     thread.unref();
   }
 
