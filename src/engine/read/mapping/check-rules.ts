@@ -27,6 +27,7 @@ const RULES = ['map', 'include', 'exclude', 'types'] as const;
  */
 export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
   checkSheet(inputs, asked);
+  for (const input of inputs) checkKeys(input);
   checkRules(
     inputs.map((input) => ({ ...input, open: hasFields(input) })),
     asked,
@@ -66,7 +67,6 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
   /** Each rule, with the inputs to which it applies. */
   const rules = new Map<string, { named: Named; under: Checked[] }>();
   for (const input of inputs) {
-    checkKeys(input);
     const here = [...columnsOf(input), ...identifiersOf(input, asked)];
     for (const [name, named] of new Map(here.map((named) => [JSON.stringify(named), named]))) {
       const rule = rules.get(name) ?? { named, under: [] };
@@ -77,7 +77,10 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
   for (const { named, under } of rules.values()) checkOne(named, under);
 }
 
-/** The keys of identifiers are not metadata: the service would take them for something else. */
+/**
+ * The keys of identifiers are not metadata: the service would take them for something else. Only asked where an import
+ * begins: a run of an earlier version may have such keys, and continues with them.
+ */
 function checkKeys({ rules, kind }: Mapped): void {
   const keys = [
     ...rules.map.map(([column, key]) => ['map', key, column] as const),
