@@ -37,6 +37,8 @@ interface Cause {
   message: string;
   /** The host or address that failed, if the error has one: it may be a proxy. */
   peer: string | null;
+  /** The proxy to which there is no connection; null if it is not about that. */
+  proxy: string | null;
 }
 
 /**
@@ -44,21 +46,23 @@ interface Cause {
  * @param host `host:port` of the service
  */
 export function connectFailure(error: unknown, host: string): Failure {
-  const { code, message, peer } = causeOf(error);
+  const { code, message, peer, proxy } = causeOf(error);
   const at = peer ?? host;
+  const other = proxy === null ? host : `the proxy ${proxy}`;
+  const setting = proxy === null ? 'the base URL' : 'HTTPS_PROXY';
   const certificate = CERTIFICATE[code];
-  if (certificate) return { reason: `${host}${certificate[0]} (${code})`, tls: true, hint: certificate[1] };
+  if (certificate) return { reason: `${other}${certificate[0]} (${code})`, tls: true, hint: certificate[1] };
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = /^.*(?:altnames|list): (.*)$/s.exec(message)?.[1];
     const what = names ? `names another host: ${names}` : 'names another host';
-    const hint = 'check the host name in the base URL';
-    return { reason: `${host}'s certificate ${what} (${code})`, tls: true, hint };
+    const hint = `check the host name in ${setting}`;
+    return { reason: `${other}'s certificate ${what} (${code})`, tls: true, hint };
   }
   if (code === 'EPROTO' || /^ERR_(?:SSL|TLS)_/.test(code)) {
     const plain = /wrong version number|packet length too long|http request/i.test(message);
     const what = plain ? 'does not speak TLS on this port' : 'did not agree on TLS';
-    const hint = 'check the scheme and the port of the base URL';
-    return { reason: `${host} ${what} (${code})`, tls: true, hint };
+    const hint = `check the scheme and the port of ${setting}`;
+    return { reason: `${other} ${what} (${code})`, tls: true, hint };
   }
   switch (code) {
     case 'ENOTFOUND':
@@ -86,9 +90,9 @@ export function connectFailure(error: unknown, host: string): Failure {
   if (code === 'NO_TUNNEL') {
     return { reason: `the proxy did not connect to ${host}: ${message}`, tls: false, hint };
   }
-  const proxy = /^Proxy response \((\d+)\)/.exec(message);
-  if (proxy) {
-    return { reason: `the proxy refused to connect to ${host}: it answered ${proxy[1]}`, tls: false, hint };
+  const refused = /^Proxy response \((\d+)\)/.exec(message);
+  if (refused) {
+    return { reason: `the proxy refused to connect to ${host}: it answered ${refused[1]}`, tls: false, hint };
   }
   return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
 }
@@ -120,15 +124,22 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
 /** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
 function causeOf(error: unknown): Cause {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
-  if (!(error instanceof Error)) return { code: '', message: String(error), peer: null };
+  if (!(error instanceof Error)) return { code: '', message: String(error), peer: null, proxy: null };
   if (error.cause instanceof Error && error.name === 'SecureProxyConnectionError')
     return causeOf(error.cause);
-  const { code, hostname, address, port } = error as NodeJS.ErrnoException & {
+  const {
+    code = '',
+    hostname,
+    address,
+    port,
+    proxy = null,
+  } = error as NodeJS.ErrnoException & {
     hostname?: string;
     address?: string;
     port?: number;
+    proxy?: string;
   };
   const tried = /attempted address(?:es)?: ([^,)]+)/.exec(error.message)?.[1] ?? null;
   const peer = hostname ?? (address === undefined ? tried : `${address}:${port}`);
-  return { code: code ?? '', message: error.message.replace(/\s+/g, ' '), peer };
+  return { code, message: error.message.replace(/\s+/g, ' '), peer, proxy };
 }

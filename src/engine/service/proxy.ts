@@ -51,8 +51,12 @@ export async function proxyAgent(
     ...(!isSocks(settings) && { proxyTls: connect }),
     requestTls: connect,
     factory,
-    clientFactory: (origin, options) =>
-      new undici.Pool(origin, { ...options, ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }) }),
+    clientFactory: (origin, { connect: own, ...options }: Pool.Options) =>
+      new undici.Pool(origin, {
+        ...options,
+        connect: naming(origin.host, own as buildConnector.connector),
+        ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }),
+      }),
   });
 }
 
@@ -72,6 +76,14 @@ function onceOnly(connect: buildConnector.connector): buildConnector.connector {
       const closed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
       callback(closed ? new NoTunnelError(error.message, { cause: error }) : error, null);
     });
+}
+
+/** An error says nothing of whose certificate it is about: that of a proxy would be taken for the service's. */
+function naming(proxy: string, connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (error, socket) =>
+      error === null ? callback(null, socket!) : callback(Object.assign(error, { proxy }), null),
+    );
 }
 
 /** Whether a request may go through SOCKS. */

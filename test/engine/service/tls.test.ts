@@ -88,6 +88,26 @@ it('without it, the authority is unknown, and a job poll ends at once', async ()
   expect(server.seen()).toBe(0);
 });
 
+it('with a proxy that is at fault, names the proxy', async () => {
+  const secure = await httpsServer('self-signed');
+  const plain = await httpServer((_, response) => response.end('{}'));
+  const ask = (port: number): Promise<Answer> =>
+    testClient('https://service.example', {
+      proxy: { HTTPS_PROXY: `https://me:hunter2@127.0.0.1:${port}` },
+    }).submit('users', BODY);
+  expect(await ask(secure.port)).toMatchObject({
+    type: 'unsent',
+    tls: true,
+    reason: `the proxy 127.0.0.1:${secure.port}'s certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+  });
+  expect(await ask(plain.port)).toMatchObject({
+    type: 'unsent',
+    tls: true,
+    reason: expect.stringMatching(`^the proxy 127.0.0.1:${plain.port} does not speak TLS on this port`),
+    hint: 'check the scheme and the port of HTTPS_PROXY',
+  });
+});
+
 it('names another host, by a host name too', async () => {
   const server = await httpsServer('other-host');
   const [answer] = await askTrusting([`https://localhost:${server.port}`]);
