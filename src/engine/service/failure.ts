@@ -87,6 +87,11 @@ export function connectFailure(error: unknown, host: string): Failure {
     const hint = 'check HTTPS_PROXY (its name and password too) and NO_PROXY';
     return { reason: `the proxy refused to connect to ${host}: it answered ${proxy[1]}`, tls: false, hint };
   }
+  // The parser of HTTP is WebAssembly, for which Node reserves ten gigabytes of addresses.
+  if (message.startsWith('WebAssembly.')) {
+    const reason = `no connection to ${host}: the address space of this process is limited too much (${message})`;
+    return { reason, tls: false, hint: 'allow it more: ulimit -v unlimited' };
+  }
   return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
 }
 
