@@ -71,6 +71,7 @@ describe('links', () => {
 
 /** Flags of other programs, and what flags begin with. */
 const FOREIGN = [
+  '--disable-wasm-trap-handler',
   '--test',
   '--retryAttempts',
   '--no-',

@@ -94,6 +94,11 @@ export function connectFailure(error: unknown, host: string): Failure {
   if (refused) {
     return { reason: `the proxy refused to connect to ${host}: it answered ${refused[1]}`, tls: false, hint };
   }
+  // The parser of HTTP is WebAssembly, for which Node reserves ten gigabytes of addresses.
+  if (message.startsWith('WebAssembly.')) {
+    const reason = `no connection to ${host}: the address space of this process is limited too much (${message})`;
+    return { reason, tls: false, hint: 'allow it more: ulimit -v unlimited' };
+  }
   return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
 }
 
