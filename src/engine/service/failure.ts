@@ -114,8 +114,11 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
     case 'EPIPE':
       return `${host} reset the connection ${before} (${code})`;
     case 'UND_ERR_SOCKET':
+      // undici's words where it ended the connection itself.
+      if (message.startsWith('bad ')) return `${host} sent a response that is not HTTP: ${message}`;
       return `${host} closed the connection ${before}`;
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      if (!replyStarted) return `${host} sent a response that is not HTTP: it has two lengths`;
       return `${host} closed the connection ${before}`;
   }
   if (error instanceof Error && error.name === 'HTTPParserError') {

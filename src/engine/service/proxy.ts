@@ -20,7 +20,7 @@ export function proxySettings(env: ProxyEnv): ProxySettings | null {
   return { httpProxy, httpsProxy, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' };
 }
 
-export interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
+interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
   /** For connections to the proxy, to the service, and past the proxy. */
   connect: buildConnector.BuildOptions;
   /** How long the proxy may take to make a tunnel, milliseconds. Default: 5 min. */

@@ -158,6 +158,16 @@ describe('it was sent, and nobody knows what became of it', () => {
       (s) => s.end(`${head}\r\n${half}`),
       /closed the connection in the middle of its reply/,
     ],
+    [
+      'two lengths',
+      (s) => s.write(whole.replace('\r\n\r\n', `\r\nContent-Length: ${half.length}\r\n\r\n`) + JSON_JOB),
+      /sent a response that is not HTTP: it has two lengths/,
+    ],
+    [
+      'a length and chunks',
+      (s) => s.write(`${whole.slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
+      /sent a response that is not HTTP: it has two lengths/,
+    ],
     ['not HTTP', (s) => s.end('SSH-2.0-OpenSSH_9.2\r\n'), /sent a response that is not HTTP: /],
   ])('%s', async (_, act, reason) => {
     const server = await rawServer(act);
