@@ -145,6 +145,25 @@ test('the old one is refused by name, and sends nothing', async () => {
   await expect(migrate('.state', 'other')).rejects.toThrow(`has moved to sqlite:${inFolder('new')} already`);
 });
 
+test('the old one is refused by name even if it has nothing to resume, and doctor reports it', async () => {
+  machine.write('companies.csv', `company_id,name\n${ROWS.join('\n')}\n`);
+  expect((await run(['import', 'companies.csv'])).code).toBe(0);
+  await migrate('.state', 'new');
+  const message = `this state has moved to sqlite:${inFolder('new')}`;
+  for (const argv of [['resume'], ['resume', '--failed']]) {
+    const refused = await run(argv);
+    expect([refused.code, refused.error?.message], argv.join(' ')).toEqual([2, message]);
+  }
+  const doctor = await cli(['doctor', '--region', 'sandbox', '--json'], { cwd: machine.folder });
+  const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string }[] };
+  expect(checks.find(({ check }) => check === 'state')).toMatchObject({
+    status: 'fail',
+    message,
+    hint: expect.stringContaining(`--state sqlite:${inFolder('new')}`),
+  });
+  expect(doctor.code).toBe(2);
+});
+
 describe('a copy that was interrupted', () => {
   test.each(Array.from({ length: COPIED.length }, (_, at) => at + 1))(
     'after %d batches continues',

@@ -88,6 +88,7 @@ function options([run]: readonly string[], flags: Flags, { cwd }: Context): Opti
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
   const { run: id, report, intervalMs, failed, isolate, isolateJobs, outcomes } = asked;
   const state = await context.state();
+  await state.refuseMoved(); // its runs may have been finished where it moved to
   const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
   const there = await contextOf(
     {

@@ -74,13 +74,14 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
   }
 }
 
-/** Checks that the folder is writable, the database opens, and there is room. */
+/** Checks that the folder is writable, the database opens and has not moved, and there is room. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
   const { stateDir } = settings;
   const { name, origin, isFolder } = await statePlace(context);
   let age: StateAge;
   try {
     const state = await context.state();
+    await state.refuseMoved();
     await state.knownRuns();
     age = await state.age();
   } catch (error) {
