@@ -1,8 +1,9 @@
 /** The examples as a stranger has them: compiled against the packed package, and run. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
+import { read } from '../docs/documents.js';
 import { built, node } from '../support/child.js';
 import { test } from '../support/sandbox.js';
 import { consumer, ROOT } from './consumer.js';
@@ -65,6 +66,22 @@ describe('import.js', () => {
     expect(stderr).toMatch(/401/);
     expect(code).toBe(4);
   });
+});
+
+test('the README compiles an example in the clone', async ({ sandbox }) => {
+  const [, line] = /^npx tsc (.+)$/m.exec(read('examples/README.md')) ?? [];
+  const out = mkdtempSync(join(ROOT, 'dist/try-'));
+  try {
+    const words = line!.replace('dist/try', out).split(' ');
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    execFileSync(process.execPath, [tsc, ...words], { cwd: ROOT, stdio: 'inherit' });
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: sandbox.token, STATE_DIR: 'of-clone' };
+    const { code, stdout, stderr } = await run([join(out, 'examples/import.js'), 'companies.csv'], env);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^completed: 2 of 2 rows$/m);
+  } finally {
+    rmSync(out, { recursive: true });
+  }
 });
 
 describe('gate.js', () => {
