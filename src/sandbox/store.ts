@@ -1,7 +1,7 @@
 /**
- * The sandbox's data as a log. An accepted request is one submission with one entry per item, written in one
- * transaction and not changed afterwards. Profiles are computed from the log. So nothing acknowledged is
- * lost, no writer overwrites another one's update, and accepting a request only appends.
+ * The sandbox's data as a log. An accepted request is one submission with one entry per item, written in one transaction
+ * and not changed afterwards. Profiles are computed from the log. So nothing acknowledged is lost, no writer overwrites
+ * another one's update, and accepting a request only appends.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Item } from './body.js';
@@ -70,10 +70,7 @@ export interface Store {
   pending(region: Region, kind: Kind, id: string, now: number): boolean;
   /** Metadata keys and types of each import of users that completed, in all regions, in order. */
   properties(now: number): Record<string, DataType>[];
-  /**
-   * Totals of what was accepted, including unfinished jobs. Items of failed and stuck jobs are not stored, so
-   * not counted.
-   */
+  /** Totals of what was accepted, including unfinished jobs. Items of failed and stuck jobs are not stored. */
   counts(): Counts;
   /** If the clock was set back to `now`, moves everything back with it. */
   moveBack(now: number): void;

@@ -1,7 +1,6 @@
 /**
- * The table `sends` (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that a
- * request or profile is sent, numbered in order. The hashes of its rows are stored separately
- * (`fingerprints.ts`).
+ * The table `sends` (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that a request or
+ * profile is sent, numbered in order. The hashes of its rows are stored separately (`fingerprints.ts`).
  *
  * A send is *open* while the service may still carry it out: its job is not known to have ended (`job_id`),
  * or it is not known whether it arrived (`doubt`). Ids that overlap with an open send are not remembered
@@ -21,10 +20,7 @@ import type { Made } from './types.js';
  */
 export const SEND = { pending: 0, completed: 1, dead: 2 } as const;
 
-/**
- * While an outcome is unknown, other contents of the same ids are not remembered, but only for this long
- * (contract §4).
- */
+/** While an outcome is unknown, other contents of the same ids are not remembered, but only for this long (contract §4). */
 const DOUBT_MS = 24 * 60 * 60 * 1_000;
 
 /** Stored in place of a run for profiles that `identify` sent. */
@@ -62,9 +58,8 @@ export class Sends {
   constructor(private readonly now: () => number) {}
 
   /**
-   * Adds a send, which is in doubt until there is an answer. `began`, the age of its data, is that of its
-   * run; for a single profile, its own number.
-   * @param send its number (`next`)
+   * Adds a send, which is in doubt until there is an answer. `began`, the age of its data, is that of its run; for a
+   * single profile, its own number.
    */
   async add(tx: Transaction, send: number, { scope, kind, run, request, state }: NewSend): Promise<void> {
     await tx.run(
@@ -124,9 +119,7 @@ export class Sends {
     await tx.run(sql, this.now(), this.#doubtful());
   }
 
-  /**
-   * Updates the send of a request from its record. It is in doubt from its intent until there is an answer.
-   */
+  /** Updates the send of a request from its record. It is in doubt from its intent until there is an answer. */
   async stand(tx: Transaction, request: number, record: RequestRecord): Promise<void> {
     const { state, job, possibleDuplicate } = record;
     const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
@@ -156,8 +149,7 @@ export class Sends {
 
   /**
    * Records that a job has ended, or is gone.
-   * @param request the request of the job. Earlier requests with the same job id can never be seen to
-   * complete
+   * @param request the request of the job. Earlier requests with this job id can never be seen to complete
    * @param end `at`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
    */
   async end(
@@ -185,10 +177,7 @@ export class Sends {
     this.ends += ended;
   }
 
-  /**
-   * Removes the link between sends and requests that are sent again or deleted. Their jobs may still
-   * complete.
-   */
+  /** Removes the link between sends and requests that are sent again or deleted. Their jobs may still complete. */
   async letGo(tx: Transaction, requests: string, which: number | string): Promise<void> {
     await tx.run(
       `UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
@@ -208,10 +197,7 @@ export class Sends {
     await tx.run(sql, scope, kind);
   }
 
-  /**
-   * The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is
-   * outdated.
-   */
+  /** The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is outdated. */
   async age(on: Reader): Promise<StateAge> {
     const row = await on.get<StateAge>(
       `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
