@@ -109,7 +109,7 @@ export class Pool {
     await this.cache?.close();
   }
 
-  /** Threads for a pass, which no other pass uses meanwhile: none if the system has fewer than it needs. */
+  /** Threads for a pass, which no other pass uses in the meantime: none if the system has fewer than it needs. */
   #take(workerUrl: URL, least: number): PoolWorker[] {
     const threads = Math.max(least, this.#options.threads);
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
