@@ -1,7 +1,20 @@
 /** Replaces files atomically: a reader sees the old file or the new one. */
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How often to try again whether a pipe has a reader, or room, milliseconds. */
+const RETRY_MS = 20;
+
+/** What ends waiting for a pipe. Default: nothing. */
+export interface PipeSignals {
+  /** Ends waiting for a reader. */
+  stop?: AbortSignal;
+  /** Ends waiting for a slow reader, too. */
+  abort?: AbortSignal;
+}
 
 /**
  * New content for a file. It is written to a temporary file in the same folder (mode 0600), which is renamed
@@ -14,20 +27,30 @@ export class Replacement {
     /** Null for a device or a pipe. */
     private readonly temporary: string | null,
     private readonly handle: FileHandle,
+    private readonly abort: AbortSignal | undefined,
   ) {}
 
-  static async begin(path: string): Promise<Replacement> {
+  static async begin(path: string, signals: PipeSignals = {}): Promise<Replacement> {
     const target = await realpath(path).catch(() => resolve(path));
     const found = await stat(target).catch(() => null);
     if (found && !found.isFile() && !found.isDirectory()) {
-      return new Replacement(target, null, await open(target, 'w'));
+      const handle = found.isFIFO() ? await openPipe(target, signals) : await open(target, 'w');
+      return new Replacement(target, null, handle, signals.abort);
     }
     const temporary = `${target}.${randomBytes(4).toString('hex')}.tmp`;
-    return new Replacement(target, temporary, await open(temporary, 'wx', 0o600));
+    return new Replacement(target, temporary, await open(temporary, 'wx', 0o600), undefined);
   }
 
   async write(text: string): Promise<void> {
-    await this.handle.writeFile(text);
+    for (let rest = Buffer.from(text); rest.length > 0; ) {
+      try {
+        const { bytesWritten } = await this.handle.write(rest);
+        rest = rest.subarray(bytesWritten);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+        await sleep(RETRY_MS, undefined, this.abort && { signal: this.abort });
+      }
+    }
   }
 
   /** Syncs the content to disk, and gives the file its name. */
@@ -41,6 +64,22 @@ export class Replacement {
   async discard(): Promise<void> {
     await this.handle.close().catch(() => {});
     if (this.temporary) await rm(this.temporary, { force: true }).catch(() => {});
+  }
+}
+
+/**
+ * Opens a pipe for writing once it has a reader. A thread that waits in `open` could not be stopped, and would keep the
+ * process from ending.
+ */
+async function openPipe(path: string, { stop, abort }: PipeSignals): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+      if (stop?.aborted || abort?.aborted) throw new Error('nothing reads this pipe', { cause: error });
+    }
+    await sleep(RETRY_MS);
   }
 }
 

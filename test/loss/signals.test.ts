@@ -198,6 +198,44 @@ describe('while the input is read', () => {
       await expect.poll(() => child.exitCode).toBe(130);
     });
   });
+
+  describe.skipIf(process.platform === 'win32')('a FIFO for the outcomes', () => {
+    const make = () => execFileSync('mkfifo', [join(machine.folder, 'fifo.csv')]);
+
+    test('that nobody reads ends with the signal, and a resume writes them', async () => {
+      make();
+      const child = start([...SEND, '--outcomes', 'fifo.csv']);
+      const states = async () => {
+        const [run] = await machine.runs();
+        return run && (await machine.requests(run.run)).map(({ state }) => state);
+      };
+      await expect.poll(states).toEqual(['settled', 'settled', 'settled']);
+      child.kill('SIGTERM');
+      expect(await child.ended).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('nothing reads this pipe'),
+      });
+      expect(service.ledger.arrivals).toHaveLength(3);
+      const reader = promisify(execFile)('cat', [join(machine.folder, 'fifo.csv')]);
+      expect((await machine.run(['resume'])).code).toBe(0);
+      expect((await reader).stdout.trimEnd().split('\n')).toHaveLength(1 + file.ids.size);
+      expect(service.ledger.arrivals).toHaveLength(3);
+    });
+
+    test('whose reader comes late gets them all, also more than a pipe holds', async () => {
+      make();
+      const rows = Array.from({ length: 20_000 }, (_, n) => `c-${n},Company ${n}\n`).join('');
+      machine.write('many.csv', `company_id,name\n${rows}`);
+      const child = start(['import', 'many.csv', '--no-wait', '--outcomes', 'fifo.csv']);
+      await expect.poll(() => service.ledger.arrivals.length).toBe(4);
+      const { stdout } = await promisify(execFile)('sh', ['-c', 'sleep 0.3; exec cat fifo.csv'], {
+        cwd: machine.folder,
+        maxBuffer: 1e9,
+      });
+      expect((await child.ended).code).toBe(0);
+      expect(stdout.trimEnd().split('\n')).toHaveLength(20_001);
+    });
+  });
 });
 
 describe('a reader that leaves does not stop an import', () => {

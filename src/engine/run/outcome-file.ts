@@ -6,7 +6,7 @@ import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:
 import { dirname } from 'node:path';
 import { InputError, OutputError } from '../errors.js';
 import { OUTCOME_FIELDS } from '../read/index.js';
-import { Replacement } from '../replace-file.js';
+import { type PipeSignals, Replacement } from '../replace-file.js';
 import type { RowOutcome } from './outcome.js';
 
 export interface OutcomeRow extends RowOutcome {
@@ -93,7 +93,10 @@ export class OutcomesFile {
   readonly #form: OutcomeForm;
 
   /** @param path absolute */
-  constructor(private readonly path: string) {
+  constructor(
+    private readonly path: string,
+    private readonly signals: PipeSignals,
+  ) {
     this.#form = formOf(path);
   }
 
@@ -128,7 +131,7 @@ export class OutcomesFile {
     this.#pending = [];
     this.#size = 0;
     if (this.#file) return this.#file.write(text);
-    this.#file = await Replacement.begin(this.path);
+    this.#file = await Replacement.begin(this.path, this.signals);
     await this.#file.write(this.#form.head + text);
   }
 

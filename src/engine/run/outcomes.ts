@@ -34,14 +34,14 @@ export async function* tellOutcomes(
   run: string,
   { inputs }: Scanned,
   ending: Ending,
-  { state, threads, abort }: Pick<ImportDeps, 'state' | 'threads' | 'abort'>,
+  { state, threads, stop, abort }: Pick<ImportDeps, 'state' | 'threads' | 'stop' | 'abort'>,
 ): AsyncGenerator<ImportEvent, Ending> {
   const unsent =
     ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
   const { records, failure } = ending;
   try {
     abort.throwIfAborted();
-    await writeOutcomes(path, { run, records, inputs, state, threads, signal: abort, unsent });
+    await writeOutcomes(path, { run, records, inputs, state, threads, stop, abort, unsent });
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
     if (abort.aborted) return ending;
@@ -58,7 +58,9 @@ interface OutcomeSource {
   inputs: readonly PlannedInput[];
   state: Pick<State, 'rowsOf' | 'idsOf' | 'secret'>;
   threads: number;
-  signal: AbortSignal;
+  /** Ends waiting for the reader of a pipe. */
+  stop: AbortSignal;
+  abort: AbortSignal;
   /** The reason given for rows that are in no request. */
   unsent: string;
 }
@@ -69,14 +71,14 @@ interface OutcomeSource {
  * @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted
  */
 async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
-  const { run, records, inputs, state, threads, signal, unsent } = source;
+  const { run, records, inputs, state, threads, stop, abort, unsent } = source;
   const outcomes = new RowOutcomes(run, records, state, unsent);
-  const file = new OutcomesFile(path);
+  const file = new OutcomesFile(path, { stop, abort });
   const pool = new Pool({ threads });
   try {
     for (const [index, input] of inputs.entries()) {
       const { opened, scan } = input;
-      const reading = { planned: scan.marks, signal };
+      const reading = { planned: scan.marks, signal: abort };
       const filtered = filteredRows(opened, reading);
       const writer = new InputOutcomes(input, index, outcomes, file, filtered);
       const building = { ...reading, hashKey: state.secret, records: false, pool };
