@@ -48,8 +48,6 @@ export interface DeliverDeps {
   stop: AbortSignal;
   /** Ends requests in flight. */
   abort: AbortSignal;
-  /** Resolves when the request may be sent; its intent is written before. Default: at once. */
-  turn?: Promise<void> | undefined;
   /**
    * Writes the rows of a request that the service refused for good to the rejects file.
    * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow

@@ -51,8 +51,6 @@ export interface RequestDeps {
   stop: AbortSignal;
   /** Ends an attempt: second Ctrl-C. */
   abort: AbortSignal;
-  /** Resolves when the request may be sent; its intent is written before. Default: at once. */
-  turn?: Promise<void> | undefined;
 }
 
 export type Outcome =
@@ -96,23 +94,17 @@ export async function sendRequest(
     await deps.commit();
   };
 
-  const stopped = async (): Promise<Outcome> => {
-    await leave('stopped before it was sent');
-    return { type: 'stopped' };
-  };
-
   for (;;) {
-    if (deps.stop.aborted) return stopped();
+    if (deps.stop.aborted) {
+      await leave('stopped before it was sent');
+      return { type: 'stopped' };
+    }
     const { possibleDuplicate } = record;
     if (unknown === null) {
       record.state = 'intent';
       record.reason = null;
     } else record.possibleDuplicate ??= unknown;
     await deps.commit();
-    if (deps.turn) {
-      await deps.turn;
-      if (deps.stop.aborted) return stopped();
-    }
     let answer: Answer;
     try {
       answer = await deps.submit(deps.abort);

@@ -135,38 +135,21 @@ class Sender {
   }
 
   async #sendAll(chunks: Chunks): Promise<void> {
-    const { stop } = this.#deps;
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(this.#mostItems())) {
         const chunk = next.value;
-        const turn = this.#room(chunk.shared);
-        const early = this.#mayBeEarly(chunk) ? this.#work(chunk, turn) : null;
-        early?.catch(() => {}); // handled as the end of its flight
-        await turn;
-        if (this.#afterwards.options.wait && !stop.aborted) {
+        await this.#room(chunk.shared);
+        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         const slot = await this.#slot(chunk.recorded);
-        const isStopped = stop.aborted;
-        if (early || !isStopped) this.#launch(chunk.shared, slot, early ?? this.#work(chunk));
-        if (isStopped) break;
+        if (this.#deps.stop.aborted) break;
+        this.#launch(chunk.shared, slot, this.#work(chunk));
         if (this.#deps.isCanary) await this.#endOfCanary();
       }
     } finally {
       await chunks.return();
     }
-  }
-
-  /**
-   * Whether the intent of a chunk is written while all connections are busy, so that it goes out as soon as one is free.
-   * Not if a job must end first, which may take hours, and not with one connection, so that requests are recorded in
-   * order even if one is halved.
-   */
-  #mayBeEarly({ recorded, shared }: Chunk): boolean {
-    const { stop, options } = this.#deps;
-    return (
-      !options.wait && options.concurrency > 1 && recorded === null && !stop.aborted && !this.#isHeld(shared)
-    );
   }
 
   #mostItems(): number {
@@ -230,25 +213,21 @@ class Sender {
   /**
    * Delivers a chunk. If it fails, includes the search for its rows at fault: until that ends, it counts as
    * unfinished.
-   * @param turn resolves when the request may be sent, if its intent is written before
    */
-  async #work(chunk: Chunk, turn?: Promise<void>): Promise<void> {
+  async #work(chunk: Chunk): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
     const isFailed = root !== null && isOpen(root, records, options);
-    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, { ...this.#deps, turn });
+    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps);
     for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
   /** Waits until another flight may begin, and no flight has one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
+    const holds = (flight: Flight): boolean => sharesOne(flight.shared, shared);
     const blocked = (): boolean =>
-      this.#flights.size >= this.#deps.options.concurrency || this.#isHeld(shared);
+      this.#flights.size >= this.#deps.options.concurrency || [...this.#flights].some(holds);
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();
-  }
-
-  #isHeld(shared: ReadonlySet<bigint>): boolean {
-    return [...this.#flights].some((flight) => sharesOne(flight.shared, shared));
   }
 
   /**

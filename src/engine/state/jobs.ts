@@ -113,9 +113,8 @@ export class Jobs {
   /** Records that a job answers 404. @returns when it first did so, ISO 8601 */
   async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
     const kept = await tx.get<{ missing_since: string }>(
-      // A time to come is from a clock that was ahead: it would not pass for long.
-      `UPDATE jobs SET missing_since = CASE WHEN missing_since <= ?1 THEN missing_since ELSE ?1 END
-       WHERE scope = ?2 AND job_id = ?3 RETURNING missing_since`,
+      `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
+       RETURNING missing_since`,
       now,
       scope,
       job_id,

@@ -97,26 +97,22 @@ export class Sends {
     const number = await this.next(tx);
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', number, run);
     if (made !== null) {
-      // In an older copy of the state, the same numbers are given again.
-      const isCounted = made.after !== null && made.after < number;
-      const [runsLater, sendsLater] = isCounted
-        ? ['began > ?2', 'send > ?3']
-        : ['started_at > ?2', 'at > ?3'];
-      // Newer than runs that began before it was planned, and older than those that began since.
+      // Newer than runs that began before it was planned, and older than those that began since. What is later by its
+      // number or by its time counts as later: a clock may be wrong, and an older copy of the state repeats numbers.
+      const after = made.after ?? number;
       await tx.run(
         `WITH others AS (
-           SELECT began AS number, ${runsLater} AS is_later FROM runs WHERE run <> ?1
-           UNION ALL SELECT send, ${sendsLater} FROM history WHERE what = ${WHAT.identify})
+           SELECT began AS number, began > ?4 OR started_at > ?2 AS is_later FROM runs WHERE run <> ?1
+           UNION ALL SELECT send, send > ?4 OR at > ?3 FROM history WHERE what = ${WHAT.identify})
          UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
            WHERE run = ?1 AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
         run,
-        isCounted ? made.after : made.at,
-        isCounted ? made.after : Date.parse(made.at),
+        made.at,
+        Date.parse(made.at),
+        after,
       );
     }
-    // A time to come is from a clock that was ahead: it would not pass for long.
-    const sql = 'UPDATE sends SET doubt = CASE WHEN doubt > ?1 THEN ?1 END WHERE doubt <= ?2 OR doubt > ?1';
-    await tx.run(sql, this.now(), this.#doubtful());
+    await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', this.#doubtful());
   }
 
   /** Updates the send of a request from its record. It is in doubt from its intent until there is an answer. */
