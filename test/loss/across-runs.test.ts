@@ -185,17 +185,6 @@ describe('what may still become another content is not remembered', () => {
     expect([held('u1'), await unchanged('u1,new')]).toEqual(['new', 1]);
   });
 
-  test('and no longer than a day, if the clock was a year ahead then', async () => {
-    middle.trouble = (sort) => (sort === 'submit' && submissions() === 0 ? 'lost after' : null);
-    await send(['u1,old'], FAST, '--retries', '0');
-    clock.pass(-365 * 24 * 3_600_000);
-    await send(['u1,new'], FAST);
-    expect(await unchanged('u1,new')).toBe(0);
-    clock.pass(24 * 3_600_000);
-    await send(['u1,new'], FAST);
-    expect(await unchanged('u1,new')).toBe(1);
-  });
-
   test('unless it was the same content', async () => {
     middle.trouble = (sort) => (sort === 'submit' && submissions() === 0 ? 'lost after' : null);
     expect((await send(['u1,n'], SLOW)).code).toBe(0);

@@ -1,6 +1,6 @@
 /** Saved plans (contract §3 "Review before sending"): what is approved is what is sent, and nothing else, wherever it is applied. */
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { FIXTURES } from '../engine/read/reading.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
-import { openState, removeState } from '../support/state.js';
+import { onPostgres, openState, removeState } from '../support/state.js';
 import { zip } from '../support/zip.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
@@ -393,13 +393,21 @@ describe('applied more than once', () => {
     expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 1, unsent: 1 });
   });
 
-  test('ids that were sent before the clock was set back are not later ones', async () => {
-    desk.write('older.csv', 'company_id,name\nc-4,older\n');
-    expect((await desk.run(['import', 'older.csv'])).code).toBe(0);
+  test.skipIf(onPostgres)('ids that were sent since in an older copy of the state, which repeats the numbers, are left out', async () => {
+    const state = join(desk.folder, '.state');
+    cpSync(state, `${state}.old`, { recursive: true });
+    desk.write('other.csv', 'company_id,name\nz-1,z\n');
+    for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
     service.ledger.arrivals.length = 0;
-    desk.clock.pass(-7_200_000);
     await planned({ 'companies.csv': plain(6) });
-    expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 6 });
+    rmSync(state, { recursive: true });
+    renameSync(`${state}.old`, state);
+    desk.clock.pass(60_000);
+    desk.write('newer.csv', 'company_id,name\nc-4,newer\n');
+    expect((await desk.run(['import', 'newer.csv'])).code).toBe(0);
+    for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
+    const { summary } = await desk.run(['apply', 'plan.json']);
+    expect(summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
   });
 
   test('a plan that was made with another state goes by its time', async () => {

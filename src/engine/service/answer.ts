@@ -174,7 +174,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
  * `queued`, and fields of a wrong type are removed.
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
-  const value = parseJson(reply.body);
+  const value = parseJson(reply.body, true);
   if (value === undefined && (expected === 'job' || isHtml(reply))) {
     const error = notTheService(reply);
     return { do: 'doubt', reason: error.message, error };

@@ -1,4 +1,5 @@
 /** Proxy settings, from the environment that the caller passes. */
+import { isIP } from 'node:net';
 import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
@@ -78,10 +79,13 @@ function onceOnly(connect: buildConnector.connector): buildConnector.connector {
     });
 }
 
-/** An error says nothing of whose certificate it is about: that of a proxy would be taken for the service's. */
+/**
+ * Connects to a proxy. Adds the proxy to errors, since a certificate error does not say whose certificate it is about.
+ * undici passes an IP address as the name of the server, which newer versions of Node refuse.
+ */
 function naming(proxy: string, connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (error, socket) =>
+  return ({ servername, ...options }, callback) =>
+    connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, (error, socket) =>
       error === null ? callback(null, socket!) : callback(Object.assign(error, { proxy }), null),
     );
 }

@@ -50,11 +50,17 @@ export function whatCame(reply: Pick<ReplyText, 'contentType' | 'body'>): string
 /** A value that nests deeper can be parsed but not written: `JSON.stringify` fails at a few thousand levels. */
 const MAX_LEVELS = 500;
 
-/** The value of a JSON text; undefined if it is not JSON, or nests too deeply. */
-export function parseJson(text: string): unknown {
+/**
+ * The value of a JSON text; undefined if it is not JSON, or nests too deeply.
+ * @param drops whether members that nest too deeply are left out instead
+ */
+export function parseJson(text: string, drops = false): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return nestsDeeper(value, MAX_LEVELS) ? undefined : value;
+    if (!nestsDeeper(value, MAX_LEVELS)) return value;
+    if (!drops || Array.isArray(value)) return undefined;
+    const members = Object.entries(value as object);
+    return Object.fromEntries(members.filter(([, member]) => !nestsDeeper(member, MAX_LEVELS - 1)));
   } catch {
     return undefined;
   }

@@ -68,16 +68,6 @@ describe('known jobs', () => {
     ]);
   });
 
-  test('one that is missing since a time to come is missing since now', async ({ state, clock }) => {
-    await sent(state);
-    const since = clock.time;
-    expect(await state.missingJob(SCOPE, 'job-1')).toBe(since);
-    clock.pass(60_000);
-    expect(await state.missingJob(SCOPE, 'job-1')).toBe(since);
-    clock.pass(-3_600_000);
-    expect(await state.missingJob(SCOPE, 'job-1')).toBe(clock.time);
-  });
-
   test('one that this machine did not submit is not taken up', async ({ state }) => {
     await state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
     expect(await state.knownJobs()).toEqual([]);
