@@ -61,31 +61,6 @@ describe('booleans are counted in the rows that are sent', () => {
   });
 });
 
-describe('booleans in a column whose type names the words of its texts', () => {
-  const ROWS: Cell[][] = [
-    ['company_id', 'ok'],
-    ['c1', 'Nein'],
-    ['c2', true],
-    ['c3', false],
-    ['c4', 'maybe'],
-  ];
-  const rules = { ...NO_RULES, types: [['ok', 'boolean:Ja/Nein']] as const };
-
-  it('are sent as they are', async () => {
-    const reading = await readCells(ROWS, { rules });
-    expect(metadataOf(reading)).toEqual([{ ok: false }, { ok: true }, { ok: false }]);
-    expect(reading.reasons).toHaveLength(1);
-  });
-
-  it('conditions and values that count as empty look at them as they are stored', async () => {
-    const some = { ...rules, nulls: ['true'] };
-    const taken = await readCells(ROWS, { rules: some, where: [['ok', '=', 'true']] });
-    expect(metadataOf(taken)).toEqual([undefined]);
-    const others = await readCells(ROWS.slice(0, 4), { rules: some, where: [['ok', '!=', 'true']] });
-    expect(metadataOf(others)).toEqual([{ ok: false }, { ok: false }]);
-  });
-});
-
 it('rows that are left out decide no type and cause no warning', async () => {
   const rows: Cell[][] = [
     ['company_id', 'n', 'tier'],

@@ -9,7 +9,7 @@ import { csvReader } from '../csv/reader.js';
 import type { BinaryReader } from '../format.js';
 import { refuseChanged } from '../text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
-import { asStored } from './native-values.js';
+import { withPoints } from './decimal-signs.js';
 import { isWorkbook } from './recognize.js';
 import { scanSheet, XlsxTotals } from './totals.js';
 
@@ -53,7 +53,7 @@ export const xlsxReader: BinaryReader = {
   totals: (input) => new XlsxTotals(input),
   build: (input, schema, hashes) => csvReader.build(asCsv(input), schema, hashes),
   original: (batch, input) => csvReader.original(batch, asCsv(input)),
-  stored: (batch, input) => asStored(csvReader.original(batch, asCsv(input)), batch, input),
+  stored: (batch, input) => withPoints(csvReader.original(batch, asCsv(input)), batch, input),
   item: (input, schema, original) => csvReader.item(asCsv(input), schema, original),
   placeOf: () => 'row',
 };

@@ -6,7 +6,7 @@ import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
-import { type ColumnNotation, notations } from './native-values.js';
+import { decimalSigns } from './decimal-signs.js';
 import { Is, type SheetChoice } from './notes.js';
 import { CellTooLong, type Row, SheetRows, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
@@ -169,13 +169,13 @@ class BatchWriter {
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
   readonly #kinds: Is[] = [];
-  readonly #notations: ColumnNotation[];
+  readonly #signs: [column: number, sign: string][];
   readonly #nulls: readonly string[];
   #first = 0;
 
   constructor(input: OpenedInput) {
     this.#columns = input.columns.length;
-    this.#notations = notations(input);
+    this.#signs = decimalSigns(input);
     this.#nulls = input.rules.nulls ?? [];
   }
 
@@ -184,9 +184,9 @@ class BatchWriter {
   }
 
   add({ number, cells, kinds }: Row): void {
-    for (const { column, kind, write } of this.#notations) {
-      if (kinds[column] !== kind || this.#nulls.includes(cells[column]!)) continue;
-      cells[column] = write(cells[column]!);
+    for (const [at, sign] of this.#signs) {
+      if (kinds[at] !== Is.number || this.#nulls.includes(cells[at]!)) continue;
+      cells[at] = cells[at]!.replace('.', sign);
     }
     const out = this.#out;
     this.#lines.push(number);

@@ -1,0 +1,39 @@
+/** In columns whose type names a decimal sign, numbers are written with that sign, or they would be misread. */
+import type { CellType, RejectedRow } from '../../model.js';
+import { partsOf } from '../conversion/converter.js';
+import { styleOf } from '../conversion/numerals.js';
+import { cellsOf } from '../csv/rows.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
+import { Is } from './notes.js';
+
+type Original = RejectedRow['original'];
+
+/** Columns in which numbers are not written with a decimal point. */
+export function decimalSigns({ targets }: Pick<OpenedInput, 'targets'>): [column: number, sign: string][] {
+  return targets.flatMap(({ pinned }, column): [number, string][] => {
+    const sign = pinned === null ? '.' : signOf(pinned);
+    return sign === '.' ? [] : [[column, sign]];
+  });
+}
+
+/** If the type has no decimals, the sign must still differ from the group separator. */
+function signOf(type: CellType): string {
+  const { name, form } = partsOf(type);
+  if (form === null || (name !== 'number' && name !== 'money')) return '.';
+  const { group, decimal } = styleOf(form)!;
+  return decimal || (group === '.' ? ',' : '.');
+}
+
+/** The rows of a batch, with decimal points as the workbook stores them. */
+export function withPoints(rows: Original[], { kinds }: RecordBatch, input: OpenedInput): Original[] {
+  const signs = decimalSigns(input);
+  if (signs.length === 0) return rows;
+  return rows.map((row, number) => {
+    const cells = [...cellsOf(row)];
+    for (const [column, sign] of signs) {
+      const isNumber = kinds![number * input.columns.length + column] === Is.number;
+      if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
+    }
+    return { cells };
+  });
+}
