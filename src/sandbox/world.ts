@@ -110,9 +110,9 @@ export function createWorld(
     store.moveBack(at);
     return at;
   };
-  const view = (submission: NumberedSubmission): JobView => {
+  const view = (submission: NumberedSubmission, time: number): JobView => {
     const { n, region } = submission;
-    const at = { now: now(), instance, baseUrl: baseUrl(region) };
+    const at = { now: time, instance, baseUrl: baseUrl(region) };
     return { n, region, record: jobRecord('status', n, submission, at), phases: jobPhases(submission) };
   };
 
@@ -161,10 +161,11 @@ export function createWorld(
     },
 
     job(region, jobId, baseUrl) {
+      const at = { now: now(), instance, baseUrl }; // first: it moves submissions back if the clock was set back
       const n = parseJobId(jobId, region, instance);
       const submission = n === undefined ? undefined : store.get(n);
       if (n === undefined || !submission?.bulk || submission.region !== region) return undefined;
-      return jobRecord('status', n, submission, { now: now(), instance, baseUrl });
+      return jobRecord('status', n, submission, at);
     },
 
     lookup(list) {
@@ -204,14 +205,18 @@ export function createWorld(
 
     catchUp: () => store.profiles.advance(now(), SLICE),
 
-    jobs: (offset, limit) => store.jobs(offset, limit).map(view),
+    jobs(offset, limit) {
+      const at = now();
+      return store.jobs(offset, limit).map((submission) => view(submission, at));
+    },
 
     jobView(jobId) {
+      const at = now();
       for (const region of ['default', 'eu'] as const) {
         const n = parseJobId(jobId, region, instance);
         const submission = n === undefined ? undefined : store.get(n);
         if (n !== undefined && submission?.bulk && submission.region === region)
-          return view({ n, ...submission });
+          return view({ n, ...submission }, at);
       }
       return undefined;
     },

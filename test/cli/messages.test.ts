@@ -114,7 +114,7 @@ const CASES: {
   ],
   identifier_as_key: [
     { key: 'company_id', kind: 'companies', column: 'Account' },
-    'if it is in Account: --id Account',
+    'leave that out, and name the column instead: --id Account',
     '--map: "company_id" is the identifier, not metadata',
   ],
   same_key: [

@@ -105,20 +105,28 @@ test.each([
   expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
 });
 
-test.each([202, 400, 500])('%i with JSON that nests too deeply is one sentence', async (status) => {
-  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-  service.trouble = {
-    submit: () => async (exchange) => {
-      await exchange.read();
-      exchange.reply(status, `{"job_id":"j","status":"queued","links":${deep}}`);
-    },
-  };
+const deep = (status: number) => async (exchange: Exchange) => {
+  const links = '['.repeat(100_000) + ']'.repeat(100_000);
+  if (status === 202) await exchange.accept();
+  else await exchange.read();
+  exchange.reply(status, `{"job_id":"j${exchange.nth}","status":"queued","links":${links}}`);
+};
+
+test.each([400, 500])('%i with JSON that nests too deeply is one sentence', async (status) => {
+  service.trouble = { submit: () => deep(status) };
   const { code, summary, error, stderr } = await machine.run([...SEND, '--retries', '0']);
   expect([code, summary!.rows.submitted], stderr).toEqual([6, 0]);
   expect(error!.message).toContain(`${status} `);
   service.trouble = {};
   const again = await machine.run(['resume']);
   expect([again.code, again.summary!.rows.completed], again.stderr).toEqual([0, 11]);
+});
+
+test('202 with JSON that nests too deeply beside the job id: the job counts, and nothing is sent again', async () => {
+  service.trouble = { submit: () => deep(202) };
+  const { code, summary, stderr } = await machine.run([...SEND, '--no-wait']);
+  expect([code, summary!.rows.submitted, summary!.jobs[0]!.job_id], stderr).toEqual([0, 11, 'j1']);
+  expect(service.ledger.arrivals).toHaveLength(summary!.requests);
 });
 
 test('a status that is none of HTTP is one sentence', async () => {

@@ -393,22 +393,26 @@ describe('applied more than once', () => {
     expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 1, unsent: 1 });
   });
 
-  test.skipIf(onPostgres)('ids that were sent since in an older copy of the state, which repeats the numbers, are left out', async () => {
-    const state = join(desk.folder, '.state');
-    cpSync(state, `${state}.old`, { recursive: true });
-    desk.write('other.csv', 'company_id,name\nz-1,z\n');
-    for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
-    service.ledger.arrivals.length = 0;
-    await planned({ 'companies.csv': plain(6) });
-    rmSync(state, { recursive: true });
-    renameSync(`${state}.old`, state);
-    desk.clock.pass(60_000);
-    desk.write('newer.csv', 'company_id,name\nc-4,newer\n');
-    expect((await desk.run(['import', 'newer.csv'])).code).toBe(0);
-    for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
-    const { summary } = await desk.run(['apply', 'plan.json']);
-    expect(summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
-  });
+  test.skipIf(onPostgres)(
+    'ids that were sent since in an older copy of the state, which repeats the numbers, are left out',
+    async () => {
+      const state = join(desk.folder, '.state');
+      desk.write('other.csv', 'company_id,name\nz-1,z\n');
+      expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
+      cpSync(state, `${state}.old`, { recursive: true });
+      for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
+      service.ledger.arrivals.length = 0;
+      await planned({ 'companies.csv': plain(6) });
+      rmSync(state, { recursive: true });
+      renameSync(`${state}.old`, state);
+      desk.clock.pass(60_000);
+      desk.write('newer.csv', 'company_id,name\nc-4,newer\n');
+      expect((await desk.run(['import', 'newer.csv'])).code).toBe(0);
+      for (let run = 0; run < 3; run++) expect((await desk.run(['import', 'other.csv'])).code).toBe(0);
+      const { summary } = await desk.run(['apply', 'plan.json']);
+      expect(summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
+    },
+  );
 
   test('a plan that was made with another state goes by its time', async () => {
     await planned({ 'companies.csv': plain(6) });

@@ -64,6 +64,13 @@ describe('a clock that is set back', () => {
     expect(world.jobCounts()).toMatchObject({ unfinished: 0 });
   });
 
+  it('a first look at the job sees it completed', () => {
+    const { world, clock, submit, idOf } = makeWorld(folder());
+    const id = idOf(submit('companies', [{ company_id: 'a' }]));
+    clock.advance(-86_400_000);
+    expect(world.job('default', id, '')).toMatchObject({ status: 'completed' });
+  });
+
   it('by less than a second changes nothing', () => {
     const { world, clock, submit, idOf } = makeWorld(folder());
     const id = idOf(submit('companies', [{ company_id: 'a' }]));

@@ -175,7 +175,10 @@ export const INPUT_WORDS = {
     const flag = `${isCompany ? '--company-id' : '--id'} ${column === null ? '<column>' : shellWord(column)}`;
     return {
       message: `${column === null ? '--set' : '--map'}: "${key}" is ${what}, not metadata`,
-      hint: `${column === null ? 'it comes from a column of the file' : `if it is in ${column}`}: ${flag}`,
+      hint:
+        column === null
+          ? `leave it out, and name its column: ${flag}`
+          : `leave that out, and name the column instead: ${flag}`,
     };
   },
   same_key: () => ({ hint: 'leave one of them out with --exclude, or give it another key with --map' }),

@@ -107,10 +107,25 @@ describe('a rule applies to every input that has its column', () => {
   });
 
   it.each([
-    ['companies.csv', '--set company_id=x', 'is the identifier', 'a column of the file: --id <column>'],
-    ['users.csv', '--set user_id=x', 'is the identifier', 'a column of the file: --id <column>'],
-    ['more.ndjson', '--set company_id=x', "is the user's company", 'of the file: --company-id <column>'],
-    ['users.csv', '--map city=company_id', "is the user's company", 'if it is in city: --company-id city'],
+    [
+      'companies.csv',
+      '--set company_id=x',
+      'is the identifier',
+      'leave it out, and name its column: --id <column>',
+    ],
+    ['users.csv', '--set user_id=x', 'is the identifier', 'leave it out, and name its column: --id <column>'],
+    [
+      'more.ndjson',
+      '--set company_id=x',
+      "is the user's company",
+      'leave it out, and name its column: --company-id <column>',
+    ],
+    [
+      'users.csv',
+      '--map city=company_id',
+      "is the user's company",
+      'leave that out, and name the column instead: --company-id city',
+    ],
   ])('an identifier is not metadata: %s %s', async (input, flags, message, hint) => {
     const { code, stdout, stderr } = await run(`import ${input} ${flags} ${plan}`);
     expect([code, stdout]).toEqual([2, '']);
