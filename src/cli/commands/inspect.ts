@@ -1,5 +1,5 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
-import * as fs from 'node:fs/promises';
+import { open as openFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
@@ -227,13 +227,13 @@ async function save(path: string, inspected: readonly Inspected[], context: Cont
   const place = resolve(context.cwd, path);
   let isCreated = false;
   try {
-    const file = await fs.open(place, 'wx');
+    const file = await openFile(place, 'wx');
     isCreated = true;
     await file.writeFile(draft).finally(() => file.close());
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const exists = code === 'EEXIST';
-    if (isCreated) await fs.rm(place, { force: true }).catch(() => {}); // a part of it
+    if (isCreated) await rm(place, { force: true }).catch(() => {}); // a part of it
     const full = noRoom(path, error);
     if (full) throw full;
     const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
