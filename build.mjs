@@ -11,13 +11,21 @@ const [{ files }, types] = await Promise.all([
 ]);
 for (const [name, text] of Object.entries(types)) files.set(name, text);
 
-await mkdir('dist', { recursive: true });
-// Each file is replaced in one step, because a command may be starting from dist/ right now.
-for (const [name, text] of files) {
+/** Replaces a file in one step, because a command may be starting from dist/ right now. */
+async function write(name, text) {
   const part = join('dist', `.${name}.${process.pid}`);
   await writeFile(part, text);
   await rename(part, join('dist', name));
 }
+
+await mkdir('dist', { recursive: true });
+for (const [name, text] of files) await write(name, text);
+const { default: program } = await import('./dist/main.cjs');
+let help = '';
+const stdout = { write: (text) => (help += text) };
+(await program.commandTree([], { stdout }, () => {})).outputHelp();
+files.set('help.txt', help);
+await write('help.txt', help);
 for (const name of await readdir('dist')) {
   if (!files.has(name)) await rm(join('dist', name), { recursive: true });
 }

@@ -14,7 +14,7 @@ const {
   rmSync,
   writeFileSync,
 } = require('node:fs');
-const { enableCompileCache } = require('node:module');
+const { enableCompileCache } = module.constructor; // as node:module has it, which would load more
 const { join } = require('node:path');
 const { Script } = require('node:vm');
 
@@ -38,7 +38,7 @@ exports.load = (name) => {
     return require(join(DIST, name));
   }
   // Each command has its own file of compiled code, because it uses other functions than the next command.
-  const word = /^(?:--help|[a-z]+)$/.exec(process.argv[2] ?? '')?.[0];
+  const word = /^[a-z]+$/.exec(process.argv[2] ?? '')?.[0];
   if (word === undefined) return require(join(DIST, name));
   const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
   const loader = new Loader(kept);

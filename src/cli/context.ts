@@ -35,7 +35,8 @@ export interface World {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   cwd: string;
-  stdin: Input;
+  /** Opened when first called, because that takes 3 ms of a start. */
+  stdin: () => Input;
   stdout: TextStream;
   stderr: TextStream;
   clock: Clock;

@@ -18,20 +18,22 @@ export function worldOf(host: NodeJS.Process): World {
     else stop.abort(signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
-  const outputs = { stdout: whole(host.stdout), stderr: whole(host.stderr) };
-  for (const name of ['stdout', 'stderr'] as const) {
+  const output = (name: 'stdout' | 'stderr') => {
+    const stream = whole(host[name]);
     // If the reader closes the pipe (`| head -1`) or the terminal, that is not an error. Anything else stops
     // the work in an orderly way.
-    outputs[name].on('error', (error: NodeJS.ErrnoException) => {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
       if (!isReaderGone(error)) stop.abort(new OutputError(name, error));
     });
-  }
+    return stream;
+  };
   return {
     env: host.env,
     platform: host.platform,
     cwd: host.cwd(),
-    stdin: host.stdin,
-    ...outputs,
+    stdin: () => host.stdin,
+    stdout: output('stdout'),
+    stderr: output('stderr'),
     clock: systemClock,
     nodeVersion: host.versions.node,
     cores: availableParallelism(),

@@ -20,7 +20,7 @@ test.skipIf(onPostgres)(
       env: { HOME: cwd, PROFILES_STATE_DIR: join(cwd, '.state') },
       platform: process.platform,
       cwd,
-      stdin: Readable.from([]) as Input,
+      stdin: () => Readable.from([]) as Input,
       stdout: new PassThrough(),
       stderr: new PassThrough(),
       clock: systemClock,

@@ -169,7 +169,7 @@ class Machine {
           random: this.#random,
           cwd: this.folder,
           platform: 'linux',
-          stdin: Readable.from([]),
+          stdin: () => Readable.from([]),
           threads: 0,
           download: { timeoutMs: 1_000, proxy: {} },
           stop: new AbortController().signal,

@@ -94,7 +94,7 @@ class Machine {
       random: this.#random,
       cwd: this.folder,
       platform: 'linux',
-      stdin: Readable.from([]),
+      stdin: () => Readable.from([]),
       download: { timeoutMs: 1_000, proxy: {} },
       threads: 0,
       stop: stop.signal,

@@ -29,7 +29,7 @@ function copy(): { root: string; cache: string; help(): Promise<Ended>; kept(): 
   return {
     root,
     cache,
-    help: () => node([join(root, 'bin/profiles.js'), '--help'], { cwd: root }).ended,
+    help: () => node([join(root, 'bin/profiles.js'), 'help'], { cwd: root }).ended,
     kept: () => readdirSync(cache).map((name) => join(cache, name)),
   };
 }
@@ -126,7 +126,7 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     const { root } = copy();
     const preload = join(root, 'work.cjs');
     writeFileSync(preload, 'process.cpuUsage = () => ({ user: 3_000_000, system: 0 });');
-    const command = ['--require', preload, join(root, 'bin/profiles.js'), '--help'];
+    const command = ['--require', preload, join(root, 'bin/profiles.js'), 'help'];
     expect(await node(command, { cwd: root }).ended).toMatchObject(good);
     expect(readdirSync(root)).not.toContain('node_modules');
   });

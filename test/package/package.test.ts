@@ -24,7 +24,9 @@ describe('the packed file', () => {
   test('holds what is used, and nothing of the workshop', () => {
     const other = packed.files
       .map(({ path }) => path)
-      .filter((path) => !/^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css)$/.test(path));
+      .filter(
+        (path) => !/^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css|\.txt)$/.test(path),
+      );
     expect(other.sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',

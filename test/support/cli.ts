@@ -68,7 +68,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     },
     platform: process.platform,
     cwd,
-    stdin: stdin as Input,
+    stdin: () => stdin as Input,
     stdout: options.streams?.stdout ?? stdout.stream,
     stderr: options.streams?.stderr ?? stderr.stream,
     clock: options.clock ?? systemClock,

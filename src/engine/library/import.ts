@@ -109,6 +109,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const options = await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';
+  const input = stdin instanceof Readable ? stdin : Readable.from(stdin);
   const account = service?.account ?? null;
   const region = service?.region ?? 'default';
   let client: ServiceClient | undefined;
@@ -139,7 +140,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       records,
       platform: platform(),
       reads: mappingsOf(request),
-      stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
+      stdin: () => input,
       download: {
         timeoutMs: numberOption('timeoutMs', service?.timeoutMs),
         proxy: service?.proxy ?? {},

@@ -39,7 +39,7 @@ export interface ImportDeps {
   random: () => number;
   cwd: string;
   platform: NodeJS.Platform;
-  stdin: Readable;
+  stdin: () => Readable;
   /** Other files that this import reads, such as mapping files. No output may replace them. */
   reads?: readonly string[] | undefined;
   /** Absolute path of the report that the caller writes when the import has ended. */

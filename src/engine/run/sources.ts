@@ -71,7 +71,7 @@ export async function* fetchSource(
     return unpack({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
   }
   if (source.from === 'stdin') {
-    const location = await spoolStdin(deps.stdin, folder(), deps.stop);
+    const location = await spoolStdin(deps.stdin(), folder(), deps.stop);
     const copy = { path: '-', location, member: null, join: (inside: string) => inside };
     return { ...(await unpackCopy(copy, to, deps.stop)), path: '-' };
   }

@@ -21,6 +21,15 @@ describe('help about a command', () => {
     const [help, flag] = [await cli(['help']), await cli(['--help'])];
     expect(help).toEqual({ code: 0, stdout: flag.stdout, stderr: '' });
   });
+  it('of the program has at most 80 columns, and of a command as many as the terminal', async () => {
+    const widest = async (argv: string[], columns: number): Promise<number> => {
+      const { stdout } = await cli(argv, { columns });
+      return Math.max(...stdout.split('\n').map((line) => line.length));
+    };
+    expect(await widest(['--help'], 70)).toBeLessThanOrEqual(70);
+    expect(await cli(['--help'], { columns: 200 })).toEqual(await cli(['--help']));
+    expect(await widest(['import', '--help'], 200)).toBeGreaterThan(80);
+  });
 });
 
 describe('help about a topic', () => {

@@ -57,7 +57,7 @@ export async function atTerminal(
     env: { HOME: cwd, PROFILES_STATE_DIR: `${cwd}/.state`, ...options.env },
     platform: process.platform,
     cwd,
-    stdin,
+    stdin: () => stdin,
     stdout,
     stderr,
     clock: systemClock,

@@ -87,7 +87,7 @@ export class Dialogue {
       token = await this.#untilRight(async (prompt) =>
         readToken(await prompt.askHidden(question), 'the prompt'),
       );
-    } else if (!stdin.isTTY) token = readToken(await readAll(this.#context), 'stdin');
+    } else if (!stdin().isTTY) token = readToken(await readAll(this.#context), 'stdin');
     if (token) this.answers.set(path, token.reveal());
   }
 

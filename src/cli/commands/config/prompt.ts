@@ -33,7 +33,7 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
     }
   };
 
-  const ask = (question: string): Promise<string> => answer(question, createInterface({ input: stdin }));
+  const ask = (question: string): Promise<string> => answer(question, createInterface({ input: stdin() }));
   return {
     ask,
     confirms: async (question) => /^y(es)?$/i.test((await ask(question)).trim()),
@@ -42,7 +42,7 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
       // the question is shown.
       const output = new Writable({ write: (_chunk, _encoding, done) => done() });
       try {
-        return await answer(question, createInterface({ input: stdin, output, terminal: true }));
+        return await answer(question, createInterface({ input: stdin(), output, terminal: true }));
       } finally {
         stderr.write('\n');
       }

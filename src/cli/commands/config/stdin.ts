@@ -24,7 +24,7 @@ export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' |
   return stopOnSignal({ stop }, async (signal) => {
     const chunks: Buffer[] = [];
     try {
-      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin)) {
+      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin())) {
         chunks.push(Buffer.from(chunk as string | Uint8Array));
       }
     } catch (error) {

@@ -66,7 +66,7 @@ export function hostValue(text: string, key: string, context: Context): string {
 }
 
 /** Whether the user can be asked: stdin is a terminal, and `--no-input` was not given. */
-export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
+export const canAsk = ({ stdin, flags }: Context): boolean => stdin().isTTY === true && flags.input !== false;
 
 /** Prints one line on stderr, unless `--quiet` was given. */
 export function say(context: Context, line: string): void {

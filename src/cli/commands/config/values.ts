@@ -76,7 +76,7 @@ export async function set({ key, value: given }: SetOptions, context: Context): 
 }
 
 async function readSecret(key: Key, context: Context): Promise<string> {
-  const token = readToken(await secretText(key, context), context.stdin.isTTY ? 'the prompt' : 'stdin');
+  const token = readToken(await secretText(key, context), context.stdin().isTTY ? 'the prompt' : 'stdin');
   if (token) return token.reveal();
   throw hinted(
     new UsageError(`${key.name}: the token is empty`),
@@ -85,7 +85,7 @@ async function readSecret(key: Key, context: Context): Promise<string> {
 }
 
 async function secretText(key: Key, context: Context): Promise<string> {
-  if (!context.stdin.isTTY) return readAll(context);
+  if (!context.stdin().isTTY) return readAll(context);
   if (!canAsk(context)) {
     throw hinted(
       new UsageError(`${key.name}: --no-input turns off the prompt for it`),
