@@ -1,6 +1,6 @@
 /** Proxy settings, from the environment that the caller passes. */
 import { isIP } from 'node:net';
-import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
+import type { buildConnector, Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
 
@@ -41,7 +41,7 @@ export async function proxyAgent(
   const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
   // The agent makes the connector of a tunnel itself and passes it to the pool, so it is watched here.
   const factory = (origin: string | URL, { connect: own = {}, ...pool }: Pool.Options): Pool => {
-    const connector = typeof own === 'function' ? onceOnly(own) : own;
+    const connector = typeof own === 'function' ? explained(own, settings) : own;
     return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
   };
   return new undici.EnvHttpProxyAgent({
@@ -52,42 +52,52 @@ export async function proxyAgent(
     ...(!isSocks(settings) && { proxyTls: connect }),
     requestTls: connect,
     factory,
-    clientFactory: (origin, { connect: own, ...options }: Pool.Options) =>
-      new undici.Pool(origin, {
+    clientFactory: (origin, { connect: own, ...options }: Pool.Options) => {
+      const pool = new undici.Pool(origin, {
         ...options,
-        connect: naming(origin.host, own as buildConnector.connector),
+        connect: withoutAddress(own as buildConnector.connector),
         ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }),
-      }),
+      });
+      const ask = pool.connect.bind(pool) as Ask;
+      const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, origin.host)));
+      return Object.assign(pool, { connect: connectTo });
+    },
   });
 }
+
+/** Asks a proxy for a tunnel. */
+type Ask = (to: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
 
 /** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
 class NoTunnelError extends Error {
   readonly code = 'NO_TUNNEL';
 }
 
+const ENDED = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
+
 /**
- * Replaces undici's error for a closed connection: after that one, undici connects to the proxy again immediately, and
- * never gives up.
+ * Adds the proxy to an error, since neither a certificate error nor a reset says whose it is. Replaces undici's error
+ * for a closed connection: after that one, undici connects to the proxy again immediately, and never gives up.
  */
-function onceOnly(connect: buildConnector.connector): buildConnector.connector {
+function ofProxy(error: NodeJS.ErrnoException, proxy: string): Error {
+  const closed = ENDED.includes(error.code ?? '');
+  return Object.assign(closed ? new NoTunnelError(error.message, { cause: error }) : error, { proxy });
+}
+
+/** Adds the setting that led to a proxy to errors. */
+function explained(connect: buildConnector.connector, settings: ProxySettings): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
       if (error === null) return callback(null, socket!);
-      const closed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
-      callback(closed ? new NoTunnelError(error.message, { cause: error }) : error, null);
+      const isHttps = options.protocol === 'https:' && settings.httpsProxy !== '';
+      callback(Object.assign(error, { setting: isHttps ? 'HTTPS_PROXY' : 'HTTP_PROXY' }), null);
     });
 }
 
-/**
- * Connects to a proxy. Adds the proxy to errors, since a certificate error does not say whose certificate it is about.
- * undici passes an IP address as the name of the server, which newer versions of Node refuse.
- */
-function naming(proxy: string, connect: buildConnector.connector): buildConnector.connector {
+/** undici passes an IP address as the name of the server, which newer versions of Node refuse. */
+function withoutAddress(connect: buildConnector.connector): buildConnector.connector {
   return ({ servername, ...options }, callback) =>
-    connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, (error, socket) =>
-      error === null ? callback(null, socket!) : callback(Object.assign(error, { proxy }), null),
-    );
+    connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, callback);
 }
 
 /** Whether a request may go through SOCKS. */

@@ -168,7 +168,7 @@ describe('a proxy that fails', () => {
       type: 'unsent',
       tls: false,
       reason: `the proxy refused to connect to service.example: it answered ${status}`,
-      hint: expect.stringContaining('NO_PROXY'),
+      hint: 'check HTTP_PROXY (its name and password too) and NO_PROXY',
     });
   });
 
@@ -187,6 +187,7 @@ describe('a proxy that fails', () => {
 
   it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
     ['closes the connection', (socket) => socket.end(), 'other side closed'],
+    ['resets the connection', (socket) => void socket.resetAndDestroy(), 'read ECONNRESET'],
     [
       'says 100 Continue first',
       (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'),
@@ -202,9 +203,17 @@ describe('a proxy that fails', () => {
       type: 'unsent',
       tls: false,
       reason: `the proxy did not connect to service.example: ${reason}`,
-      hint: expect.stringContaining('NO_PROXY'),
+      hint: 'check HTTPS_PROXY (its name and password too) and NO_PROXY',
     });
     expect(proxy.connections()).toBe(1);
+  });
+
+  it('is the one for http:// if https:// has none of its own: the hint names that setting', async () => {
+    const proxy = await rawServer((socket) => void socket.resetAndDestroy());
+    const client = testClient('https://service.example', { proxy: { HTTP_PROXY: proxy.url } });
+    expect(await client.submit('users', BODY)).toMatchObject({
+      hint: 'check HTTP_PROXY (its name and password too) and NO_PROXY',
+    });
   });
 
   it('hangs: the deadline of the request counts', async () => {
