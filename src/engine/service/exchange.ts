@@ -107,12 +107,9 @@ export function exchange(
           settle(() => reject(error));
           return started.abort(new Error('not ready'));
         }
-        // A connection through SOCKS is not watched, and another one would be mistaken for it.
-        if (!options.reset) {
-          connections.expect((carrier) => {
-            connection = carrier;
-          });
-        }
+        connections.expect((carrier) => {
+          connection = carrier;
+        });
       },
       onResponseStart(_, status, headers) {
         const header = (name: string): string | null => {

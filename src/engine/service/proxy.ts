@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { buildConnector, Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
+import { asHttp, isSocks, socksTunnel } from './socks.js';
 
 /** Proxy settings by their usual names, in upper or lower case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
@@ -26,7 +27,7 @@ interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
   connect: buildConnector.BuildOptions;
   /** How long the proxy may take to make a tunnel, milliseconds. Default: 5 min. */
   tunnelTimeoutMs?: number;
-  /** Watches the connections, unless SOCKS makes them. */
+  /** Watches the connections. */
   watch?: Connections;
 }
 
@@ -47,41 +48,46 @@ export async function proxyAgent(
   return new undici.EnvHttpProxyAgent({
     ...common,
     ...settings,
+    httpProxy: asHttp(settings.httpProxy),
+    httpsProxy: asHttp(settings.httpsProxy),
     connect,
-    // With TLS settings for the proxy, undici would use TLS with a SOCKS proxy.
-    ...(!isSocks(settings) && { proxyTls: connect }),
+    proxyTls: connect,
     requestTls: connect,
     factory,
-    clientFactory: (origin, { connect: own, ...options }: Pool.Options) => {
-      const pool = new undici.Pool(origin, {
+    clientFactory: (proxy, { connect: own, ...options }: Pool.Options) => {
+      const connector = own as buildConnector.connector;
+      const pool = new undici.Pool(proxy.origin, {
         ...options,
-        connect: withoutAddress(own as buildConnector.connector),
+        connect: withoutAddress(connector),
         ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }),
       });
-      const ask = pool.connect.bind(pool) as Ask;
-      const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, origin.host)));
+      const ask: Ask = isSocks(proxy)
+        ? ({ path }) => socksTunnel(proxy, path, connector, tunnelTimeoutMs)
+        : (pool.connect.bind(pool) as Ask);
+      const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, proxy.host)));
       return Object.assign(pool, { connect: connectTo });
     },
   });
 }
 
 /** Asks a proxy for a tunnel. */
-type Ask = (to: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
+type Ask = (to: Dispatcher.ConnectOptions) => Promise<Pick<Dispatcher.ConnectData, 'statusCode' | 'socket'>>;
 
-/** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
+/** The proxy ended the connection, or did not answer as a proxy does. `connectFailure` has the sentence. */
 class NoTunnelError extends Error {
   readonly code = 'NO_TUNNEL';
 }
 
-const ENDED = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
+/** Codes of such errors. An empty one is that of a SOCKS5 proxy that ended the connection or did not answer. */
+const NO_TUNNEL = /^(?:UND_ERR_SOCKET|UND_ERR_SOCKS5_.*|ECONNRESET|EPIPE|)$/;
 
 /**
  * Adds the proxy to an error, since neither a certificate error nor a reset says whose it is. Replaces undici's error
  * for a closed connection: after that one, undici connects to the proxy again immediately, and never gives up.
  */
 function ofProxy(error: NodeJS.ErrnoException, proxy: string): Error {
-  const closed = ENDED.includes(error.code ?? '');
-  return Object.assign(closed ? new NoTunnelError(error.message, { cause: error }) : error, { proxy });
+  const made = !NO_TUNNEL.test(error.code ?? '');
+  return Object.assign(made ? error : new NoTunnelError(error.message, { cause: error }), { proxy });
 }
 
 /** Adds the setting that led to a proxy to errors. */
@@ -100,10 +106,6 @@ function withoutAddress(connect: buildConnector.connector): buildConnector.conne
     connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, callback);
 }
 
-/** Whether a request may go through SOCKS. */
-export const isSocks = (settings: ProxySettings | null): boolean =>
-  settings !== null && [settings.httpProxy, settings.httpsProxy].some((url) => url?.startsWith('socks'));
-
 /**
  * Reads one setting. As with curl, the scheme may be missing. Errors never show the value, which may have a
  * password.
@@ -112,7 +114,12 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol) && isDecodable(url))
+  // undici gets a SOCKS5 proxy as one of `http:`.
+  if (
+    /^(?:https?|socks5?):/i.test(url) &&
+    URL.canParse(url.replace(/^socks5?:/i, 'http:')) &&
+    isDecodable(url)
+  )
     return url;
   throw new ConfigError(`${name} is not the URL of a proxy`, {
     hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
