@@ -238,6 +238,7 @@ export class Session {
       kinds: this.#kinds(),
       warnings: this.#warnings,
       plan,
+      stop: this.#deadline.signal,
       started: this.#started,
     });
     return yield* this.#heard(ended);
