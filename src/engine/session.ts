@@ -100,7 +100,7 @@ export class Session {
 
     if (apply) await checkOutdated(apply.plan, this.#run, deps);
     const scanned = yield* this.#scan(located);
-    if (earlier) checkUnchanged(earlier, contentOf(scanned));
+    if (earlier) checkUnchanged(earlier, scanned, deps.cwd);
     else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
     if (options.resume && !this.#run.earlier) checkKeys(this.#opened);
 
