@@ -246,6 +246,25 @@ describe('what keeps an import from starting is thrown, by the events as by the 
       UsageError,
       /no option service\.baseURL/,
     ],
+    [
+      'a column with two keys',
+      {
+        rules: {
+          map: [
+            ['name', 'a'],
+            ['name', 'b'],
+          ],
+        },
+      },
+      UsageError,
+      /^rules\.map: "name" has two values$/,
+    ],
+    [
+      'a column in and out',
+      { rules: { include: ['name'], exclude: ['name'] } },
+      UsageError,
+      /^rules: "name" is both included and excluded$/,
+    ],
     ['a service that is text', { service: 'https://a' as never }, UsageError, /^service must be an object$/],
     [
       'a service without a token',
