@@ -4,7 +4,6 @@
  */
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import { Socks5Client } from 'undici/lib/core/socks5-client.js';
 
 /** The fragment of the URL of a SOCKS5 proxy in the form for undici. */
 const MARK = '#socks';
@@ -36,13 +35,14 @@ export async function socksTunnel(
   connect: buildConnector.connector,
   timeoutMs = TIMEOUT_MS,
 ): Promise<{ socket: Socket; statusCode: 200 }> {
+  const { default: socks5 } = await import('undici/lib/core/socks5-client.js'); // only for those who need it
   const { username, password, hostname, host, port } = proxy;
   const socket = await new Promise<Socket>((resolve, reject) =>
     connect({ hostname, host, port: port || '80', protocol: 'http:' }, (error, made) =>
       error === null ? resolve(made!) : reject(error),
     ),
   );
-  const client = new Socks5Client(socket, {
+  const client = new socks5.Socks5Client(socket, {
     username: decodeURIComponent(username),
     password: decodeURIComponent(password),
   });

@@ -10,10 +10,13 @@ declare module 'undici/lib/core/connect.js' {
 declare module 'undici/lib/core/socks5-client.js' {
   import type { EventEmitter } from 'node:events';
   import type { Socket } from 'node:net';
+
   /** Emits `authenticated`, `connected`, `error`, and `close`. */
-  export class Socks5Client extends EventEmitter {
+  class Socks5Client extends EventEmitter {
     constructor(socket: Socket, options: { username: string; password: string });
     handshake(): void;
     connect(host: string, port: number): void;
   }
+  const socks5: { Socks5Client: typeof Socks5Client };
+  export default socks5;
 }
