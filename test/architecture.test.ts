@@ -65,6 +65,7 @@ const BASE = [
   'model',
   'nearest',
   'numbers',
+  'option-names',
   'options',
   'place',
   'plan-changes',
@@ -102,7 +103,14 @@ const ALLOWED: Record<string, string[]> = {
   // The other way in: it sees no command and prints nothing.
   'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
-  sandbox: ['engine/ensure-folder', 'engine/errors', 'engine/file-trouble', 'engine/sqlite', 'contract'],
+  sandbox: [
+    'engine/ensure-folder',
+    'engine/errors',
+    'engine/file-trouble',
+    'engine/option-names',
+    'engine/sqlite',
+    'contract',
+  ],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],

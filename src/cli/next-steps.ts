@@ -122,7 +122,11 @@ function step({ commands }: Known, what: string, compose: (commands: Commands) =
 function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   const { paths } = known.commands;
   if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
-  const without = [...OF_ONE_RUN, ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : [])];
+  const without = [
+    ...OF_ONE_RUN,
+    ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : []),
+    ...(plus.includes('--dry-run') ? ['--outcomes'] : []),
+  ];
   return [step(known, what, ({ again }) => again({ without, plus }))];
 }
 

@@ -16,6 +16,13 @@ export interface PipeSignals {
   abort?: AbortSignal;
 }
 
+/** Waiting for the reader of a pipe was ended. */
+export class NoReaderError extends Error {
+  constructor(options?: ErrorOptions) {
+    super('nothing reads this pipe', options);
+  }
+}
+
 /**
  * New content for a file. It is written to a temporary file in the same folder (mode 0600), which is renamed
  * when it is complete. A symbolic link stays, and its target is replaced. A device or a pipe is written to
@@ -77,7 +84,7 @@ async function openPipe(path: string, { stop, abort }: PipeSignals): Promise<Fil
       return await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
-      if (stop?.aborted || abort?.aborted) throw new Error('nothing reads this pipe', { cause: error });
+      if (stop?.aborted || abort?.aborted) throw new NoReaderError({ cause: error });
     }
     await sleep(RETRY_MS);
   }

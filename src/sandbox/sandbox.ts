@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
+import { checkNames, type Names } from '../engine/option-names.js';
 import { type Api, createApi } from './api.js';
 import { createControl } from './control.js';
 import { createEvents } from './events.js';
@@ -61,6 +62,26 @@ export interface SandboxOptions {
   ledgerIds?: boolean;
 }
 
+const OPTION_NAMES: Names<SandboxOptions> = {
+  dataDir: true,
+  host: true,
+  ports: true,
+  expectToken: true,
+  clock: true,
+  seed: true,
+  limits: true,
+  faults: true,
+  lookups: true,
+  ledgerIds: true,
+};
+const PORT_NAMES: Names<NonNullable<SandboxOptions['ports']>> = {
+  base: true,
+  lookup: true,
+  eu: true,
+  control: true,
+  page: true,
+};
+
 /** A running sandbox. */
 export interface Sandbox {
   /** Host of imports and jobs in the default region (spec: `{base_url}`). */
@@ -98,10 +119,14 @@ const PAGE_PORT = 4103;
 
 /**
  * Starts a sandbox.
- * @throws UsageError for a port that is taken, or a fault that cannot be parsed; StateError for its data;
+ * @throws UsageError for an option with an unknown name, a port that is taken, or a fault that cannot be parsed; StateError for its data;
  * InputError for its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  checkNames(options, OPTION_NAMES);
+  checkNames(options.ports ?? {}, PORT_NAMES, 'ports.');
+  checkNames(options.limits ?? {}, DEFAULT_LIMITS, 'limits.');
+  checkNames(options.lookups ?? {}, DEFAULT_LOOKUPS, 'lookups.');
   const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);

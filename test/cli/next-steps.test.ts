@@ -91,6 +91,13 @@ describe('a dry run', () => {
   });
 });
 
+test('a dry run has no outcomes', () => {
+  expect(nextOf('import a.csv --changed-only --max-changed 0 --outcomes o.csv', { status: 'held' })).toEqual([
+    'see what would be sent: profiles import a.csv --changed-only --max-changed 0 --dry-run',
+    'if these changes are right, send them: profiles import a.csv --changed-only --outcomes o.csv --max-changed 100%',
+  ]);
+});
+
 test.each([
   ['import a.csv', { status: 'rejected' }, {}],
   [

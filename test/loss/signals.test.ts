@@ -211,15 +211,24 @@ describe('while the input is read', () => {
       };
       await expect.poll(states).toEqual(['settled', 'settled', 'settled']);
       child.kill('SIGTERM');
-      expect(await child.ended).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('nothing reads this pipe'),
-      });
+      const { code, stderr } = await child.ended;
+      expect(code).toBe(143);
+      expect(stderr).toContain('as soon as something reads');
+      expect(stderr).toContain('the outcomes of rows are not written');
+      expect(stderr).toMatch(/continue with:\n {4}profiles resume /);
       expect(service.ledger.arrivals).toHaveLength(3);
       const reader = promisify(execFile)('cat', [join(machine.folder, 'fifo.csv')]);
       expect((await machine.run(['resume'])).code).toBe(0);
       expect((await reader).stdout.trimEnd().split('\n')).toHaveLength(1 + file.ids.size);
       expect(service.ledger.arrivals).toHaveLength(3);
+    });
+
+    test('that nobody reads is waited for until --wait-timeout', async () => {
+      make();
+      const flags = ['--outcomes', 'fifo.csv', '--wait-timeout', '4s'];
+      const { code, stderr } = await start([...SEND, ...flags]).ended;
+      expect(code).toBe(3);
+      expect(stderr).toContain('nothing reads this pipe');
     });
 
     test('whose reader comes late gets them all, also more than a pipe holds', async () => {

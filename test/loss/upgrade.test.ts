@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/engine/clock.js';
+import { identityOf } from '../../src/engine/run/run.js';
 import { openState } from '../../src/engine/state/state.js';
 import { cli, scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
@@ -125,6 +126,26 @@ describe('a run of this version', () => {
     db.exec(sql);
     db.close();
   };
+  test('import --resume continues one with an identifier as a key, which a new one is refused', async () => {
+    service.trouble = { submit: (nth) => (nth === 1 ? (exchange) => exchange.reply(401, '{}') : undefined) };
+    const { code } = await machine.run([...SEND, '--map', 'code=xy']);
+    expect(code).toBe(4);
+    const state = await openState(join(machine.folder, '.state'), () => 0);
+    const [run] = await state.knownRuns({ finished: false });
+    await state.close();
+    const old = JSON.parse(JSON.stringify(run!.options).replaceAll('"xy"', '"company_id"'));
+    const identity = identityOf(run!.scope, run!.inputs, old);
+    change(`UPDATE runs SET identity = '${identity}', options = replace(options, '"xy"', '"company_id"')`);
+    const again = await machine.run([...SEND, '--map', 'code=company_id', '--resume']);
+    expect([again.code, again.summary?.run], again.stderr).toEqual([0, run!.run]);
+    expect(service.ledger.profiles.companies.get('c-3')).toEqual({ company_id: 3 });
+    const fresh = await machine.run([...SEND, '--map', 'code=company_id', '--resume']);
+    expect(fresh).toMatchObject({
+      code: 2,
+      error: { message: expect.stringContaining('is the identifier') },
+    });
+  });
+
   const codes = (): unknown[] =>
     [...service.ledger.profiles.companies.values()].map((profile) => (profile as { code: unknown }).code);
 

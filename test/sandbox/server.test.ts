@@ -331,6 +331,15 @@ describe('start and stop', () => {
     });
   });
 
+  test.for<[given: object, message: string, hint: string]>([
+    [{ seeds: 1 }, 'there is no option seeds', 'did you mean seed?'],
+    [{ limits: { latencyMS: 1 } }, 'there is no option limits.latencyMS', 'did you mean limits.latencyMs?'],
+    [{ ports: { pages: 0 } }, 'there is no option ports.pages', 'did you mean ports.page?'],
+    [{ lookups: { embed: [] } }, 'there is no option lookups.embed', 'did you mean lookups.embeds?'],
+  ])('the option %j is refused', async ([given, message, hint]) => {
+    await expect(startSandbox(given)).rejects.toMatchObject({ message, hint });
+  });
+
   test('a host that is not of this machine', async () => {
     await expect(startSandbox({ host: '203.0.113.7' })).rejects.toMatchObject({
       hint: expect.stringContaining('--host'),

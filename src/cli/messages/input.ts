@@ -44,7 +44,7 @@ function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, comp
   const file = 'mapping.json';
   const lines = [
     `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again({ command: 'import', paths, without, plus: ['--mapping', file] })}`,
+    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], plus: ['--mapping', file] })}`,
   ];
   return { hint: lines.join('\n') };
 }

@@ -22,7 +22,7 @@ export interface Option {
   /** The default in words, if it is not a value: "detected from the columns". */
   otherwise?: string;
   repeatable?: true;
-  /** For repeatable pairs: whether each left side may occur only once. */
+  /** For repeatable pairs: whether each left side may have only one right side. */
   distinct?: true;
   /** On by default: its flag is `--no-<name>`. */
   negated?: true;
@@ -142,14 +142,15 @@ function refuseRepeated(
   placeholder: string,
 ): void {
   const [what] = placeholder.split('=');
-  const seen = new Set<string>();
-  for (const [left] of pairs) {
-    if (seen.has(left)) {
+  const seen = new Map<string, unknown>();
+  for (const [left, right] of pairs) {
+    // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
+    if (seen.has(left) && seen.get(left) !== right) {
       throw new UsageError(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, {
         hint: 'give it once',
       });
     }
-    seen.add(left);
+    seen.set(left, right);
   }
 }
 

@@ -147,6 +147,8 @@ export async function optionsOf(
   for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
+  // A run of an earlier version may have begun with such rules.
+  if (!request.resume) checkContradictions(rules);
   for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
   for (const name of ['empty', 'keys'] as const) {
     if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
@@ -173,6 +175,23 @@ export async function optionsOf(
     failed: false,
     dryRun,
   };
+}
+
+/** @throws UsageError for two values for one column or key, and for a column that is both included and excluded */
+function checkContradictions({ include = [], exclude = [], ...rules }: Partial<MappingRules>): void {
+  for (const name of ['map', 'set', 'types'] as const) {
+    const given = new Map<string, string>();
+    for (const [left, right] of rules[name] ?? []) {
+      const before = given.get(left);
+      if (before !== undefined && before !== right) {
+        throw new UsageError(`rules.${name}: ${JSON.stringify(left)} has two values`);
+      }
+      given.set(left, right);
+    }
+  }
+  const both = include.find((column) => exclude.includes(column));
+  if (both !== undefined)
+    throw new UsageError(`rules: ${JSON.stringify(both)} is both included and excluded`);
 }
 
 /** Checks `maxChanged`. @throws UsageError if it is out of range, or given without `changedOnly` */

@@ -11,14 +11,14 @@ import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type ImportResult, runImport as start } from '../import.js';
 import type { Plan, Summary } from '../model.js';
+import { checkNames } from '../option-names.js';
 import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
 import { type ImportRequest, mappingsOf, optionsOf, type PlanRequest } from './import-request.js';
-import { checkNames } from './option-names.js';
 import { REQUEST_NAMES, RULE_NAMES } from './request-names.js';
-import { baseUrlOf, createClient, SERVICE_NAMES } from './service.js';
+import { baseUrlOf, checkService, createClient } from './service.js';
 
 /**
  * An import. It starts when you read the first event, and continues as you read more. If you leave the loop
@@ -58,6 +58,7 @@ export interface Planned {
  * @throws UsageError, ConfigError, InputError, StateError, InterruptedError
  */
 export async function planImport(request: PlanRequest): Promise<Planned> {
+  checkNames(request, REQUEST_NAMES);
   const temporary = request.stateDir === undefined ? await mkdtemp(join(tmpdir(), 'profiles-plan-')) : null;
   try {
     const stateDir = request.stateDir ?? temporary!;
@@ -100,10 +101,10 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 
 /** Opens what an import needs, runs it, and closes everything. */
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
-  const { service, signal, abort, stdin = [], records } = request;
   checkNames(request, REQUEST_NAMES);
+  const { service, signal, abort, stdin = [], records } = request;
   checkNames(request.rules ?? {}, RULE_NAMES, 'rules.');
-  checkNames(service ?? {}, SERVICE_NAMES, 'service.');
+  if (service != null) checkService(service, 'service.');
   const cwd = resolve(request.cwd ?? '');
   if (typeof request.stateDir !== 'string') throw new UsageError('stateDir must be given');
   const options = await optionsOf(request, cwd, dryRun);

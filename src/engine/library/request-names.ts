@@ -1,7 +1,7 @@
 /** The names of what an import is asked for. */
 import type { MappingRules } from '../mapping-rules.js';
+import type { Names } from '../option-names.js';
 import type { ImportRequest, PlanRequest } from './import-request.js';
-import type { Names } from './option-names.js';
 
 /** Of both: the same request can be planned first, and then sent. */
 export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {

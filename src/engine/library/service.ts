@@ -1,6 +1,8 @@
 /** The service and the account, which the caller gives: the library reads no settings. */
 
 import { systemClock } from '../clock.js';
+import { UsageError } from '../errors.js';
+import { checkNames, type Names } from '../option-names.js';
 import { numberOption } from '../options.js';
 import { parseHost } from '../service/address.js';
 import {
@@ -9,8 +11,6 @@ import {
   type ProxyEnv,
   type ServiceClient,
 } from '../service/client.js';
-
-import { checkNames, type Names } from './option-names.js';
 
 /** A service, and the account to use there. */
 export interface ServiceOptions {
@@ -37,7 +37,7 @@ export interface ServiceOptions {
   log?: ((entry: LogEntry) => void) | undefined;
 }
 
-export const SERVICE_NAMES: Names<ServiceOptions> = {
+const SERVICE_NAMES: Names<ServiceOptions> = {
   baseUrl: true,
   lookupBaseUrl: true,
   token: true,
@@ -55,11 +55,11 @@ export const SERVICE_NAMES: Names<ServiceOptions> = {
  *
  * `submit` and `identifyCompany` make one attempt and return the answer, whatever it is. Use `runImport` for
  * retries and a record of what was sent. `job` and `lookup` retry temporary failures.
- * @throws ConfigError for an invalid URL; UsageError for a token that cannot be in a header, or a number out
- * of range
+ * @throws ConfigError for an invalid URL; UsageError for a missing option or one with an unknown name, a token that
+ * cannot be in a header, or a number out of range
  */
 export function createClient(service: ServiceOptions): ServiceClient {
-  checkNames(service, SERVICE_NAMES);
+  checkService(service);
   const { token, proxy, log } = service;
   return connect({
     baseUrl: baseUrlOf(service),
@@ -70,6 +70,18 @@ export function createClient(service: ServiceOptions): ServiceClient {
     ...(proxy && { proxy }),
     ...(log && { log }),
   });
+}
+
+/**
+ * Without TypeScript, a missing token would be sent as `undefined`.
+ * @param within as in `checkNames`
+ * @throws UsageError
+ */
+export function checkService(service: ServiceOptions, within = ''): void {
+  checkNames(service, SERVICE_NAMES, within);
+  for (const name of ['baseUrl', 'token'] as const) {
+    if (typeof service[name] !== 'string') throw new UsageError(`${within}${name} must be given, as text`);
+  }
 }
 
 /** The base URL as the state and reports have it. @throws ConfigError */

@@ -1,11 +1,12 @@
 /** The job functions of the library. */
 
 import { systemClock } from '../clock.js';
+import { UsageError } from '../errors.js';
+import { checkNames, type Names } from '../option-names.js';
 import { numberOption } from '../options.js';
 import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
-import { checkNames, type Names } from './option-names.js';
 
 /** How to follow a job. */
 export interface WatchRequest {
@@ -29,7 +30,7 @@ const WATCH_NAMES: Names<WatchRequest> = { intervalMs: true, timeoutMs: true, si
  * @param client made by `createClient`
  * @param job its id, or a record that you have already, which is not yielded again
  * @param request how long to follow the job, and how often to poll it
- * @throws UsageError for a number out of range; WaitTimeoutError after `timeoutMs`; ServiceError (with
+ * @throws UsageError for a number out of range or something else than a client and a job; WaitTimeoutError after `timeoutMs`; ServiceError (with
  * `status` 404 if there is no such job), NetworkError, AuthError, or ContractError if the job cannot be read,
  * after retries
  */
@@ -39,6 +40,10 @@ export async function* watchJob(
   request: WatchRequest = {},
 ): AsyncGenerator<Job, void> {
   checkNames(request, WATCH_NAMES);
+  if (typeof client?.job !== 'function') throw new UsageError('the client must be one of createClient');
+  if (typeof (typeof job === 'object' ? job?.job_id : job) !== 'string') {
+    throw new UsageError('the job must be its id or its record');
+  }
   const { intervalMs, timeoutMs, signal } = request;
   const timeout = numberOption('waitTimeoutMs', timeoutMs, 'timeoutMs');
   const snapshots = watchJobs(client, [job], {

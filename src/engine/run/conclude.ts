@@ -34,6 +34,8 @@ interface Course {
   warnings: readonly string[];
   /** The plan to report: for a dry run, and for an import that `maxChanged` holds back. */
   plan: Plan | undefined;
+  /** Aborted by a signal, and when `waitTimeoutMs` is over. */
+  stop: AbortSignal;
   /** When it began, on the monotonic clock. */
   started: number;
 }
@@ -41,14 +43,16 @@ interface Course {
 export async function* conclude(
   scanned: Scanned,
   end: Ending,
-  { run, rejecting, options, deps, kinds, warnings, plan, started }: Course,
+  { run, rejecting, options, deps, kinds, warnings, plan, stop, started }: Course,
 ): AsyncGenerator<ImportEvent, ImportResult> {
   const { inputs, duplicates } = scanned;
   const files = await rejecting.flush();
   await rejecting.record().catch((error: unknown) => failureAfter(error, end.failure));
   const { outcomes } = options;
   const ending =
-    outcomes == null || options.dryRun ? end : yield* tellOutcomes(outcomes, run.id, scanned, end, deps);
+    outcomes == null || options.dryRun
+      ? end
+      : yield* tellOutcomes(outcomes, run.id, scanned, end, { ...deps, stop });
   const recorded = !options.dryRun;
   const finished = isFinished(ending);
   const paths = inputs.map(({ opened }) => opened.path);

@@ -1,8 +1,9 @@
 /** Decides whether an earlier run may be continued (contract §4). */
+import { basename, resolve } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import type { Scanned } from '../plan/plan.js';
+import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -131,13 +132,17 @@ function namedIn({ options }: StoredRun): { kind: Kind | undefined; id: string |
 }
 
 /** Checks that the inputs have not changed since the run began. @throws InputError for the first that has */
-export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
+export function checkUnchanged(run: StoredRun, scanned: Scanned, cwd: string): void {
+  const found = contentOf(scanned);
   for (const [index, input] of run.inputs.entries()) {
     if (found[index]?.digest === input.digest) continue;
+    const location = scanned.inputs[index]?.opened.location ?? input.path;
+    // The run may have begun in another folder. Copies of downloads and archive members have other names.
+    const isElsewhere = basename(location) === basename(input.path) && location !== resolve(cwd, input.path);
     throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
       file: input.path,
       hint: 'restore the old content, or start a new import of the file',
-      problem: { code: 'input_changed', paths: [input.path], ...namedIn(run) },
+      problem: { code: 'input_changed', paths: [isElsewhere ? location : input.path], ...namedIn(run) },
     });
   }
 }

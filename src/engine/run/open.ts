@@ -7,6 +7,7 @@ import type { CellType } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import {
+  checkKeys,
   checkOpened,
   type InputOptions,
   type OpenedInput,
@@ -50,6 +51,8 @@ async function* openInputs(
     opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
+  // With `resume`, the session checks it, once it knows whether it continues a run.
+  if (!options.resume) checkKeys(opened);
   checkPath(opened, options);
   return inOrder(selectIn(opened, options.where));
 }

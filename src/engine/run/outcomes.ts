@@ -2,7 +2,8 @@
  * Writes the outcome of each row (contract §3 "Result") in one pass over the inputs. Memory holds only the
  * current batch, and recorded rows of the requests that it belongs to.
  */
-import { OutputError, ProfilesError } from '../errors.js';
+import { statSync } from 'node:fs';
+import { InterruptedError, OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
 import {
@@ -15,6 +16,7 @@ import {
   Pool,
   startOf,
 } from '../read/index.js';
+import { NoReaderError } from '../replace-file.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
@@ -26,8 +28,9 @@ import type { Ending } from './summary.js';
  * Writes the file of outcomes at the end of a session, unless the session is aborted.
  * @param path absolute
  * @param ending how the session ended so far
- * @returns `ending`; if the file cannot be written and nothing else failed, with that error: then the run
- * stays unfinished, and a resume can write the file
+ * @param deps `stop` ends waiting for the reader of a pipe
+ * @returns `ending`; if the file cannot be written and nothing else failed, with that error, or with what ended the
+ * wait: then the run stays unfinished, and a resume can write the file
  */
 export async function* tellOutcomes(
   path: string,
@@ -39,15 +42,20 @@ export async function* tellOutcomes(
   const unsent =
     ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
   const { records, failure } = ending;
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+    yield { type: 'notice', message: `writing the outcome of each row as soon as something reads ${path}` };
+  }
   try {
     abort.throwIfAborted();
     await writeOutcomes(path, { run, records, inputs, state, threads, stop, abort, unsent });
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
     if (abort.aborted) return ending;
-    if (error instanceof OutputError && !failure) return { ...ending, failure: error };
     if (!(error instanceof ProfilesError)) throw error;
+    const isUnread = error.cause instanceof NoReaderError;
+    if (error instanceof OutputError && !failure && !isUnread) return { ...ending, failure: error };
     yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
+    if (isUnread) return { ...ending, failure: failure ?? InterruptedError.of(stop) };
   }
   return ending;
 }

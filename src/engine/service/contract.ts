@@ -5,23 +5,27 @@
  */
 import * as z from 'zod';
 
+/** A field that is only shown: one of a wrong type counts as absent, since an import does not depend on it. */
+const shownText = z.string().nullish().catch(undefined);
+const shownNumber = z.number().nullish().catch(undefined);
+
 /**
  * Job record (spec: Job). Only `job_id` and `status` are required, because they are enough to follow a job. A
- * field that is `null` counts as absent.
+ * field that is `null` counts as absent. The numbers of rows must be numbers: they say which rows were completed.
  */
 export const jobSchema = z.looseObject({
   job_id: z.string().min(1),
-  type: z.string().nullish(),
+  type: shownText,
   status: z.string().min(1),
-  filename: z.string().nullish(),
-  file_size: z.number().nullish(),
+  filename: shownText,
+  file_size: shownNumber,
   total_rows: z.number().nullish(),
   /** Only in the job status response. */
   completed_rows: z.number().nullish(),
   /** Only in the job status response. Unit: not shown. */
-  elapsed_time: z.number().nullish(),
-  start_time: z.string().nullish(),
-  end_time: z.string().nullish(),
+  elapsed_time: shownNumber,
+  start_time: shownText,
+  end_time: shownText,
   /** `z.unknown()` alone would require the key. */
   links: z.unknown().optional(),
 });

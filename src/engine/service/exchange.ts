@@ -4,6 +4,7 @@ import { formatDuration } from '../duration.js';
 import { formatSize } from '../size.js';
 import type { Answer, Reply } from './answer.js';
 import type { Connection, Connections } from './connection.js';
+import { decoded, TooLongError } from './decode.js';
 import { connectFailure, lostReason } from './failure.js';
 import { isHtml, parseJson } from './reply-text.js';
 
@@ -107,12 +108,9 @@ export function exchange(
           settle(() => reject(error));
           return started.abort(new Error('not ready'));
         }
-        // A connection through SOCKS is not watched, and another one would be mistaken for it.
-        if (!options.reset) {
-          connections.expect((carrier) => {
-            connection = carrier;
-          });
-        }
+        connections.expect((carrier) => {
+          connection = carrier;
+        });
       },
       onResponseStart(_, status, headers) {
         const header = (name: string): string | null => {
@@ -124,13 +122,12 @@ export function exchange(
       onResponseData(_, chunk) {
         bytes += chunk.length;
         if (bytes <= maxBytes) return void chunks.push(chunk);
-        const reason = `${host} sent a reply of more than ${formatSize(maxBytes)}`;
-        giveUp({ type: 'lost', reason, oversize: true });
+        giveUp(oversize(host, maxBytes));
       },
       onResponseEnd() {
         if (!head) return;
         connection?.completed();
-        const answer = reply(head, chunks, url, host);
+        const answer = reply(head, chunks, { url, host, maxBytes });
         if (connection && isSuccess(head.status)) connections.owe(connection, () => written?.());
         if (answer.type !== 'reply' || !inspect) return answered(answer);
         // Must be synchronous: in the next turn, undici may write the next request to this connection.
@@ -147,15 +144,27 @@ export function exchange(
   });
 }
 
+const oversize = (host: string, maxBytes: number): Answer => ({
+  type: 'lost',
+  reason: `${host} sent a reply of more than ${formatSize(maxBytes)}`,
+  oversize: true,
+});
+
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 function reply(
   { status, header }: { status: number; header: (name: string) => string | null },
   chunks: readonly Buffer[],
-  url: string,
-  host: string,
+  { url, host, maxBytes }: Pick<Limits, 'url' | 'host' | 'maxBytes'>,
 ): Answer {
-  const body = new TextDecoder().decode(Buffer.concat(chunks));
+  let bytes: Buffer;
+  try {
+    bytes = decoded(Buffer.concat(chunks), header('content-encoding'), maxBytes);
+  } catch (error) {
+    if (error instanceof TooLongError) return oversize(host, maxBytes);
+    throw error;
+  }
+  const body = new TextDecoder().decode(bytes);
   const contentType = header('content-type');
   const success = isSuccess(status) && status !== 204;
   const bounded = header('content-length') !== null || header('transfer-encoding') !== null;

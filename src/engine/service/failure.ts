@@ -32,6 +32,9 @@ const CERTIFICATE: Readonly<Record<string, readonly [what: string, hint: string]
   CERT_REVOKED: ["'s certificate has been revoked", 'the operator must replace the certificate'],
 };
 
+/** The setting that is named if an error has none. */
+const SETTING = 'HTTPS_PROXY';
+
 interface Cause {
   code: string;
   message: string;
@@ -39,6 +42,8 @@ interface Cause {
   peer: string | null;
   /** The proxy to which there is no connection; null if it is not about that. */
   proxy: string | null;
+  /** The setting of the proxy that was used, such as `HTTPS_PROXY`. */
+  setting: string;
 }
 
 /**
@@ -46,10 +51,10 @@ interface Cause {
  * @param host `host:port` of the service
  */
 export function connectFailure(error: unknown, host: string): Failure {
-  const { code, message, peer, proxy } = causeOf(error);
+  const { code, message, peer, proxy, setting: proxySetting } = causeOf(error);
   const at = peer ?? host;
   const other = proxy === null ? host : `the proxy ${proxy}`;
-  const setting = proxy === null ? 'the base URL' : 'HTTPS_PROXY';
+  const setting = proxy === null ? 'the base URL' : proxySetting;
   const certificate = CERTIFICATE[code];
   if (certificate) return { reason: `${other}${certificate[0]} (${code})`, tls: true, hint: certificate[1] };
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
@@ -86,7 +91,7 @@ export function connectFailure(error: unknown, host: string): Failure {
     case 'EADDRNOTAVAIL':
       return { reason: `${at} cannot be reached from this network (${code})`, tls: false };
   }
-  const hint = 'check HTTPS_PROXY (its name and password too) and NO_PROXY';
+  const hint = `check ${proxySetting} (its name and password too) and NO_PROXY`;
   if (code === 'NO_TUNNEL') {
     return { reason: `the proxy did not connect to ${host}: ${message}`, tls: false, hint };
   }
@@ -132,22 +137,26 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
 /** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
 function causeOf(error: unknown): Cause {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
-  if (!(error instanceof Error)) return { code: '', message: String(error), peer: null, proxy: null };
-  if (error.cause instanceof Error && error.name === 'SecureProxyConnectionError')
-    return causeOf(error.cause);
+  if (!(error instanceof Error)) {
+    return { code: '', message: String(error), peer: null, proxy: null, setting: SETTING };
+  }
   const {
     code = '',
     hostname,
     address,
     port,
     proxy = null,
+    setting = SETTING,
   } = error as NodeJS.ErrnoException & {
     hostname?: string;
     address?: string;
     port?: number;
     proxy?: string;
+    setting?: string;
   };
+  if (error.cause instanceof Error && error.name === 'SecureProxyConnectionError')
+    return { ...causeOf(error.cause), setting };
   const tried = /attempted address(?:es)?: ([^,)]+)/.exec(error.message)?.[1] ?? null;
   const peer = hostname ?? (address === undefined ? tried : `${address}:${port}`);
-  return { code, message: error.message.replace(/\s+/g, ' '), peer, proxy };
+  return { code, message: error.message.replace(/\s+/g, ' '), peer, proxy, setting };
 }

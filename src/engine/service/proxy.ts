@@ -1,8 +1,9 @@
 /** Proxy settings, from the environment that the caller passes. */
 import { isIP } from 'node:net';
-import type { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
+import type { buildConnector, Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
 import type { Connections } from './connection.js';
+import { asHttp, isSocks, socksTunnel } from './socks.js';
 
 /** Proxy settings by their usual names, in upper or lower case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
@@ -26,7 +27,7 @@ interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
   connect: buildConnector.BuildOptions;
   /** How long the proxy may take to make a tunnel, milliseconds. Default: 5 min. */
   tunnelTimeoutMs?: number;
-  /** Watches the connections, unless SOCKS makes them. */
+  /** Watches the connections. */
   watch?: Connections;
 }
 
@@ -41,58 +42,69 @@ export async function proxyAgent(
   const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
   // The agent makes the connector of a tunnel itself and passes it to the pool, so it is watched here.
   const factory = (origin: string | URL, { connect: own = {}, ...pool }: Pool.Options): Pool => {
-    const connector = typeof own === 'function' ? onceOnly(own) : own;
+    const connector = typeof own === 'function' ? explained(own, settings) : own;
     return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
   };
   return new undici.EnvHttpProxyAgent({
     ...common,
     ...settings,
+    httpProxy: asHttp(settings.httpProxy),
+    httpsProxy: asHttp(settings.httpsProxy),
     connect,
-    // With TLS settings for the proxy, undici would use TLS with a SOCKS proxy.
-    ...(!isSocks(settings) && { proxyTls: connect }),
+    proxyTls: connect,
     requestTls: connect,
     factory,
-    clientFactory: (origin, { connect: own, ...options }: Pool.Options) =>
-      new undici.Pool(origin, {
+    clientFactory: (proxy, { connect: own, ...options }: Pool.Options) => {
+      const connector = own as buildConnector.connector;
+      const pool = new undici.Pool(proxy.origin, {
         ...options,
-        connect: naming(origin.host, own as buildConnector.connector),
+        connect: withoutAddress(connector),
         ...(tunnelTimeoutMs && { headersTimeout: tunnelTimeoutMs }),
-      }),
+      });
+      const ask: Ask = isSocks(proxy)
+        ? ({ path }) => socksTunnel(proxy, path, connector, tunnelTimeoutMs)
+        : (pool.connect.bind(pool) as Ask);
+      const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, proxy.host)));
+      return Object.assign(pool, { connect: connectTo });
+    },
   });
 }
 
-/** The proxy ended the connection, or did not answer in HTTP. `connectFailure` has the sentence. */
+/** Asks a proxy for a tunnel. */
+type Ask = (to: Dispatcher.ConnectOptions) => Promise<Pick<Dispatcher.ConnectData, 'statusCode' | 'socket'>>;
+
+/** The proxy ended the connection, or did not answer as a proxy does. `connectFailure` has the sentence. */
 class NoTunnelError extends Error {
   readonly code = 'NO_TUNNEL';
 }
 
+/** Codes of such errors. An empty one is that of a SOCKS5 proxy that ended the connection or did not answer. */
+const NO_TUNNEL = /^(?:UND_ERR_SOCKET|UND_ERR_SOCKS5_.*|ECONNRESET|EPIPE|)$/;
+
 /**
- * Replaces undici's error for a closed connection: after that one, undici connects to the proxy again immediately, and
- * never gives up.
+ * Adds the proxy to an error, since neither a certificate error nor a reset says whose it is. Replaces undici's error
+ * for a closed connection: after that one, undici connects to the proxy again immediately, and never gives up.
  */
-function onceOnly(connect: buildConnector.connector): buildConnector.connector {
+function ofProxy(error: NodeJS.ErrnoException, proxy: string): Error {
+  const made = !NO_TUNNEL.test(error.code ?? '');
+  return Object.assign(made ? error : new NoTunnelError(error.message, { cause: error }), { proxy });
+}
+
+/** Adds the setting that led to a proxy to errors. */
+function explained(connect: buildConnector.connector, settings: ProxySettings): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
       if (error === null) return callback(null, socket!);
-      const closed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET';
-      callback(closed ? new NoTunnelError(error.message, { cause: error }) : error, null);
+      const isHttps = options.protocol === 'https:' && settings.httpsProxy !== '';
+      callback(Object.assign(error, { setting: isHttps ? 'HTTPS_PROXY' : 'HTTP_PROXY' }), null);
     });
 }
 
-/**
- * Connects to a proxy. Adds the proxy to errors, since a certificate error does not say whose certificate it is about.
- * undici passes an IP address as the name of the server, which newer versions of Node refuse.
- */
-function naming(proxy: string, connect: buildConnector.connector): buildConnector.connector {
+/** undici passes an IP address as the name of the server, which newer versions of Node refuse. */
+function withoutAddress(connect: buildConnector.connector): buildConnector.connector {
   return ({ servername, ...options }, callback) =>
-    connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, (error, socket) =>
-      error === null ? callback(null, socket!) : callback(Object.assign(error, { proxy }), null),
-    );
+    connect({ ...options, ...(servername && isIP(servername) === 0 && { servername }) }, callback);
 }
-
-/** Whether a request may go through SOCKS. */
-export const isSocks = (settings: ProxySettings | null): boolean =>
-  settings !== null && [settings.httpProxy, settings.httpsProxy].some((url) => url?.startsWith('socks'));
 
 /**
  * Reads one setting. As with curl, the scheme may be missing. Errors never show the value, which may have a
@@ -102,7 +114,12 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol) && isDecodable(url))
+  // undici gets a SOCKS5 proxy as one of `http:`.
+  if (
+    /^(?:https?|socks5?):/i.test(url) &&
+    URL.canParse(url.replace(/^socks5?:/i, 'http:')) &&
+    isDecodable(url)
+  )
     return url;
   throw new ConfigError(`${name} is not the URL of a proxy`, {
     hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',

@@ -7,7 +7,7 @@ import type { BaseUrl } from './address.js';
 import type { Answer, Reply } from './answer.js';
 import { Connections } from './connection.js';
 import { type Belonging, exchange } from './exchange.js';
-import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
+import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
 /** An entry for a log. It never contains a token or a body. */
 export interface LogEntry {
@@ -120,10 +120,8 @@ export function createTransport(options: TransportOptions): Transport {
       ...(body && { 'content-type': 'application/json' }),
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
-    // Connections through SOCKS are not watched, so each is used for one request only.
-    const reset = isSocks(proxyInUse);
     const answer = concealed(
-      await exchange(dispatcher, reset ? { ...wire, reset } : wire, {
+      await exchange(dispatcher, wire, {
         host: base.host,
         url,
         timeoutMs,

@@ -106,6 +106,13 @@ describe('a rule applies to every input that has its column', () => {
     expect(stderr).toContain(message);
   });
 
+  it('the same flag once more says nothing else', async () => {
+    const flags = '--type city=string --map name=title --set tier=gold';
+    const { code, files } = await run(`import companies.csv ${flags} ${flags} ${plan}`);
+    expect(code).toBe(0);
+    expect(files['companies.csv']!.sample).toMatchObject({ metadata: { title: 'Acme', tier: 'gold' } });
+  });
+
   it.each([
     [
       'companies.csv',
@@ -404,6 +411,16 @@ describe('columns that do not show the kind', () => {
     const { code: then, files } = await paste(printed[1]!);
     expect(then).toBe(0);
     expect(Object.keys(files)).toEqual(['companies.csv', 'contacts.csv']);
+  });
+
+  it('the mapping that is written replaces one that did not say enough', async () => {
+    const mapping = '{"kind":"users","map":{"Name":"name"},"set":{"source":"crm"}}';
+    const run = folder({ 'a.csv': 'Email,Name\na,b\n', 'b.csv': 'Email,Plan\nc,d\n', 'm.json': mapping });
+    const { printed, paste } = await run(`import a.csv b.csv --mapping m.json ${plan}`);
+    expect((await paste(printed[0]!)).code).toBe(0);
+    const { code, files } = await paste(printed[1]!);
+    expect(code).toBe(0);
+    expect(files['a.csv']!.sample).toEqual({ user_id: 'a', metadata: { name: 'b', source: 'crm' } });
   });
 });
 

@@ -39,6 +39,21 @@ describe('runs', () => {
     expect(text.stdout).toContain(`fix the rows in ${file}, then import it:\nprofiles import ${file} `);
   });
 
+  test('resume in another folder names a changed input where it is', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=1'] });
+    const [cwd, state] = [scratch(), scratch()];
+    const env = { ...environmentOf(sandbox), PROFILES_STATE_DIR: state };
+    const file = join(cwd, 'companies.csv');
+    writeFileSync(file, 'company_id,name\nacme,Acme\n');
+    expect((await cli(['import', 'companies.csv'], { cwd, env })).code).toBe(6);
+    writeFileSync(file, 'company_id,name\nother,Other\n');
+    const { code, stderr } = await cli(['resume'], { cwd: scratch(), env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`import the file again: profiles import ${file} `);
+    const here = await cli(['resume'], { cwd, env });
+    expect(here.stderr).toContain('import the file again: profiles import companies.csv ');
+  });
+
   test('lists, shows in detail, and forgets with the spooled input', async ({ start }) => {
     const sandbox = await start({ faults: ['422:nth=2'] });
     const env = environmentOf(sandbox);

@@ -246,6 +246,32 @@ describe('what keeps an import from starting is thrown, by the events as by the 
       UsageError,
       /no option service\.baseURL/,
     ],
+    [
+      'a column with two keys',
+      {
+        rules: {
+          map: [
+            ['name', 'a'],
+            ['name', 'b'],
+          ],
+        },
+      },
+      UsageError,
+      /^rules\.map: "name" has two values$/,
+    ],
+    [
+      'a column in and out',
+      { rules: { include: ['name'], exclude: ['name'] } },
+      UsageError,
+      /^rules: "name" is both included and excluded$/,
+    ],
+    ['a service that is text', { service: 'https://a' as never }, UsageError, /^service must be an object$/],
+    [
+      'a service without a token',
+      { service: { baseUrl: 'https://a' } as never },
+      UsageError,
+      /^service\.token must be given, as text$/,
+    ],
     ['a wait that is over', { waitTimeoutMs: -1 }, UsageError, /waitTimeoutMs: -1/],
     ['one rejects file for two inputs', { files: ['a', 'b'], rejects: 'r.csv' }, UsageError, /rejects/],
     ['a mapping file that is not there', { mapping: 'absent.json' }, ConfigError, /absent\.json/],
@@ -261,6 +287,11 @@ describe('what keeps an import from starting is thrown, by the events as by the 
     await expect(typesOf(run)).rejects.toThrow(type);
     await expect(run.result()).rejects.toThrow(message);
     expect(submissions(sandbox)).toBe(0);
+  });
+
+  test.for([undefined, null, 'companies.csv'])('%s is no request', async (given) => {
+    await expect(runImport(given as never).result()).rejects.toThrow(UsageError);
+    await expect(planImport(given as never)).rejects.toThrow(UsageError);
   });
 
   test('the hint names the nearest option', async ({ sandbox }) => {

@@ -46,6 +46,18 @@ describe('createClient', () => {
     expect(make).toThrow(`timeoutMs: ${timeoutMs}`);
   });
 
+  test.for<[given: unknown, message: RegExp]>([
+    [undefined, /^the options must be an object$/],
+    [null, /^the options must be an object$/],
+    [{ token: 't' }, /^baseUrl must be given, as text$/],
+    [{ baseUrl: 'https://api.example' }, /^token must be given, as text$/],
+    [{ baseUrl: 'https://api.example', token: 5 }, /^token must be given, as text$/],
+  ])('%j is refused', ([given, message]) => {
+    const make = () => createClient(given as never);
+    expect(make).toThrow(UsageError);
+    expect(make).toThrow(message);
+  });
+
   test('a token that cannot stand in a header is refused, and not repeated', () => {
     const make = () => createClient({ baseUrl: 'https://api.example', token: 'secret\nx' });
     expect(make).toThrow(UsageError);

@@ -87,6 +87,17 @@ describe('watchJob', () => {
     expect(polls).toBe(0);
   });
 
+  test.for<[what: string, args: unknown[], message: RegExp]>([
+    ['no client', [null, 'j-1'], /client must be one of createClient/],
+    ['no job', [{ job: () => {} }, null], /job must be its id or its record/],
+    ['a number', [{ job: () => {} }, 5], /job must be its id or its record/],
+    ['no options', [{ job: () => {} }, 'j-1', null], /options must be an object/],
+  ])('%s is refused', async ([, args, message]) => {
+    const next = watchJob(...(args as Parameters<typeof watchJob>)).next();
+    await expect(next).rejects.toThrow(UsageError);
+    await expect(next).rejects.toThrow(message);
+  });
+
   test('a job that is not known is an error', async ({ sandbox }) => {
     const client = createClient({ baseUrl: sandbox.url, token: sandbox.token });
     const watched = watchJob(client, 'urn:no-such-job');

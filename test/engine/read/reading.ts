@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
+  checkKeys,
   checkOpened,
   checkScanned,
   type InputOptions,
@@ -51,6 +52,7 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
     ...options,
   });
   checkOpened([input], options);
+  checkKeys([input]);
   return input;
 }
 

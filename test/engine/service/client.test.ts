@@ -124,6 +124,18 @@ describe('job', () => {
   });
 
   it.each([
+    { type: 7 },
+    { filename: ['a'] },
+    { file_size: '9' },
+    { elapsed_time: '1.5 s' },
+    { start_time: 1_700_000_000 },
+    { end_time: false },
+  ])('%j is only shown, so it may be of any type', async (field) => {
+    const job = { job_id: 'j-1', status: 'completed', total_rows: 2, completed_rows: 2 };
+    expect(await testClient((await jsonServer({ ...job, ...field })).url).job('j-1')).toEqual(job);
+  });
+
+  it.each([
     [{ job_id: 'j-1' }, /job j-1 is not a job record: status: .*string/],
     [{ ...JOB, total_rows: '1' }, /total_rows: .*number.*string/],
     [[JOB], /an array of 1/],

@@ -80,11 +80,11 @@ describe('a proxy', () => {
     expect(service.seen).toEqual([]);
   });
 
-  it('may be written without a scheme, and with a name and a password', async () => {
+  it('may be written without a scheme, with a name and a password, and with a path', async () => {
     const service = await httpServer(answerJob);
     const proxy = await proxyTo(service.port);
     const client = testClient('http://service.example', {
-      proxy: { HTTP_PROXY: `me:p%40ss@127.0.0.1:${proxy.port}` },
+      proxy: { HTTP_PROXY: `me:p%40ss@127.0.0.1:${proxy.port}/proxy?a#b` },
     });
     await client.job('j-1');
     expect(proxy.tunnels[0]!.headers['proxy-authorization']).toBe(`Basic ${btoa('me:p@ss')}`);
@@ -128,34 +128,80 @@ describe('a proxy', () => {
   });
 });
 
-it('may be a SOCKS5 proxy, which connects by the name that it is given', async () => {
-  let jobs = 0;
-  const service = await httpServer((_, response) => {
-    response.end(JSON.stringify({ ...JOB, job_id: `j-${++jobs}` }));
-  });
-  const asked: string[] = [];
-  const proxy = createTcp(async (socket) => {
-    socket.on('error', () => {});
-    const greeting = await nextOf(socket);
-    socket.write(Buffer.from([greeting[0]!, 0])); // no password
-    const request = await nextOf(socket);
-    asked.push(request.toString('latin1', 5, 5 + request[4]!));
-    const onward = connect(service.port, '127.0.0.1', () => {
-      socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]));
-      socket.pipe(onward).pipe(socket);
+describe('a SOCKS5 proxy', () => {
+  it('connects by the name that it is given, and the connection is used again', async () => {
+    let jobs = 0;
+    const service = await httpServer((_, response) => {
+      response.end(JSON.stringify({ ...JOB, job_id: `j-${++jobs}` }));
     });
-    onTestFinished(() => void onward.destroy());
+    const asked: string[] = [];
+    const proxy = createTcp(async (socket) => {
+      socket.on('error', () => {});
+      const greeting = await nextOf(socket);
+      socket.write(Buffer.from([greeting[0]!, 0])); // no password
+      const request = await nextOf(socket);
+      asked.push(request.toString('latin1', 5, 5 + request[4]!));
+      const onward = connect(service.port, '127.0.0.1', () => {
+        socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]));
+        socket.pipe(onward).pipe(socket);
+      });
+      onTestFinished(() => void onward.destroy());
+    });
+    const { port } = await listen(proxy);
+    const client = testClient('http://service.example', {
+      proxy: { HTTP_PROXY: `socks5://127.0.0.1:${port}` },
+    });
+    for (let nth = 0; nth < 2; nth++) {
+      expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 200 });
+    }
+    expect(asked).toEqual(['service.example']);
+    expect(service.seen.map(({ body }) => body)).toEqual([BODY.toString(), BODY.toString()]);
+    await client.close();
   });
-  const { port } = await listen(proxy);
-  const client = testClient('http://service.example', {
-    proxy: { HTTP_PROXY: `socks5://127.0.0.1:${port}` },
+
+  it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
+    ['closes the connection', (socket) => socket.end(), 'other side closed'],
+    ['resets the connection', (socket) => void socket.resetAndDestroy(), 'read ECONNRESET'],
+    [
+      'wants a password',
+      (socket) => socket.write(Buffer.from([5, 255])),
+      'No acceptable authentication method',
+    ],
+    [
+      'is an HTTP proxy',
+      (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      'Invalid SOCKS version: 72',
+    ],
+    [
+      'finds no such host',
+      (socket) => {
+        socket.write(Buffer.from([5, 0]));
+        socket.once('data', () => socket.write(Buffer.from([5, 4, 0, 1, 0, 0, 0, 0, 0, 0])));
+      },
+      'SOCKS5 connection failed: Host unreachable',
+    ],
+  ])('%s: the message says so', async (_, act, reason) => {
+    const { port } = await listen(createTcp((socket) => socket.once('data', () => act(socket))));
+    const client = testClient('https://service.example', {
+      proxy: { HTTPS_PROXY: `socks5://127.0.0.1:${port}` },
+    });
+    expect(await client.submit('users', BODY)).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `the proxy did not connect to service.example: ${reason}`,
+      hint: 'check HTTPS_PROXY (its name and password too) and NO_PROXY',
+    });
   });
-  for (let nth = 0; nth < 2; nth++) {
-    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 200 });
-  }
-  expect(asked).toEqual(['service.example', 'service.example']); // no connection carries a second request
-  expect(service.seen.map(({ body }) => body)).toEqual([BODY.toString(), BODY.toString()]);
-  await client.close();
+
+  it('never answers: the command ends', async () => {
+    await built();
+    const { port } = await listen(createTcp(() => {}));
+    const argv = ['job', 'j-1', '--timeout', '200ms', '--base-url', 'https://service.example'];
+    const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `socks5://127.0.0.1:${port}` };
+    const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
+    expect(stderr).toContain('no connection to service.example within 200ms');
+    expect(code).toBe(6);
+  }, 60_000);
 });
 
 const nextOf = async (socket: Socket): Promise<Buffer> => (await once(socket, 'data'))[0] as Buffer;
@@ -168,7 +214,7 @@ describe('a proxy that fails', () => {
       type: 'unsent',
       tls: false,
       reason: `the proxy refused to connect to service.example: it answered ${status}`,
-      hint: expect.stringContaining('NO_PROXY'),
+      hint: 'check HTTP_PROXY (its name and password too) and NO_PROXY',
     });
   });
 
@@ -187,6 +233,7 @@ describe('a proxy that fails', () => {
 
   it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
     ['closes the connection', (socket) => socket.end(), 'other side closed'],
+    ['resets the connection', (socket) => void socket.resetAndDestroy(), 'read ECONNRESET'],
     [
       'says 100 Continue first',
       (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'),
@@ -202,9 +249,17 @@ describe('a proxy that fails', () => {
       type: 'unsent',
       tls: false,
       reason: `the proxy did not connect to service.example: ${reason}`,
-      hint: expect.stringContaining('NO_PROXY'),
+      hint: 'check HTTPS_PROXY (its name and password too) and NO_PROXY',
     });
     expect(proxy.connections()).toBe(1);
+  });
+
+  it('is the one for http:// if https:// has none of its own: the hint names that setting', async () => {
+    const proxy = await rawServer((socket) => void socket.resetAndDestroy());
+    const client = testClient('https://service.example', { proxy: { HTTP_PROXY: proxy.url } });
+    expect(await client.submit('users', BODY)).toMatchObject({
+      hint: 'check HTTP_PROXY (its name and password too) and NO_PROXY',
+    });
   });
 
   it('hangs: the deadline of the request counts', async () => {
@@ -226,6 +281,8 @@ describe('a proxy that fails', () => {
     'ftp://proxy.example',
     'http://me:hunter2@proxy example',
     'http://me:hunter%zz@proxy.example',
+    'socks5://',
+    'socks5://1.2.3.400',
   ])('%s is refused', (value) => {
     const make = (): unknown => testClient('http://127.0.0.1:1', { proxy: { HTTPS_PROXY: value } });
     expect(make).toThrow(ConfigError);

@@ -1,12 +1,19 @@
 /** Refuses options with unknown names: without TypeScript, one that is misspelled would be ignored. */
-import { UsageError } from '../errors.js';
-import { nearest } from '../nearest.js';
+import { UsageError } from './errors.js';
+import { nearest } from './nearest.js';
 
 /** All names of the options, each of them once. */
 export type Names<T> = Readonly<Record<keyof T, true>>;
 
-/** @param within what holds the options, as `service.`. @throws UsageError for an unknown name, with the nearest one */
-export function checkNames(given: object, names: Readonly<Record<string, true>>, within = ''): void {
+/**
+ * @param names an object with all names
+ * @param within what holds the options, as `service.`
+ * @throws UsageError for an unknown name, with the nearest one, and for anything but an object
+ */
+export function checkNames(given: object, names: object, within = ''): void {
+  if (typeof given !== 'object' || given === null) {
+    throw new UsageError(`${within === '' ? 'the options' : within.slice(0, -1)} must be an object`);
+  }
   const wrong = Object.entries(given).find(
     ([name, value]) => value !== undefined && !Object.hasOwn(names, name),
   );

@@ -1,0 +1,28 @@
+/** Decompresses replies. No compression is asked for, but some proxies compress them anyway. */
+import { createRequire as requireFrom } from 'node:module';
+
+/** The decompressed reply would have more bytes than allowed. */
+export class TooLongError extends Error {}
+
+/**
+ * Decompresses a reply by its `content-encoding`. One that cannot be decompressed is returned as it is: some proxies
+ * decompress it and keep the header.
+ * @throws TooLongError
+ */
+export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutputLength: number): Buffer {
+  if (contentEncoding === null || bytes.length === 0) return bytes;
+  // Loaded only when it is needed, because that takes time.
+  const zlib = requireFrom(import.meta.url)('node:zlib') as typeof import('node:zlib');
+  const limit = { maxOutputLength };
+  let rest = bytes;
+  try {
+    for (const coding of contentEncoding.toLowerCase().split(',').reverse()) {
+      if (/^\s*(?:(?:x-)?gzip|deflate)\s*$/.test(coding)) rest = zlib.unzipSync(rest, limit);
+      else if (coding.trim() === 'br') rest = zlib.brotliDecompressSync(rest, limit);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
+    return bytes;
+  }
+  return rest;
+}

@@ -1,0 +1,46 @@
+/** Replies that are compressed, although the client does not ask for that. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { BODY, JOB, testClient } from './support/client.js';
+import { httpServer, rawServer } from './support/servers.js';
+
+describe('a reply that is compressed, although nobody asked for that', () => {
+  const json = Buffer.from(JSON.stringify(JOB));
+  const server = (coding: string, body: Buffer) =>
+    httpServer((_, response) => void response.writeHead(202, { 'content-encoding': coding }).end(body));
+
+  it.each<[coding: string, body: Buffer]>([
+    ['gzip', gzipSync(json)],
+    ['X-GZIP', gzipSync(json)],
+    ['deflate', deflateSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['br, gzip', gzipSync(brotliCompressSync(json))],
+    ['gzip', json], // a proxy has decompressed it, and kept the header
+  ])('%s: its job is found', async (coding, body) => {
+    const client = testClient((await server(coding, body)).url);
+    const answer = await client.submit('companies', BODY);
+    expect(answer).toMatchObject({ type: 'reply', status: 202, body: json.toString() });
+  });
+
+  it('gives up one that is far larger decompressed', async () => {
+    const body = gzipSync(Buffer.alloc(20 << 20, ' '));
+    const client = testClient((await server('gzip', body)).url);
+    expect(await client.submit('companies', BODY)).toMatchObject({
+      type: 'lost',
+      reason: expect.stringMatching(/sent a reply of more than 8 MiB$/),
+    });
+  });
+
+  it('is not complete if it was cut off', async () => {
+    const whole = gzipSync(Buffer.from(JSON.stringify({ ...JOB, links: 'x'.repeat(1_000) })));
+    const head = 'HTTP/1.1 202 Accepted\r\nContent-Encoding: gzip\r\n\r\n';
+    const { url } = await rawServer((socket) => {
+      socket.write(head);
+      socket.end(whole.subarray(0, -12));
+    });
+    expect(await testClient(url).submit('companies', BODY)).toMatchObject({
+      type: 'lost',
+      reason: expect.stringContaining('closed the connection in the middle of its reply'),
+    });
+  });
+});
