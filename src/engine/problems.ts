@@ -109,9 +109,9 @@ export type Problem =
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /**
    * The rejected cells of a column all fit another type. `isPercent`: they are numbers without a percent
-   * sign.
+   * sign. `isWorkbook`: they are cells of a workbook.
    */
-  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true }
+  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true; isWorkbook?: true }
   /** A row has fewer cells than the header. */
   | { code: 'short_rows' }
   /** Identifiers that look like a missing value (`texts`). `optional`: the column may be left out. */

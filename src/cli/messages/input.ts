@@ -53,6 +53,12 @@ const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
+/** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */
+const asStored = (type: string): string => {
+  if (type === 'boolean') return ' (a workbook has TRUE and FALSE as true and false, however it shows them)';
+  return type.startsWith('date') ? ' (a workbook has dates as 2024-03-31, however it shows them)' : '';
+};
+
 const nullFlags = (markers: readonly string[]): string[] =>
   markers.map((marker) => `--null ${shellWord(marker)}`);
 
@@ -187,10 +193,10 @@ export const INPUT_WORDS = {
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
-  cells_of_other_type: ({ column, type, isPercent }) => ({
+  cells_of_other_type: ({ column, type, isPercent, isWorkbook }) => ({
     hint: isPercent
       ? `they have no "%": ${typeFlag(column, type)} sends the numbers as they are (a workbook has 12.5 % as 0.125)`
-      : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+      : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}${isWorkbook ? asStored(type) : ''}`,
   }),
 
   short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
