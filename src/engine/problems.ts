@@ -124,8 +124,8 @@ export type Problem =
   | { code: 'zone_missing'; column: string; type: string }
   /** No time zone has this name. */
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
-  /** No date pattern fits all values of the column. */
-  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null }
+  /** No date pattern fits all values of the column. `timed`: the pattern of its first value, which also has a time. */
+  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null; timed?: string }
   /** All dates of the column can be read in two ways. */
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   /** A value does not fit the pattern that the first rows have. */

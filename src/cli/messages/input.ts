@@ -233,8 +233,10 @@ export const INPUT_WORDS = {
     message: `--type ${column}: "${zone}" is not a time zone`,
     hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
   }),
-  no_pattern: ({ column, kind, zone }) => ({
-    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  no_pattern: ({ column, kind, zone, timed }) => ({
+    hint: timed
+      ? `it has a time; to leave the times out: ${typeFlag(column, `date:${timed}`)}`
+      : `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
   }),
   two_patterns: ({ column, readings }) => ({
     hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),

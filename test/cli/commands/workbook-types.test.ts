@@ -46,3 +46,14 @@ describe('the type that reads rejected cells of a workbook is named', () => {
     expect((await planned(cells, reads)).code).toBe(0);
   });
 });
+
+it('the pattern that leaves out the times of a workbook is named', async () => {
+  const cells = [time('45382.5'), time('45383')];
+  const { code, text } = await planned(cells, 'date');
+  expect(code).toBe(2);
+  const pattern = "date:yyyy-MM-dd'T'HH:mm:ss";
+  expect(text).toContain(
+    `it has a time; to leave the times out: --type 'at=date:yyyy-MM-dd'\\''T'\\''HH:mm:ss'`,
+  );
+  expect((await planned(cells, pattern)).code).toBe(0);
+});
