@@ -61,6 +61,23 @@ describe('booleans are counted in the rows that are sent', () => {
   });
 });
 
+it('identifiers that the workbook has as dates are warned of, also as the company of a user', async () => {
+  const day = (number: string): Cell => ({ number, format: 'd-mmm' });
+  const rows: Cell[][] = [
+    ['user_id', 'company_id', 'since'],
+    ['3-2', day('45352'), day('45352')],
+    [day('45383'), 'c1', day('45352')],
+    [day('45384'), 'c1', day('45352')],
+  ];
+  const { scan, items } = await readCells(rows);
+  const typed = 'if something else was typed, such as 3-1, format the column as text and type it again';
+  expect(scan.warnings.map(({ message }) => message)).toEqual([
+    `user_id: row 3 (and 1 more): the workbook has a date there, and the identifier is "2024-04-01"; ${typed}`,
+    `company_id: row 2: the workbook has a date there, and the identifier is "2024-03-01"; ${typed}`,
+  ]);
+  expect(items[0]).toEqual({ user_id: '3-2', company_id: '2024-03-01', metadata: { since: '2024-03-01' } });
+});
+
 it('rows that are left out decide no type and cause no warning', async () => {
   const rows: Cell[][] = [
     ['company_id', 'n', 'tier'],

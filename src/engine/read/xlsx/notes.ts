@@ -21,6 +21,8 @@ export interface CellNotes {
   booleans: number;
   errors: number;
   firstError: Evidence | null;
+  dates: number;
+  firstDate: Evidence | null;
   /** First formula without a value. */
   uncomputed: Evidence | null;
   /** First text cell that looks like a number: it makes the column text. */
@@ -32,6 +34,8 @@ export const emptyNotes = (): CellNotes => ({
   booleans: 0,
   errors: 0,
   firstError: null,
+  dates: 0,
+  firstDate: null,
   uncomputed: null,
   text: null,
 });

@@ -57,6 +57,9 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
   else if (kind === Is.error) {
     notes.errors++;
     notes.firstError ??= cell;
+  } else if (kind === Is.date) {
+    notes.dates++;
+    notes.firstDate ??= cell;
   }
 }
 
@@ -97,6 +100,8 @@ export class XlsxTotals extends CsvTotals {
       sum.booleans += notes.booleans;
       sum.errors += notes.errors;
       sum.firstError ??= notes.firstError;
+      sum.dates += notes.dates;
+      sum.firstDate ??= notes.firstDate;
       sum.uncomputed ??= notes.uncomputed;
     }
   }
@@ -110,6 +115,7 @@ export class XlsxTotals extends CsvTotals {
       ...super.warnings(),
       ...this.#sheet(),
       ...this.#zeros(),
+      ...this.#dates(),
       ...this.#errors(),
       ...this.#uncomputed(),
     ];
@@ -150,6 +156,21 @@ export class XlsxTotals extends CsvTotals {
       return [
         {
           message: `${column}: row ${uncomputed.line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
+        },
+      ];
+    });
+  }
+
+  /** Warns about identifiers such as `3-1`, which a spreadsheet program made a date as they were typed. */
+  #dates(): Warning[] {
+    return this.#notes.flatMap(({ dates, firstDate }, index) => {
+      const { column, role } = this.#input.targets[index]!;
+      if (firstDate === null || (role !== 'id' && role !== 'company')) return [];
+      const { line, text } = firstDate;
+      const more = dates === 1 ? '' : ` (and ${dates - 1} more)`;
+      return [
+        {
+          message: `${column}: row ${line}${more}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`,
         },
       ];
     });
