@@ -262,6 +262,18 @@ describe('Parquet', () => {
     ]);
   });
 
+  it('identifiers that became floating-point numbers are warned of: two of them are one', async () => {
+    const { scan, items } = await reading('float-ids.parquet');
+    expect(items.map((item) => (item as { company_id?: string }).company_id)).toEqual([
+      '1234567890123456800',
+      undefined,
+      '1234567890123456800',
+    ]);
+    expect(scan.warnings.map(({ message }) => message)).toEqual([
+      'company_id: the file has floating-point numbers there, such as 1234567890123456800, which are rounded: several identifiers may have become one; export the column as integers or text',
+    ]);
+  });
+
   it('nulls become what empty cells become', async () => {
     const { items } = await reading('snappy.parquet', { rules: { ...NO_RULES, empty: 'null' } });
     expect(items[0]).toMatchObject({ metadata: { name: null } });
