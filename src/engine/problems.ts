@@ -91,6 +91,8 @@ export type Problem =
    * that is certain.
    */
   | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
+  /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not. */
+  | { code: 'rows_in_sheet'; path: string; sheet: string; otherwise: Reading }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */

@@ -112,6 +112,14 @@ describe('workbooks', () => {
     expect(error.exit).toBe(2);
   });
 
+  it('a sheet without identifiers is an error that names the next sheet', async () => {
+    const error = await errorOf(reading('people.xlsx', { kind: 'companies' }));
+    const otherwise = { kind: 'companies' };
+    expect(error.problem).toMatchObject({ code: 'rows_in_sheet', sheet: 'Companies 2024', otherwise });
+    const { problem } = await errorOf(reading('people.xlsx', { kind: 'companies', sheet: '1' }));
+    expect(problem?.code).toBe('no_identifier');
+  });
+
   it('an empty sheet is an error', async () => {
     const error = await errorOf(open('people.xlsx', { cwd: FOLDER, sheet: 'Notes' }));
     expect(error.message).toBe('people.xlsx: the sheet "Notes" is empty');
