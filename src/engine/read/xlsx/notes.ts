@@ -27,6 +27,8 @@ export interface CellNotes {
   uncomputed: Evidence | null;
   /** First text cell that looks like a number: it makes the column text. */
   text: Evidence | null;
+  /** First text cell that looks like a date. */
+  dateText: Evidence | null;
 }
 
 export const emptyNotes = (): CellNotes => ({
@@ -38,6 +40,7 @@ export const emptyNotes = (): CellNotes => ({
   firstDate: null,
   uncomputed: null,
   text: null,
+  dateText: null,
 });
 
 export interface SheetChoice {
