@@ -91,6 +91,8 @@ export type Problem =
    * that is certain.
    */
   | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
+  /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not. */
+  | { code: 'rows_in_sheet'; path: string; sheet: string; otherwise: Reading }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */
@@ -109,9 +111,9 @@ export type Problem =
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /**
    * The rejected cells of a column all fit another type. `isPercent`: they are numbers without a percent
-   * sign.
+   * sign. `isWorkbook`: they are cells of a workbook.
    */
-  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true }
+  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true; isWorkbook?: true }
   /** A row has fewer cells than the header. */
   | { code: 'short_rows' }
   /** Identifiers that look like a missing value (`texts`). `optional`: the column may be left out. */
@@ -124,8 +126,8 @@ export type Problem =
   | { code: 'zone_missing'; column: string; type: string }
   /** No time zone has this name. */
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
-  /** No date pattern fits all values of the column. */
-  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null }
+  /** No date pattern fits all values of the column. `timed`: the pattern of its first value, which also has a time. */
+  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null; timed?: string }
   /** All dates of the column can be read in two ways. */
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   /** A value does not fit the pattern that the first rows have. */

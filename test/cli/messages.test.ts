@@ -80,6 +80,14 @@ const CASES: {
     },
     'if the rows are in data.list: profiles import a.json --json-path data.list\nif the rows are companies by Firm: profiles import a.json --kind companies --id Firm',
   ],
+  rows_in_sheet: [
+    {
+      path: 'a.xlsx',
+      sheet: 'All firms',
+      otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
+    },
+    "if the rows are in the sheet All firms: profiles import a.xlsx --sheet 'All firms'\nif the rows are companies by Firm: profiles import a.xlsx --kind companies --id Firm",
+  ],
   kind_unknown: [
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
     "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",

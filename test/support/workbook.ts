@@ -11,8 +11,8 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#$
  */
 export type Cell = string | number | boolean | { number: string; format?: string } | { xml: string };
 
-/** @param rows with at most 26 cells; an empty row is left out of the sheet */
-export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
+/** @param rows with at most 26 cells; an empty row is left out of the sheet @param encoding of the sheet */
+export function workbook(rows: readonly (readonly Cell[])[], encoding: 'utf8' | 'latin1' = 'utf8'): Buffer {
   const formats: string[] = [];
   const styleOf = (format: string | undefined): number => {
     if (format === undefined) return 0;
@@ -63,7 +63,7 @@ export function workbook(rows: readonly (readonly Cell[])[]): Buffer {
     },
     {
       name: 'xl/worksheets/sheet1.xml',
-      content: `<worksheet><sheetData>${lines.join('')}</sheetData></worksheet>`,
+      content: Buffer.from(`<worksheet><sheetData>${lines.join('')}</sheetData></worksheet>`, encoding),
     },
   ]);
 }

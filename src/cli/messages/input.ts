@@ -53,6 +53,12 @@ const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
+/** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */
+const asStored = (type: string): string => {
+  if (type === 'boolean') return ' (a workbook has TRUE and FALSE as true and false, however it shows them)';
+  return type.startsWith('date') ? ' (a workbook has dates as 2024-03-31, however it shows them)' : '';
+};
+
 const nullFlags = (markers: readonly string[]): string[] =>
   markers.map((marker) => `--null ${shellWord(marker)}`);
 
@@ -138,6 +144,11 @@ export const INPUT_WORDS = {
     const { hint } = otherwise ? readAs(commands, otherwise) : {};
     return { hint: hint === undefined ? line : `${line}\n${hint}` };
   },
+  rows_in_sheet: ({ path, sheet, otherwise }, commands) => {
+    const line = `if the rows are in the sheet ${sheet}: ${commands.again({ paths: [path], plus: ['--sheet', sheet] })}`;
+    const { hint } = readAs(commands, otherwise);
+    return { hint: hint === undefined ? line : `${line}\n${hint}` };
+  },
   kind_ambiguous: ({ path, user, company }, { again }) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>
       again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
@@ -187,10 +198,10 @@ export const INPUT_WORDS = {
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
-  cells_of_other_type: ({ column, type, isPercent }) => ({
+  cells_of_other_type: ({ column, type, isPercent, isWorkbook }) => ({
     hint: isPercent
       ? `they have no "%": ${typeFlag(column, type)} sends the numbers as they are (a workbook has 12.5 % as 0.125)`
-      : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+      : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}${isWorkbook ? asStored(type) : ''}`,
   }),
 
   short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
@@ -227,8 +238,10 @@ export const INPUT_WORDS = {
     message: `--type ${column}: "${zone}" is not a time zone`,
     hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
   }),
-  no_pattern: ({ column, kind, zone }) => ({
-    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  no_pattern: ({ column, kind, zone, timed }) => ({
+    hint: timed
+      ? `it has a time; to leave the times out: ${typeFlag(column, `date:${timed}`)}`
+      : `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
   }),
   two_patterns: ({ column, readings }) => ({
     hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),

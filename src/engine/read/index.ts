@@ -16,7 +16,7 @@ export {
   startOf,
 } from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
-export { type Converter, converterOf } from './conversion/converter.js';
+export { type Converter, converterOf, partsOf } from './conversion/converter.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';

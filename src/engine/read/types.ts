@@ -23,6 +23,8 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   exactNames?: boolean | undefined;
   /** All inputs of the import, for advice. */
   inputs?: readonly string[] | undefined;
+  /** Other sheets of a workbook, which may hold the rows. */
+  sheets?: readonly string[] | undefined;
   /** Use the likeliest kind and identifier if the columns do not name them. */
   guess?: boolean | undefined;
   /** Whether to suggest types for text columns, which takes a look at every cell. Default: true. */

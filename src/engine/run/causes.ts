@@ -1,7 +1,15 @@
 /** Groups rejected rows by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
-import { type Converter, converterOf, isShortRow, type OpenedInput, quoted, trimmed } from '../read/index.js';
+import {
+  type Converter,
+  converterOf,
+  isShortRow,
+  type OpenedInput,
+  partsOf,
+  quoted,
+  trimmed,
+} from '../read/index.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** The most causes that are counted separately; the rows of all others are counted together. */
@@ -20,6 +28,8 @@ interface Group {
   /** Types that all its cells so far would fit, the likeliest first. */
   types: OtherType[];
   advice: Problem | undefined;
+  /** Whether the cells are those of a workbook. */
+  isWorkbook: boolean;
   /** Whether all its cells so far would fit the type without surrounding white space. */
   trims: boolean;
 }
@@ -91,6 +101,7 @@ export class CauseTotals {
         type,
         types: type === undefined || cell === undefined ? [] : otherTypes(type),
         advice: told.advice,
+        isWorkbook: told.isWorkbook === true,
         trims: type !== undefined && cell !== undefined,
       };
       this.#groups.set(key, group);
@@ -119,7 +130,14 @@ export class CauseTotals {
     rest = withoutValues(rest).slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
-    const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
+    const told = {
+      column,
+      reason: rest,
+      advice,
+      isWorkbook: input.format === 'xlsx',
+      ...(cell && { cell }),
+      ...(cause && { type: cause.type }),
+    };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
     // A cell with letters is a word. Listing its letters would not help.
     if (cause.characters.some((character) => /\p{L}/u.test(character))) {
@@ -163,6 +181,7 @@ interface Told {
   type?: CellType;
   characters?: readonly string[];
   advice?: Problem | undefined;
+  isWorkbook?: boolean;
 }
 
 /** Advice for a reason that is not about a type. @param optional whether the value may be left out */
@@ -173,7 +192,7 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }
 
-function causeOf({ cause, characters, types, advice, trims, type: of }: Group): RejectionCause {
+function causeOf({ cause, characters, types, advice, trims, type: of, isWorkbook }: Group): RejectionCause {
   if (trims) return { ...cause, problem: { code: 'white_space' } };
   const type = types[0]?.type;
   const isPercent = type === 'number' && of?.startsWith('percent');
@@ -185,6 +204,7 @@ function causeOf({ cause, characters, types, advice, trims, type: of }: Group): 
           column: cause.column,
           type,
           ...(isPercent && { isPercent: true as const }),
+          ...(isWorkbook && { isWorkbook: true as const }),
         };
   return {
     ...cause,
@@ -211,17 +231,19 @@ const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'number', 'string'],
+  // Booleans and dates of a workbook, whose texts look different.
+  boolean: ['boolean', 'string'],
+  date: ['date:iso'],
   string: [],
-  // No suggestion: such cells must be fixed in the file.
-  date: [],
-  datetime: [],
 };
 
-const otherTypes = (type: CellType): OtherType[] =>
-  (OTHERS[type.split(':')[0]!] ?? ['string']).map((other) => ({
-    type: other,
-    converter: converterOf(other),
-  }));
+/** Dates that fit no other type get no suggestion: such cells must be fixed in the file. */
+function otherTypes(type: CellType): OtherType[] {
+  const { name, zone } = partsOf(type);
+  const iso: CellType = `datetime:iso${zone === null ? '' : `@${zone}`}`;
+  const others = name === 'datetime' ? [iso] : (OTHERS[name] ?? ['string']);
+  return others.map((other) => ({ type: other, converter: converterOf(other) }));
+}
 
 function isTrimmable(cell: string, type: CellType): boolean {
   const text = trimmed(cell);

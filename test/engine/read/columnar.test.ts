@@ -112,6 +112,14 @@ describe('workbooks', () => {
     expect(error.exit).toBe(2);
   });
 
+  it('a sheet without identifiers is an error that names the next sheet', async () => {
+    const error = await errorOf(reading('people.xlsx', { kind: 'companies' }));
+    const otherwise = { kind: 'companies' };
+    expect(error.problem).toMatchObject({ code: 'rows_in_sheet', sheet: 'Companies 2024', otherwise });
+    const { problem } = await errorOf(reading('people.xlsx', { kind: 'companies', sheet: '1' }));
+    expect(problem?.code).toBe('no_identifier');
+  });
+
   it('an empty sheet is an error', async () => {
     const error = await errorOf(open('people.xlsx', { cwd: FOLDER, sheet: 'Notes' }));
     expect(error.message).toBe('people.xlsx: the sheet "Notes" is empty');
@@ -259,6 +267,18 @@ describe('Parquet', () => {
         '"bytes":"qgE="',
       ].join(',')}}}`,
       '{"user_id":"u2","metadata":{"wide":"1","u64":"1"}}',
+    ]);
+  });
+
+  it('identifiers that became floating-point numbers are warned of: two of them are one', async () => {
+    const { scan, items } = await reading('float-ids.parquet');
+    expect(items.map((item) => (item as { company_id?: string }).company_id)).toEqual([
+      '1234567890123456800',
+      undefined,
+      '1234567890123456800',
+    ]);
+    expect(scan.warnings.map(({ message }) => message)).toEqual([
+      'company_id: the file has floating-point numbers there, such as 1234567890123456800, which are rounded: several identifiers may have become one; export the column as integers or text',
     ]);
   });
 

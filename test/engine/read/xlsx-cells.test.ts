@@ -142,3 +142,19 @@ it.each([
   ]);
   expect(items).toEqual([{ company_id: 'c1', metadata: { at: expected } }]);
 });
+
+it.each([['Müller'], [`${'x'.repeat(200_000)}é`]])(
+  'text that is not UTF-8 is an error, not other characters',
+  async (name) => {
+    const rows = [
+      ['company_id', 'name'],
+      ['c1', name],
+    ];
+    expect((await readText('a.xlsx', workbook(rows))).items).toEqual([
+      { company_id: 'c1', metadata: { name } },
+    ]);
+    await expect(readText('a.xlsx', workbook(rows, 'latin1'))).rejects.toThrow(
+      'the workbook is damaged: it contains text that is not valid UTF-8',
+    );
+  },
+);

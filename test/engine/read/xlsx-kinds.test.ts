@@ -61,6 +61,39 @@ describe('booleans are counted in the rows that are sent', () => {
   });
 });
 
+it('identifiers that the workbook has as dates are warned of, also as the company of a user', async () => {
+  const day = (number: string): Cell => ({ number, format: 'd-mmm' });
+  const rows: Cell[][] = [
+    ['user_id', 'company_id', 'since'],
+    ['3-2', day('45352'), day('45352')],
+    [day('45383'), 'c1', day('45352')],
+    [day('45384'), 'c1', day('45352')],
+  ];
+  const { scan, items } = await readCells(rows);
+  const typed = 'if something else was typed, such as 3-1, format the column as text and type it again';
+  expect(scan.warnings.map(({ message }) => message)).toEqual([
+    `user_id: row 3 (and 1 more): the workbook has a date there, and the identifier is "2024-04-01"; ${typed}`,
+    `company_id: row 2: the workbook has a date there, and the identifier is "2024-03-01"; ${typed}`,
+  ]);
+  expect(items[0]).toEqual({ user_id: '3-2', company_id: '2024-03-01', metadata: { since: '2024-03-01' } });
+});
+
+it('a column with dates and with texts that look like dates is warned of', async () => {
+  const day: Cell = { number: '45385', format: 'dd\\/mm\\/yyyy' };
+  const rows: Cell[][] = [
+    ['company_id', 'mixed', 'dates', 'texts', 'phone'],
+    ['c1', '04/13/2024', day, '04/13/2024', day],
+    ['c2', day, day, '04/14/2024', '040-123-4567890'],
+  ];
+  const { scan, items } = await readCells(rows);
+  expect(scan.warnings.map(({ message }) => message)).toEqual([
+    'mixed: row 3 has the date 2024-04-03, and row 2 the text "04/13/2024", which are sent as they are; if days and months may be swapped in the dates, export the data again',
+  ]);
+  expect(items[1]).toMatchObject({ metadata: { mixed: '2024-04-03' } });
+  const pinned = { ...NO_RULES, types: [['mixed', 'date:MM/dd/yyyy']] as const };
+  expect((await readCells(rows, { rules: pinned })).scan.warnings).toEqual([]);
+});
+
 it('rows that are left out decide no type and cause no warning', async () => {
   const rows: Cell[][] = [
     ['company_id', 'n', 'tier'],

@@ -73,7 +73,7 @@ export class PatternFinder {
             file: this.path,
             line: seen.line,
             hint: 'name the pattern of its values, such as dd.MM.yyyy',
-            problem: { code: 'no_pattern', column, kind, zone },
+            problem: { code: 'no_pattern', column, kind, zone, ...(kind === 'date' && timed(seen.text)) },
           },
         );
       }
@@ -117,6 +117,13 @@ export class PatternFinder {
     const { kind, zone } = this.target;
     return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
   }
+}
+
+/** The pattern of a value that would be a date but for its time. */
+function timed(text: string): { timed?: string } {
+  const [, sign, seconds] = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d(:\d\d)?$/.exec(text) ?? [];
+  if (sign === undefined) return {};
+  return { timed: `yyyy-MM-dd${sign === ' ' ? ' ' : "'T'"}HH:mm${seconds === undefined ? '' : ':ss'}` };
 }
 
 const hasNoOffset = (text: string, patterns: readonly string[]): boolean =>

@@ -32,6 +32,8 @@ export interface Asked
   exactNames?: boolean | undefined;
   /** JSON: arrays that may hold the rows. */
   below?: readonly ArrayBelow[] | undefined;
+  /** A workbook: other sheets that may hold the rows. */
+  sheets?: readonly string[] | undefined;
 }
 
 /** An array of objects inside a JSON object. */
@@ -204,7 +206,7 @@ function withoutColumn(
   asked: Asked,
   { sentence, hint, code }: { sentence: string; hint: string; code: 'kind_unknown' | 'no_identifier' },
 ): Identity {
-  const { path: file, below = [], inputs = [file] } = asked;
+  const { path: file, below = [], inputs = [file], sheets: [sheet] = [] } = asked;
   const identified = identifiedBelow(below, asked);
   if (identified) throw new InputError(sentence, { file, ...inArray(file, identified.path, null) });
   const missing = names.find((name) => !columns.includes(name.column));
@@ -213,6 +215,7 @@ function withoutColumn(
   const company = companyOf(kind, column, columns, asked);
   const reading = { path: file, paths: inputs, kind, column, company };
   const [array] = below;
+  if (sheet !== undefined) throw new InputError(sentence, { file, ...inSheet(file, sheet, reading) });
   throw new InputError(sentence, {
     file,
     ...(array ? inArray(file, array.path, reading) : { hint, problem: { code, ...reading } }),
@@ -239,4 +242,14 @@ export const inArray = (
 ): Pick<ErrorDetails, 'hint' | 'problem'> => ({
   hint: `if the rows are in an array, name the path to it, such as ${jsonPath}`,
   problem: { code: 'rows_in_array', path, jsonPath, otherwise },
+});
+
+/** Advice for an error: the rows are probably in another sheet. @param otherwise what the rows are if they are not */
+const inSheet = (
+  path: string,
+  sheet: string,
+  otherwise: Reading,
+): Pick<ErrorDetails, 'hint' | 'problem'> => ({
+  hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheet)}`,
+  problem: { code: 'rows_in_sheet', path, sheet, otherwise },
 });

@@ -1,5 +1,11 @@
 /** Reads the footer of a Parquet file: its columns and its row groups. */
-import { type FileMetaData, parquetMetadataAsync, parquetSchema, type SchemaTree } from 'hyparquet';
+import {
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetSchema,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 
@@ -53,13 +59,41 @@ export function damaged(path: string, error: unknown): Error {
 
 const AGAIN = 'copy or export it again';
 
+export interface ParquetColumn {
+  name: string;
+  /** A floating-point number so large that whole numbers near it are rounded to it; null if there is none. */
+  rounded: number | null;
+}
+
 /** The columns of a file, in its order. @throws InputError for a damaged file */
-export async function parquetColumns(file: SourceFile): Promise<string[]> {
+export async function parquetColumns(file: SourceFile): Promise<ParquetColumn[]> {
   const opened = await openFile(file);
   try {
-    const { schema } = await footerOf(file, opened);
-    return schema.children.map(({ element }) => element.name);
+    const { schema, metadata } = await footerOf(file, opened);
+    return schema.children.map(({ element }) => ({
+      name: element.name,
+      rounded: roundedOf(metadata, element),
+    }));
   } finally {
     await opened.handle.close();
   }
+}
+
+/** The whole numbers below it are exact. */
+const EXACT_BELOW: Readonly<Record<string, number>> = { FLOAT: 2 ** 24, DOUBLE: 2 ** 53 };
+
+/** As far as the file's statistics say. */
+function roundedOf({ row_groups }: FileMetaData, { name, type }: SchemaElement): number | null {
+  const limit = EXACT_BELOW[type ?? ''];
+  if (limit === undefined) return null;
+  for (const { columns } of row_groups) {
+    for (const { meta_data } of columns) {
+      if (meta_data?.path_in_schema.length !== 1 || meta_data.path_in_schema[0] !== name) continue;
+      const { min_value, max_value, min, max } = meta_data.statistics ?? {};
+      for (const bound of [max_value, min_value, max, min]) {
+        if (typeof bound === 'number' && Number.isFinite(bound) && Math.abs(bound) >= limit) return bound;
+      }
+    }
+  }
+  return null;
 }

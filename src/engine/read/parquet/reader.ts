@@ -1,11 +1,13 @@
 /** Reads Parquet. Rows become JSON objects, which keep their types. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
+import type { Warning } from '../../problems.js';
 import type { BinaryReader } from '../format.js';
 import { jsonReader } from '../json/reader.js';
 import { emptyFieldStats, type FieldPart, JsonTotals, placeOf } from '../json/totals.js';
-import { identify } from '../mapping/id-column.js';
+import { type Identity, identify } from '../mapping/id-column.js';
 import { targeting } from '../mapping/targets.js';
 import type { SourceFile } from '../text/source.js';
+import type { ParquetColumn } from './footer.js';
 
 const { scan, build, original, item } = jsonReader;
 
@@ -17,10 +19,13 @@ export const parquetReader: BinaryReader = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
   recognize: (start) => /^PAR[1E]/.test(start.toString('latin1')),
   async open(file, options) {
-    const columns = await columnsOf(file);
-    return { ...file, delimiter: null, body: null, targets: [], columns, ...identify(columns, options) };
+    const found = await columnsOf(file);
+    const columns = namesOf(found);
+    const identity = identify(columns, options);
+    const form = { delimiter: null, body: null, targets: [], warnings: roundedIds(found, identity) };
+    return { ...file, ...form, columns, ...identity };
   },
-  columns: columnsOf,
+  columns: async (file) => namesOf(await columnsOf(file)),
   slow: true,
   async *records(input, signal) {
     yield* (await import('./records.js')).parquetRows(input, signal);
@@ -40,12 +45,28 @@ export const parquetReader: BinaryReader = {
 };
 
 /** @throws InputError for a damaged file, and for two columns with the same name */
-async function columnsOf(file: SourceFile): Promise<string[]> {
-  const columns = await (await import('./records.js')).parquetColumns(file);
+async function columnsOf(file: SourceFile): Promise<ParquetColumn[]> {
+  const found = await (await import('./records.js')).parquetColumns(file);
+  const columns = namesOf(found);
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (twice === undefined) return columns;
+  if (twice === undefined) return found;
   throw new InputError(`two columns are both called "${twice}"`, {
     file: file.path,
     hint: 'rename or remove one of them',
   });
+}
+
+const namesOf = (columns: readonly ParquetColumn[]): string[] => columns.map(({ name }) => name);
+
+/** Warns about identifiers that became floating-point numbers, such as integers beside empty cells in pandas. */
+function roundedIds(columns: readonly ParquetColumn[], { idColumn, companyIdColumn }: Identity): Warning[] {
+  return columns.flatMap(({ name, rounded }) =>
+    rounded === null || (name !== idColumn && name !== companyIdColumn)
+      ? []
+      : [
+          {
+            message: `${name}: the file has floating-point numbers there, such as ${rounded}, which are rounded: several identifiers may have become one; export the column as integers or text`,
+          },
+        ],
+  );
 }

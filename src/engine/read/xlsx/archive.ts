@@ -1,6 +1,5 @@
 /** Reads the parts of a workbook, which are XML files in a zip archive, as streams and within limits. */
 import type { Readable } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
 import { Parser } from 'saxen';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { InputError, ProfilesError } from '../../errors.js';
@@ -115,7 +114,7 @@ export function damaged(path: string, error: unknown): ProfilesError {
 /** Parses the stream of a part, and throws errors as exceptions. */
 class XmlParser {
   readonly #parser = new Parser();
-  readonly #decoder = new StringDecoder('utf8');
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #error: Error | undefined;
   /** Length of the text since the last complete token. */
   #pending = 0;
@@ -147,15 +146,24 @@ class XmlParser {
     this.#begun = true;
     this.#pending += chunk.length;
     const before = this.#pending;
-    this.#parser.write(this.#decoder.write(chunk));
+    this.#parser.write(this.#decode(chunk));
     if (this.#error) throw this.#error;
     if (this.#pending === before && before > MAX_TOKEN) throw new Error('a text in it has no end');
   }
 
   end(): void {
-    this.#parser.write(this.#decoder.end());
+    this.#parser.write(this.#decode());
     this.#parser.end();
     if (this.#error) throw this.#error;
+  }
+
+  /** Without a chunk, ends the text. */
+  #decode(chunk?: Buffer): string {
+    try {
+      return chunk ? this.#decoder.decode(chunk, { stream: true }) : this.#decoder.decode();
+    } catch {
+      throw new Error('it contains text that is not valid UTF-8');
+    }
   }
 }
 

@@ -21,10 +21,14 @@ export interface CellNotes {
   booleans: number;
   errors: number;
   firstError: Evidence | null;
+  dates: number;
+  firstDate: Evidence | null;
   /** First formula without a value. */
   uncomputed: Evidence | null;
   /** First text cell that looks like a number: it makes the column text. */
   text: Evidence | null;
+  /** First text cell that looks like a date. */
+  dateText: Evidence | null;
 }
 
 export const emptyNotes = (): CellNotes => ({
@@ -32,8 +36,11 @@ export const emptyNotes = (): CellNotes => ({
   booleans: 0,
   errors: 0,
   firstError: null,
+  dates: 0,
+  firstDate: null,
   uncomputed: null,
   text: null,
+  dateText: null,
 });
 
 export interface SheetChoice {

@@ -36,7 +36,7 @@ export const xlsxReader: BinaryReader = {
   recognize: isWorkbook,
   async open(file, options) {
     const { sheet, head, text } = await headOf(file, options.sheet, options.skipLines);
-    const asked: InputOptions = { ...options, ...PLAIN };
+    const asked: InputOptions = { ...options, ...PLAIN, sheets: sheet.others };
     const opened = await csvReader.open(file, asked, head, text);
     return { ...opened, delimiter: null, sheet };
   },

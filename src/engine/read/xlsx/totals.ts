@@ -51,12 +51,18 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
   if (kind === Is.uncomputed) notes.uncomputed ??= cell;
   if (text === '') return;
   if (kind === Is.number) notes.numbers++;
-  else if (kind === Is.text && mayBeNumber(text)) notes.text ??= cell;
+  else if (kind === Is.text) {
+    if (mayBeNumber(text)) notes.text ??= cell;
+    else if (mayBeDate(text)) notes.dateText ??= cell;
+  }
   // Only these two are JSON booleans.
   else if (kind === Is.boolean && (text === 'true' || text === 'false')) notes.booleans++;
   else if (kind === Is.error) {
     notes.errors++;
     notes.firstError ??= cell;
+  } else if (kind === Is.date) {
+    notes.dates++;
+    notes.firstDate ??= cell;
   }
 }
 
@@ -74,6 +80,12 @@ function isRounded(number: string): boolean {
 function mayBeNumber(text: string): boolean {
   const code = text.charCodeAt(0);
   return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
+}
+
+/** `31.03.2024`, `3/31/24`, and `2024-03-31`, also with a time after it. */
+function mayBeDate(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return code >= 0x30 && code <= 0x39 && /^\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)/.test(text);
 }
 
 const earlier = <T extends { line: number }>(a: T | null, b: T | null): T | null =>
@@ -97,6 +109,9 @@ export class XlsxTotals extends CsvTotals {
       sum.booleans += notes.booleans;
       sum.errors += notes.errors;
       sum.firstError ??= notes.firstError;
+      sum.dates += notes.dates;
+      sum.firstDate ??= notes.firstDate;
+      sum.dateText ??= notes.dateText;
       sum.uncomputed ??= notes.uncomputed;
     }
   }
@@ -110,6 +125,8 @@ export class XlsxTotals extends CsvTotals {
       ...super.warnings(),
       ...this.#sheet(),
       ...this.#zeros(),
+      ...this.#dates(),
+      ...this.#mixedDates(),
       ...this.#errors(),
       ...this.#uncomputed(),
     ];
@@ -150,6 +167,34 @@ export class XlsxTotals extends CsvTotals {
       return [
         {
           message: `${column}: row ${uncomputed.line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
+        },
+      ];
+    });
+  }
+
+  /** Warns about identifiers such as `3-1`, which a spreadsheet program made a date as they were typed. */
+  #dates(): Warning[] {
+    return this.#notes.flatMap(({ dates, firstDate }, index) => {
+      const { column, role } = this.#input.targets[index]!;
+      if (firstDate === null || (role !== 'id' && role !== 'company')) return [];
+      const { line, text } = firstDate;
+      const more = dates === 1 ? '' : ` (and ${dates - 1} more)`;
+      return [
+        {
+          message: `${column}: row ${line}${more}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`,
+        },
+      ];
+    });
+  }
+
+  /** Warns about columns in which a spreadsheet program made dates of some texts and not of others. */
+  #mixedDates(): Warning[] {
+    return this.#notes.flatMap(({ firstDate, dateText }, index) => {
+      const { column, role, pinned } = this.#input.targets[index]!;
+      if (firstDate === null || dateText === null || role !== 'metadata' || pinned !== null) return [];
+      return [
+        {
+          message: `${column}: row ${firstDate.line} has the date ${firstDate.text}, and row ${dateText.line} the text ${quoted(dateText.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
         },
       ];
     });

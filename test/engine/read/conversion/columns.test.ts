@@ -265,7 +265,13 @@ describe('dates without a pattern', () => {
       /a\.csv:3: at: "31\/12\/2024" does not fit/,
     ],
     ['no day', 'date', ['30/02/2024'], { code: 'no_pattern' }, /a\.csv:2: at: "30\/02\/2024" is not a date/],
-    ['a date with a time', 'date', ['2024-03-31 10:00'], { code: 'no_pattern' }, /not a date/],
+    [
+      'a date with a time',
+      'date',
+      ['2024-03-31 10:00'],
+      { code: 'no_pattern', timed: 'yyyy-MM-dd HH:mm' },
+      /not a date/,
+    ],
     [
       'no zone',
       'datetime',

@@ -1,0 +1,59 @@
+/** Booleans and dates of a workbook in columns whose type says how texts are written: what is said about them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cli, scratch } from '../../support/cli.js';
+import { type Cell, workbook } from '../../support/workbook.js';
+
+const day = (number: string): Cell => ({ number, format: 'dd\\.mm\\.yyyy' });
+const time = (number: string): Cell => ({ number, format: 'dd\\.mm\\.yyyy hh:mm' });
+
+/** The command lines that a dry run prints below the cause of its rejected rows. */
+async function planned(cells: readonly Cell[], type: string): Promise<{ code: number; text: string }> {
+  const cwd = scratch();
+  const rows = cells.map((cell, at) => [`c${at}`, cell]);
+  writeFileSync(join(cwd, 'a.xlsx'), workbook([['company_id', 'at'], ...rows]));
+  const { code, stderr } = await cli(
+    ['import', 'a.xlsx', '--type', `at=${type}`, '--dry-run', '--region', 'sandbox'],
+    { cwd },
+  );
+  return { code, text: stderr };
+}
+
+const DATES = '(a workbook has dates as 2024-03-31, however it shows them)';
+
+describe('the type that reads rejected cells of a workbook is named', () => {
+  it.each<[what: string, cells: Cell[], type: string, reads: string, why: string]>([
+    [
+      'booleans',
+      [true, false],
+      'boolean:WAHR/FALSCH',
+      'boolean',
+      '(a workbook has TRUE and FALSE as true and false, however it shows them)',
+    ],
+    ['dates', [day('45382'), day('45383')], 'date:dd.MM.yyyy', 'date:iso', DATES],
+    [
+      'times',
+      [time('45382.5'), time('45383.5')],
+      'datetime:dd.MM.yyyy HH:mm@Europe/Berlin',
+      'datetime:iso@Europe/Berlin',
+      DATES,
+    ],
+  ])('%s', async (_, cells, type, reads, why) => {
+    const { code, text } = await planned(cells, type);
+    expect(code).toBe(5);
+    expect(text).toContain(`      --type at=${reads} reads them ${why}\n`);
+    expect((await planned(cells, reads)).code).toBe(0);
+  });
+});
+
+it('the pattern that leaves out the times of a workbook is named', async () => {
+  const cells = [time('45382.5'), time('45383')];
+  const { code, text } = await planned(cells, 'date');
+  expect(code).toBe(2);
+  const pattern = "date:yyyy-MM-dd'T'HH:mm:ss";
+  expect(text).toContain(
+    `it has a time; to leave the times out: --type 'at=date:yyyy-MM-dd'\\''T'\\''HH:mm:ss'`,
+  );
+  expect((await planned(cells, pattern)).code).toBe(0);
+});
