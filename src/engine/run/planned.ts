@@ -207,7 +207,7 @@ export const runPlanned = (
   state: Pick<State, 'secret'>,
 ): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
-  made: again ? null : { at: plan.created_at, after: madeAfter(plan, state) },
+  made: again ? null : { plan: plan.run, at: plan.created_at, after: madeAfter(plan, state) },
   itemFormat: plan.item_format,
 });
 
