@@ -1,6 +1,6 @@
 /** Saved plans by their age: newer values are never replaced by those of an older plan, in whatever order plans are applied. */
 import { once } from 'node:events';
-import { cpSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -60,6 +60,23 @@ test.each([
     expect(profiles()).toEqual(['between', 'new'].map(profile));
   },
 );
+
+test('so it is with plans that were made with another state', async () => {
+  const other = new Machine(service.url);
+  await imported('first', 'z');
+  for (const name of ['old', 'new']) {
+    other.clock.pass(HOUR_MS);
+    await planned(name, other);
+    for (const file of [`${name}.csv`, `${name}.json`]) {
+      copyFileSync(join(other.folder, file), join(desk.folder, file));
+    }
+  }
+  desk.clock.pass(3 * HOUR_MS);
+  await imported('between', 'a');
+  expect(await applied('new')).toEqual({ submitted: 1, unsent: 1 });
+  expect(await applied('old')).toEqual({ submitted: 0, unsent: 2 });
+  expect(profiles()).toEqual(['between', 'new'].map(profile));
+});
 
 test.each([
   ['at once', 0],

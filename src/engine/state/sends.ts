@@ -263,11 +263,14 @@ export class Sends {
     );
   }
 
-  /** Sends of other runs with newer data than that of this run, oldest first. */
+  /**
+   * Sends of other runs with newer data than that of this run, oldest first. The run of a plan that was made with
+   * another state may have the same number as an earlier run: then the ids of the runs tell, which begin with a time.
+   */
   newerThan(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; run: string }[]> {
     return on.all(
       `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
-           AND began > (SELECT began FROM runs WHERE run = ?3)
+           AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
            AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state = 'withdrawn')
          ORDER BY send`,
       scope,
