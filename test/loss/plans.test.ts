@@ -280,6 +280,14 @@ describe('refused, and nothing is sent', () => {
   });
 });
 
+test('a plan that an editor saved with a byte order mark and CR LF is the same plan', async () => {
+  await planned({ 'companies.csv': plain(11) });
+  const text = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
+  desk.write('plan.json', `\uFEFF${text.replaceAll('\n', '\r\n')}`);
+  const applied = await desk.run(['apply', 'plan.json']);
+  expect([applied.code, applied.summary?.rows.submitted], applied.stderr).toEqual([0, 11]);
+});
+
 test('stdin, a real import, and a resume have no plan to save', async () => {
   desk.write('companies.csv', plain(3));
   for (const argv of [
