@@ -30,7 +30,7 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
+import { type Apply, checkOutdated, checkStillNew, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { startPlan } from './run/save-plan.js';
@@ -101,7 +101,7 @@ export class Session {
     else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
-    }
+    } else if (apply && !apply.again) await checkStillNew(apply.plan, this.#run.id, deps);
 
     if (apply) await checkOutdated(apply.plan, this.#run, deps);
     const scanned = yield* this.#scan(located);
