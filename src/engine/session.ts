@@ -68,7 +68,8 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#plannedAt = apply ? Date.parse(apply.plan.created_at) : deps.clock.now();
+    const { created_at } = apply?.plan ?? options.plan ?? {};
+    this.#plannedAt = created_at ? Date.parse(created_at) : deps.clock.now();
     this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     const { threads, optimizeLess } = deps;

@@ -4,11 +4,11 @@ import { copyFileSync, cpSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
 import { onPostgres } from '../support/state.js';
 import { status } from './faults.js';
-import { Machine } from './support.js';
+import { Machine, type Outcome } from './support.js';
 
 let service: FaultServer;
 let desk: Machine;
@@ -126,21 +126,64 @@ test.skipIf(onPostgres)('a plan keeps its age in an older copy of the state that
   expect(profiles()).toEqual(['between', 'new'].map(profile));
 });
 
-test.each([
-  ['at the same time', 0],
-  ['by a clock that was an hour ahead', -HOUR_MS],
-])('what is sent while a plan is being made is newer than the plan: %s', async (_, passed) => {
+/** A plan whose input is not read before `answer`. */
+async function heldPlan(...argv: string[]): Promise<{ planning: Promise<Outcome>; answer(): void }> {
+  const text = csv('plan', 'a', 'b');
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/plan.csv`;
-  const planning = desk.run(['import', url, '--dry-run', '--save-plan', 'plan.json']);
+  const planning = desk.run(['import', url, '--dry-run', '--save-plan', 'plan.json', ...argv]);
   const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
+  server.on('request', (_request, later) => later.end(text));
+  return { planning, answer: () => void response.end(text) };
+}
+
+test.each([
+  ['at the same time', 0],
+  ['by a clock that was an hour ahead', -HOUR_MS],
+])('what is sent while a plan is being made is newer than the plan: %s', async (_, passed) => {
+  const { planning, answer } = await heldPlan();
   desk.clock.pass(passed);
   await imported('newer', 'a');
-  response.end(csv('plan', 'a', 'b'));
-  server.on('request', (_request, later) => later.end(csv('plan', 'a', 'b')));
+  answer();
   expect((await planning).code).toBe(0);
   expect(await applied('plan')).toEqual({ submitted: 1, unsent: 1 });
   expect(profiles()).toEqual(['newer', 'plan'].map(profile));
+});
+
+describe('what --refresh-after refreshes is decided when planning starts', () => {
+  beforeEach(async () => {
+    desk.write('before.csv', csv('plan', 'a', 'b'));
+    expect((await desk.run(['import', 'before.csv'])).code).toBe(0);
+    desk.clock.pass(0.9 * HOUR_MS);
+    desk.write('later.csv', 'company_id,name\na,changed\nb,plan\nc,new\n');
+  });
+  const refreshing = ['--changed-only', '--refresh-after', '1h'];
+
+  test('and not while the plan is being made', async () => {
+    const { planning, answer } = await heldPlan(...refreshing);
+    desk.clock.pass(0.2 * HOUR_MS);
+    answer();
+    expect((await planning).summary!.rows.unchanged).toBe(2);
+    const { code, summary, stderr } = await desk.run(['apply', 'plan.json']);
+    expect([code, summary?.rows], stderr).toEqual([
+      0,
+      expect.objectContaining({ unchanged: 2, submitted: 0 }),
+    ]);
+  });
+
+  test.each([[['resume']], [['apply', 'plan.json']]])('and not by %s', async (argv) => {
+    const flags = [...refreshing, '--chunk-size', '1', '--dry-run', '--save-plan', 'plan.json'];
+    expect((await desk.run(['import', 'later.csv', ...flags])).code).toBe(0);
+    service.trouble = { submit: () => status(503) };
+    expect((await desk.run(['apply', 'plan.json', '--retries', '0'])).code).toBe(6);
+    service.trouble = {};
+    desk.clock.pass(0.2 * HOUR_MS);
+    const { code, summary, stderr } = await desk.run(argv);
+    expect([code, summary?.rows], stderr).toEqual([
+      0,
+      expect.objectContaining({ unchanged: 1, submitted: 2 }),
+    ]);
+  });
 });

@@ -154,7 +154,7 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
     failed: false,
     checkProperties: false,
     rejects: null,
-    plan: { run: plan.run, digest: plan.digest },
+    plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
   };
 }
 
