@@ -30,9 +30,10 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
+import { type Apply, checkOutdated, checkStillNew, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
+import { startPlan } from './run/save-plan.js';
 import { rejectingFor, scanInputs } from './run/scan-inputs.js';
 import { sendKinds } from './run/send-kinds.js';
 import { checkShard, Shard } from './run/shard.js';
@@ -50,6 +51,8 @@ const MANY_REQUESTS = 100;
 /** One session of a run, with everything that it has opened. */
 export class Session {
   readonly #started: number;
+  /** The time of the plan, milliseconds since the epoch. */
+  readonly #plannedAt: number;
   readonly #deadline: Deadline;
   readonly #warnings: string[] = [];
   readonly #pool: Pool;
@@ -65,6 +68,8 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
+    const { created_at } = apply?.plan ?? options.plan ?? {};
+    this.#plannedAt = created_at ? Date.parse(created_at) : deps.clock.now();
     this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     const { threads, optimizeLess } = deps;
@@ -74,7 +79,7 @@ export class Session {
     this.#known = new KnownProfiles(
       deps.state,
       () => (options.changedOnly && deps.scope ? this.#run.scope : null),
-      oldestKnown(options, apply ? Date.parse(apply.plan.created_at) : deps.clock.now()),
+      oldestKnown(options, this.#plannedAt),
     );
   }
 
@@ -82,6 +87,7 @@ export class Session {
     const { options, deps, apply } = this;
     const { earlier, shard } = this.#run;
     await deps.state.refuseMoved();
+    const start = deps.savePlan ? await startPlan(this.#run.id, this.#plannedAt, deps) : null;
     if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
@@ -96,7 +102,7 @@ export class Session {
     else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
-    }
+    } else if (apply && !apply.again) await checkStillNew(apply.plan, this.#run.id, deps);
 
     if (apply) await checkOutdated(apply.plan, this.#run, deps);
     const scanned = yield* this.#scan(located);
@@ -112,7 +118,7 @@ export class Session {
     });
     const changes = yield* this.#changes(compared);
     const cut = this.#cutDeps(compared);
-    const from = { run: this.#run.id, options, apply, changes };
+    const from = { run: this.#run.id, options, apply, changes, start };
     const { plan, totals } = await makePlan(scanned, cut, from, deps);
     yield { type: 'plan', plan };
 

@@ -192,12 +192,12 @@ test('says at which byte each request begins, and a plan that goes on reads from
   expect(rest.summary!.jobs.at(-1)).toMatchObject({ first_line: 18, last_line: 22 });
 });
 
-test('the same input gives the same plan, but for run and time, and none of its cells', async () => {
+test('the same input gives the same plan, but for run, time, and number, and none of its cells', async () => {
   await planned({ 'companies.csv': plain(11) });
   const first = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
   await planned({ 'companies.csv': plain(11) });
   const again = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
-  const still = (text: string): string => text.replace(/"(run|created_at)": "[^"]*"/g, '');
+  const still = (text: string): string => text.replace(/"(run|created_at)": "[^"]*"|"number": \d+/g, '');
   expect(still(again)).toBe(still(first));
   expect(first).not.toMatch(/Company|c-\d|tok_/);
 });
@@ -278,6 +278,14 @@ describe('refused, and nothing is sent', () => {
       expect(result.error?.hint).toEqual(hint && expect.stringMatching(hint));
     }
   });
+});
+
+test('a plan that an editor saved with a byte order mark and CR LF is the same plan', async () => {
+  await planned({ 'companies.csv': plain(11) });
+  const text = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
+  desk.write('plan.json', `\uFEFF${text.replaceAll('\n', '\r\n')}`);
+  const applied = await desk.run(['apply', 'plan.json']);
+  expect([applied.code, applied.summary?.rows.submitted], applied.stderr).toEqual([0, 11]);
 });
 
 test('stdin, a real import, and a resume have no plan to save', async () => {

@@ -112,6 +112,21 @@ test('one that may wait begins when the first has ended', async () => {
   expect((await second.ended).code).toBe(0);
 });
 
+test('of two that wait to apply the same plan, one sends it, and the other sends nothing', async () => {
+  machine.write('planned.csv', 'company_id,name\np-1,Planned\n');
+  const made = await machine.run(['import', 'planned.csv', '--dry-run', '--save-plan', 'plan.json']);
+  expect(made.code, made.stderr).toBe(0);
+  const first = await underWay();
+  const both = [1, 2].map(() => start(['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms']));
+  for (const child of both) await child.says('waiting up to');
+  first.finish();
+  const ends = await Promise.all(both.map(({ ended }) => ended));
+  const [one, other] = ends.sort((a, b) => a.code! - b.code!);
+  expect([one!.code, other!.code], other!.stderr).toEqual([0, 2]);
+  expect(other!.stderr).toMatch(/run \S+ of this plan was begun by another process in the meantime/);
+  expect(service.ledger.timesAccepted.get('p-1')).toBe(1);
+});
+
 test('and one whose time to wait is over exits 8, or at once when it is told to', async () => {
   const first = await underWay();
   const late = await start([...SEND, '--wait-for-lock', '10ms']).ended;

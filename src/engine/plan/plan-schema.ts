@@ -104,7 +104,7 @@ export const planSchema = z.strictObject({
   made_after: z
     .strictObject({ state: text, number: count })
     .describe(
-      'The state that the plan was made with, and the last number that it had given to a run or a request. What has a larger number is newer than the plan, whatever the clocks say.',
+      'The state that the plan was made with, and the number that it gave to the plan. Of runs and requests of that state, those with a larger number are newer than the plan, whatever the clocks say.',
     )
     .optional(),
   digest: sha256.describe('SHA-256 of everything else but run, created_at, and made_after.'),

@@ -59,7 +59,11 @@ export const fileDigest = (bytes: Uint8Array): string => createHash('sha256').up
 export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPlan> {
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    value = JSON.parse(
+      Buffer.from(bytes)
+        .toString('utf8')
+        .replace(/^\uFEFF/, ''),
+    );
   } catch (error) {
     throw new UsageError(`${path}: is not a plan: it is not JSON`, {
       problem: { code: 'not_a_plan' },

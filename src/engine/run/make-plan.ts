@@ -14,13 +14,15 @@ import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
 import { savedRequest } from './plan-requests.js';
 import { type Apply, totalsOfPlan } from './planned.js';
-import { planToSave, withOffsets } from './save-plan.js';
+import { type PlanStart, planToSave, withOffsets } from './save-plan.js';
 
 interface From {
   run: string;
   options: ImportOptions;
   apply: Apply | null;
   changes: PlanChanges | undefined;
+  /** Of the plan to save; null if there is no `savePlan`. */
+  start: PlanStart | null;
 }
 
 /**
@@ -30,7 +32,7 @@ interface From {
 export async function makePlan(
   scanned: Scanned,
   cut: CutDeps,
-  { run, options, apply, changes }: From,
+  { run, options, apply, changes, start }: From,
   deps: ImportDeps,
 ): Promise<{ plan: Plan; totals: RequestTotals }> {
   const { savePlan, scope } = deps;
@@ -49,12 +51,13 @@ export async function makePlan(
   }
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
-  if (savePlan) {
+  if (savePlan && start) {
     const grouped = groups
       .numbers()
       .map((group, at) => ({ ...requests[at]!, ...(group !== null && { group }) }));
     const placed = await withOffsets(grouped, scanned, deps.stop);
-    const saved = await planToSave({ run, options, scanned, totals, changes, requests: placed }, deps);
+    const from = { run, options, scanned, totals, changes, requests: placed, start };
+    const saved = await planToSave(from, deps);
     await savePlan(saved);
     plan.digest = saved.digest;
   }

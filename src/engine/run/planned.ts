@@ -125,6 +125,23 @@ export async function runOfPlan(
   return runs.find(({ finished }) => !finished) ?? runs[0];
 }
 
+/**
+ * Checks again after the lock was taken: before that, another process may have applied the plan.
+ * @param id of the run that is about to begin
+ * @throws UsageError
+ */
+export async function checkStillNew(
+  plan: SavedPlan,
+  id: string,
+  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
+): Promise<void> {
+  const [begun = await runOfPlan(plan, state, scope!)] = await state.knownRuns({ run: id });
+  if (begun === undefined) return;
+  throw new UsageError(`run ${begun.run} of this plan was begun by another process in the meantime`, {
+    problem: { code: 'run_not_unfinished' },
+  });
+}
+
 /** The options that a plan was made with. @throws UsageError for a number out of range */
 export function optionsOfPlan(plan: SavedPlan): ImportOptions {
   const options = plan.options as unknown as ImportOptions;
@@ -137,7 +154,7 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
     failed: false,
     checkProperties: false,
     rejects: null,
-    plan: { run: plan.run, digest: plan.digest },
+    plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
   };
 }
 
@@ -207,7 +224,7 @@ export const runPlanned = (
   state: Pick<State, 'secret'>,
 ): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
-  made: again ? null : { at: plan.created_at, after: madeAfter(plan, state) },
+  made: again ? null : { plan: plan.run, at: plan.created_at, after: madeAfter(plan, state) },
   itemFormat: plan.item_format,
 });
 

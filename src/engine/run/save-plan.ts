@@ -1,7 +1,7 @@
 /** Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import { type Kind, kindsOf } from '../model.js';
+import { KINDS, type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -17,7 +17,29 @@ import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 
-/** Makes the plan to save. @throws UsageError if the plan reads stdin, or there is no account */
+/** What a plan takes down before it reads anything, since others may send while it is made. */
+export interface PlanStart {
+  scope: Scope;
+  /** Milliseconds since the epoch. */
+  at: number;
+  number: number;
+  /** Of all kinds (`stateMark`). */
+  marks: Record<string, string>;
+}
+
+/** Starts a plan to save. @throws UsageError if there is no account */
+export async function startPlan(
+  run: string,
+  at: number,
+  { scope, state }: Pick<ImportDeps, 'scope' | 'state'>,
+): Promise<PlanStart> {
+  if (!scope)
+    throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
+  const number = await state.numberPlan(run);
+  return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
+}
+
+/** Makes the plan to save. @throws UsageError if the plan reads stdin */
 export async function planToSave(
   from: {
     run: string;
@@ -26,13 +48,12 @@ export async function planToSave(
     totals: RequestTotals;
     changes: PlanChanges | undefined;
     requests: SavedRequest[];
+    start: PlanStart;
   },
-  deps: Pick<ImportDeps, 'scope' | 'state' | 'tokenHash' | 'clock'>,
+  deps: Pick<ImportDeps, 'tokenHash'>,
 ): Promise<SavedPlan> {
-  const { options, scanned, totals, changes, requests } = from;
-  const { scope } = deps;
-  if (!scope)
-    throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
+  const { options, scanned, totals, changes, requests, start } = from;
+  const { scope, marks } = start;
   const inputs = scanned.inputs.map(({ opened, scan }) => {
     const { path, kind, format } = opened;
     if (path === '-') throw new UsageError('a plan of stdin cannot be saved: it could not be read again');
@@ -74,14 +95,14 @@ export async function planToSave(
     ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,
-    ...(options.changedOnly && { state: await stateMark(deps.state, scope, kindsOf(inputs)) }),
+    ...(options.changedOnly && { state: marksOf(marks, kindsOf(inputs)) }),
     item_format: ITEM_FORMAT_VERSION,
     options: optionsToSave(options),
     inputs,
     requests,
     run: from.run,
-    created_at: new Date(deps.clock.now()).toISOString(),
-    made_after: { state: stateId(deps.state), number: await deps.state.lastNumber() },
+    created_at: new Date(start.at).toISOString(),
+    made_after: { state: marks.id!, number: start.number },
   });
 }
 
@@ -118,6 +139,9 @@ export async function stateMark(
   for (const kind of kinds) mark[kind] = await state.fingerprintsMark(scope, kind);
   return mark;
 }
+
+const marksOf = (marks: Record<string, string>, kinds: readonly Kind[]): Record<string, string> =>
+  Object.fromEntries(['id', ...kinds].map((name) => [name, marks[name]!]));
 
 /** Adds to each request the byte offset of its first line, if its input can be read from any line. */
 export async function withOffsets(

@@ -220,8 +220,11 @@ export interface State {
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
   /** Hashes of the cells of a send, in the order of its rows; null if they were not recorded. */
   cells(send: number): Promise<CellColumns | null>;
-  /** The number of the last send or beginning of a run, in the order of their commits. */
-  lastNumber(): Promise<number>;
+  /**
+   * Gives the saved plan of a run its number, in the order of sends and runs. When the run begins, its data is as old
+   * as the plan.
+   */
+  numberPlan(run: string): Promise<number>;
   /** A number that changes when ids of the kind are sent. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
   /** A text that changes when something is sent, or seen completed. */

@@ -11,6 +11,7 @@ import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
 import { WHAT } from './history.js';
+import { planNumber } from './plan-numbers.js';
 import type { RequestRecord } from './requests.js';
 import type { Made } from './types.js';
 
@@ -83,20 +84,17 @@ export class Sends {
     return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
   }
 
-  /** The last number that was given. */
-  last(on: Reader): Promise<number> {
-    return only(on, "SELECT last AS found FROM counters WHERE name = 'sends'");
-  }
-
   /**
    * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than
-   * later sends of other runs. Also ends doubts that are too old.
+   * later sends of other runs. The run of a plan that this state has numbered gets the number of the plan. Also
+   * ends doubts that are too old.
    * @param made when its data was read, if that was before the run began
    */
   async begin(tx: Transaction, run: string, made: Made | null = null): Promise<void> {
     const number = await this.next(tx);
-    await tx.run('UPDATE runs SET began = ? WHERE run = ?', number, run);
-    if (made !== null) {
+    const ofPlan = made && (await planNumber(tx, made.plan));
+    await tx.run('UPDATE runs SET began = ? WHERE run = ?', ofPlan ?? number, run);
+    if (made !== null && ofPlan === null) {
       // Newer than runs that began before it was planned, and older than those that began since. What is later by its
       // number or by its time counts as later: a clock may be wrong, and an older copy of the state repeats numbers.
       const after = made.after ?? number;
@@ -265,11 +263,14 @@ export class Sends {
     );
   }
 
-  /** Sends of other runs with newer data than that of this run, oldest first. */
+  /**
+   * Sends of other runs with newer data than that of this run, oldest first. The run of a plan that was made with
+   * another state may have the same number as an earlier run: then the ids of the runs tell, which begin with a time.
+   */
   newerThan(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; run: string }[]> {
     return on.all(
       `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
-           AND began > (SELECT began FROM runs WHERE run = ?3)
+           AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
            AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state = 'withdrawn')
          ORDER BY send`,
       scope,

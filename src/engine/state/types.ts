@@ -55,9 +55,11 @@ export interface KnownRun {
 
 /** When a plan was made. */
 export interface Made {
+  /** Its run in the plan file. If this state knows the number of that plan (`numberPlan`), only the number counts. */
+  plan: string;
   /** By the clock of its machine, ISO 8601. */
   at: string;
-  /** The last number of this state at that time, which no clock can change; null if it was made with another state. */
+  /** The number that this state gave to the plan before it was replaced by an older copy; null from another state. */
   after: number | null;
 }
 

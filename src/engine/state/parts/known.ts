@@ -1,12 +1,13 @@
 /** The methods of the state for what is known about profiles: fingerprints, history, and column types. */
 import type { State } from '../interface.js';
+import { keepPlanNumber } from '../plan-numbers.js';
 import { shortId } from '../row-lists.js';
 import type { Tables } from '../tables.js';
 
 type OfKnown =
   | 'fingerprints'
   | 'cells'
-  | 'lastNumber'
+  | 'numberPlan'
   | 'newestFingerprints'
   | 'fingerprintsMark'
   | 'clearFingerprints'
@@ -22,7 +23,12 @@ export function ofKnown(tables: Tables): Pick<State, OfKnown> {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
     cells: (send) => cells.of(db, send),
-    lastNumber: () => sends.last(db),
+    numberPlan: (run) =>
+      tables.write(async (tx) => {
+        const number = await sends.next(tx);
+        await keepPlanNumber(tx, run, number);
+        return number;
+      }),
     newestFingerprints: async (scope, kind) => sends.newest(db, await tables.find(scope), kind),
     fingerprintsMark: async (scope, kind) => {
       const id = await tables.find(scope);
