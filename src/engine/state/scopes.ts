@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson } from './stored-json.js';
 import type { Scope, ServiceInUse } from './types.js';
 
 /** Reads the key of all stored hashes. Creates it if there is none. */
@@ -73,7 +74,7 @@ export class Scopes {
       await this.find(on, scope),
       kind,
     );
-    return new Map(row ? (JSON.parse(row.types) as [string, string][]) : []);
+    return new Map(row ? storedJson<[string, string][]>(row.types, STORED.columnTypes, kind) : []);
   }
 
   async setColumnTypes(
