@@ -16,8 +16,14 @@ export function stateError(error: unknown, doing: string, where: string): Profil
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, { ...adviceFor(detail), cause: error });
 }
 
+/** What SQLite says of a damaged database. */
+const DAMAGE = /not a database|malformed/i;
+
+/** Whether SQLite found the database damaged. */
+export const isDamage = (error: unknown): boolean => DAMAGE.test((error as Error).message);
+
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/full|quota|ENOSPC/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/\bis full\b|quota is used up|ENOSPC/.test(detail)) return { hint: 'free some disk space, then resume' };
   if (/\bE[MN]FILE\b/.test(detail)) return { hint: 'allow more open files: ulimit -n 1024' };
   if (/database (?:table )?is locked/.test(detail)) {
     return {
@@ -25,7 +31,7 @@ function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
     };
   }
   if (/disk I\/O error/.test(detail)) return { hint: 'check the disk, or the network drive, that it is on' };
-  if (/not a database|malformed/i.test(detail)) {
+  if (DAMAGE.test(detail)) {
     return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
   }
   return { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } };

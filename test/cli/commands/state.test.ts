@@ -279,6 +279,20 @@ describe('state backup', () => {
     expect((await run('state check --state-dir restored')).code).toBe(0);
   });
 
+  test('of a damaged state names the damage, and leaves nothing', async () => {
+    await run('import c.csv');
+    zeroPage('jobs');
+    const { code, error } = await run('state backup copy.db --json');
+    expect([code, error()]).toEqual([
+      1,
+      expect.objectContaining({
+        message: `cannot read the state in ${join(cwd, '.state')}: database disk image is malformed`,
+        hint: expect.stringMatching(/^restore a copy of it, or choose another folder with --state-dir/),
+      }),
+    ]);
+    expect(readdirSync(cwd).filter((name) => name.startsWith('copy'))).toEqual([]);
+  });
+
   test('a directory that cannot be written to is named, and nothing is left', async () => {
     await run('import c.csv');
     const { code, error } = await run('state backup absent/copy.db --json');
