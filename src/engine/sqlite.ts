@@ -20,9 +20,14 @@ export function useWriteAheadLog(db: DatabaseSyncInstance, busyMs: number): void
       return;
     } catch (error) {
       if (!String(error).includes('database is locked') || performance.now() > until) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      pause();
     }
   }
+}
+
+/** Waits a moment for another process. */
+export function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
 }
 
 /** What SQLite says without a reason. */

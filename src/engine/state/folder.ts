@@ -23,7 +23,8 @@ const DAMAGE = /not a database|malformed/i;
 export const isDamage = (error: unknown): boolean => DAMAGE.test((error as Error).message);
 
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/\bis full\b|quota is used up|ENOSPC/.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/\bis full\b|quota is used up|ENOSPC/.test(detail))
+    return { hint: 'free some disk space, then resume' };
   if (/\bE[MN]FILE\b/.test(detail)) return { hint: 'allow more open files: ulimit -n 1024' };
   if (/database (?:table )?is locked/.test(detail)) {
     return {
