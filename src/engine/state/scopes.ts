@@ -5,10 +5,16 @@ import type { Reader, Transaction } from './database.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { Scope, ServiceInUse } from './types.js';
 
-/** Reads the key of all stored hashes. Creates it if there is none. */
-export async function readSecret(tx: Transaction): Promise<Buffer> {
-  const row = await tx.get<{ key: Uint8Array }>('SELECT key FROM secret');
-  if (row) return Buffer.from(row.key);
+/** The key of all stored hashes; null if there is none. */
+export async function readSecret(on: Reader): Promise<Buffer | null> {
+  const row = await on.get<{ key: Uint8Array }>('SELECT key FROM secret');
+  return row ? Buffer.from(row.key) : null;
+}
+
+/** Creates the key, unless another process has. */
+export async function createSecret(tx: Transaction): Promise<Buffer> {
+  const known = await readSecret(tx);
+  if (known) return known;
   const key = randomBytes(32);
   await tx.run('INSERT INTO secret (key) VALUES (?)', key);
   return key;

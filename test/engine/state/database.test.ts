@@ -230,6 +230,20 @@ describe('opening', () => {
     expect(statSync(file).size).toBe(text.length);
   });
 
+  test('it can be read while another program holds the write lock', async ({ folder, reopen }) => {
+    const state = await reopen();
+    await state.startRun(aRun());
+    const { secret } = state;
+    await state.close();
+    const other = new DatabaseSync(join(folder, 'state.db'));
+    other.exec('BEGIN IMMEDIATE');
+    const again = await reopen();
+    expect(again.secret).toEqual(secret);
+    expect(await again.knownRuns()).toHaveLength(1);
+    other.exec('COMMIT');
+    other.close();
+  });
+
   test('a database that was emptied is refused, and left alone', async ({ folder, reopen }) => {
     const state = await reopen();
     await (await state.takeLock(SCOPE, 'companies'))!.release();

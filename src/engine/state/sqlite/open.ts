@@ -30,7 +30,8 @@ export function openDatabase(folder: string): SqliteDatabase {
     refuseEmptied(file);
     makePrivate(file);
     db = new DatabaseSync(file, { timeout: BUSY_MS });
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
+    // It works only in a new database, and would take the write lock in any other one.
+    if (pragma(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
     useWriteAheadLog(db, BUSY_MS);
     db.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
     migrate(db, file);
@@ -93,9 +94,11 @@ function closeDatabase(db: DatabaseSyncInstance): void {
   db.close();
 }
 
+const pragma = (db: DatabaseSyncInstance, name: string): number =>
+  (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
+
 function migrate(db: DatabaseSyncInstance, file: string): void {
-  const version = (): number =>
-    (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+  const version = (): number => pragma(db, 'user_version');
   if (version() === MIGRATIONS.length) return;
   if (version() > MIGRATIONS.length) {
     throw new StateError(`${file} was written by a newer version of profiles`, {
