@@ -99,7 +99,7 @@ const damage = ({ table, column, of: [words] }: Column, record: string | number)
 export async function* damagedIn(on: Reader, column: Column): AsyncGenerator<string> {
   const { table, column: name, of } = column;
   const rows = on.each<{ record: string | number; text: unknown }>(
-    `SELECT ${of[1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL ORDER BY ${of[1]}`,
+    `SELECT ${of[1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL`,
   );
   for await (const { record, text } of rows) {
     if (parsed(text, column) === undefined) yield damage(column, record);
