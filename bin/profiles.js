@@ -9,8 +9,12 @@ const { load } = require('./load.js');
 function failureOf(error) {
   if (error?.code === 'EMFILE' || error?.code === 'ENFILE')
     return [1, 'unexpected', `too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];
-  if (error?.syscall === 'uv_cwd')
-    return [2, 'usage', `the current folder no longer exists (${error.code})`, 'change to one that does: cd'];
+  if (error?.syscall === 'uv_cwd') {
+    const { code } = error;
+    return code === 'ENOENT'
+      ? [2, 'usage', `the current folder no longer exists (${code})`, 'change to one that does: cd']
+      : [2, 'usage', `the path of the current folder cannot be read (${code})`, 'change to another one: cd'];
+  }
   throw error;
 }
 

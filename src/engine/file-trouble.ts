@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EFBIG: 'the file may not become that large',
   EROFS: 'the file system is read-only',
   ENOENT: 'no such file',
+  ENAMETOOLONG: 'the name is too long',
 };
 
 /** Words for the code of an error. */

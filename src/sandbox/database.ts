@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ensureFolder } from '../engine/ensure-folder.js';
 import { StateError } from '../engine/errors.js';
-import { troubleOf } from '../engine/file-trouble.js';
-import { useWriteAheadLog } from '../engine/sqlite.js';
+import { sqliteTrouble, useWriteAheadLog } from '../engine/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
 
@@ -83,7 +82,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
     if (version(db) === VERSION) return db;
     db.close();
   } catch (error) {
-    throw new StateError(`cannot open the sandbox's data in ${file}: ${troubleOf(error)}`, {
+    throw new StateError(`cannot open the sandbox's data in ${file}: ${sqliteTrouble(error, file)}`, {
       hint: `check the folder and its permissions, or ${ANOTHER_FOLDER}`,
       cause: error,
     });

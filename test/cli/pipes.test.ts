@@ -1,9 +1,9 @@
 /** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
@@ -185,6 +185,24 @@ it.skipIf(process.platform === 'win32')(
     expect(JSON.parse(json!)).toMatchObject({ error: { code: 'usage', message, hint } });
   },
 );
+
+it.skipIf(process.platform === 'win32')('in a folder with too long a path it says so', async () => {
+  const cwd = scratch();
+  onTestFinished(() => void execFileSync('rm', ['-rf', cwd])); // Node cannot remove it
+  const deep = `const { mkdirSync } = require('node:fs');
+    const name = 'x'.repeat(200);
+    for (let i = 0; i < 25; i++) { mkdirSync(name); process.chdir(name); }
+    const { status } = require('node:child_process').spawnSync(process.execPath, ['${BIN}', 'runs'], { stdio: 'inherit' });
+    process.exitCode = status;`;
+  writeFileSync(join(cwd, 'deep.cjs'), deep);
+  const { codes, stderr } = await bash('node deep.cjs', cwd);
+  expect([codes, stderr]).toEqual([
+    '2',
+    expect.stringMatching(
+      /^profiles: the path of the current folder cannot be read \(\w+\)\n {2}change to another one: cd\n$/,
+    ),
+  ]);
+});
 
 /** Only another user than root can run out of threads. */
 const canBecomeAnother = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');

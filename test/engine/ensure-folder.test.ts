@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureFolder } from '../../src/engine/ensure-folder.js';
@@ -27,3 +27,12 @@ test.each([
   writeFileSync(join(top, 'file'), '');
   expect(() => ensureFolder(join(top, path))).toThrow(expect.objectContaining({ code }));
 });
+
+test.skipIf(process.platform === 'win32').each(['link', 'link/a'])(
+  'a link to nothing is in the way: %s',
+  (path) => {
+    const top = scratch();
+    symlinkSync(join(top, 'nothing'), join(top, 'link'));
+    expect(() => ensureFolder(join(top, path))).toThrow('is a link to a folder that does not exist');
+  },
+);

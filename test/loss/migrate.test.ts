@@ -138,6 +138,18 @@ test('the old one is refused by name, and sends nothing', async () => {
   expect(contentOf('.state').runs).toEqual(contentOf('new').runs);
   const job = await run(['job', 'job-1']);
   expect([job.code, job.stderr]).toEqual([0, expect.stringContaining('warning: this state has moved to')]);
+  for (const argv of [
+    ['runs'],
+    ['runs', (await machine.runs())[0]!.run],
+    ['jobs'],
+    ['history', 'user', 'u-3'],
+  ]) {
+    const read = await run(argv);
+    expect([read.code, read.stderr], argv.join(' ')).toEqual([
+      0,
+      `warning: this state has moved to sqlite:${inFolder('new')}; import with --state sqlite:${inFolder('new')}, or set it for good: profiles config set state sqlite:${inFolder('new')}\n`,
+    ]);
+  }
   const info = JSON.parse((await cli(['state', 'info', '--json'], { cwd: machine.folder })).stdout);
   expect(info).toMatchObject({ moved_to: `sqlite:${inFolder('new')}` });
   const text = (await cli(['state', 'info'], { cwd: machine.folder })).stdout;

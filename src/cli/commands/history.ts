@@ -9,6 +9,7 @@ import type { ListRecord } from '../output/records.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
+import { stateToRead } from './recorded-service.js';
 
 const FIELDS = [
   'at',
@@ -77,7 +78,7 @@ const UNREAD = {
 async function run({ kind, id, listing }: Options, context: Context): Promise<ExitCode> {
   const { clock, cwd, cores, flags } = context;
   const { historyKeepMs: keepMs } = await context.settings();
-  const state = await context.state();
+  const state = await stateToRead(context);
   const { historyOf } = await import('../../engine/history.js');
   const { records, unread } = await whileWaiting(`looking for ${id}`, context, () =>
     stopOnSignal(context, (stop) =>

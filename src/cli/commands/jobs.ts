@@ -18,7 +18,7 @@ import type { ListRecord } from '../output/records.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { contextOf, namedAccount } from './recorded-service.js';
+import { contextOf, namedAccount, stateToRead } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 
 const FIELDS = [
@@ -56,7 +56,7 @@ function options(_words: readonly string[], flags: Flags): Options {
 }
 
 async function run({ refresh, listing }: Options, context: Context): Promise<ExitCode> {
-  const state = await context.state();
+  const state = await (refresh ? context.state() : stateToRead(context));
   if (refresh) {
     await state.refuseMoved();
     await look(await state.knownJobs(), context);

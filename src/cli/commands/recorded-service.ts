@@ -1,6 +1,6 @@
 /**
- * Uses the service that a run or a job was sent to: its region and account are in the state (contract §4,
- * §5).
+ * Reads what the state has recorded, and uses the service that a run or a job was sent to: its region and
+ * account are in the state (contract §4, §5).
  */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -10,7 +10,19 @@ import type { Scope, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
+import { errorWords } from '../messages.js';
 import { resolveSettings, type Settings } from '../settings/index.js';
+
+/** Opens the state for a command that only reads it. Warns if it has moved, because its records may be outdated. */
+export async function stateToRead(context: Context): Promise<State> {
+  const state = await context.state();
+  await state.refuseMoved().catch((error: unknown) => {
+    if (!(error instanceof UsageError)) throw error;
+    const { message, hint } = errorWords(error, context.commands);
+    context.warn(`${message}; ${hint}`);
+  });
+  return state;
+}
 
 /** Finds a run by its id. @throws UsageError for an unknown one */
 export function findRun(runs: readonly StoredRun[], id: string): StoredRun {

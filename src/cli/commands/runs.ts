@@ -10,7 +10,7 @@ import type { ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { findRun, isAlive } from './recorded-service.js';
+import { findRun, isAlive, stateToRead } from './recorded-service.js';
 import { commandsFor, recordOf } from './runs/record.js';
 import { show, showWithReport } from './runs/show.js';
 
@@ -65,7 +65,7 @@ function options([run]: readonly string[], flags: Flags): Options {
 }
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
-  const state = await context.state();
+  const state = await (options.do === 'forget' ? context.state() : stateToRead(context));
   const runs = await Promise.all((await state.knownRuns()).map((run) => asItIs(run, state)));
   if (options.do === 'list') {
     const list = {

@@ -3,6 +3,7 @@
  */
 import { type CellColumns, StoredCells } from '../stored-cells.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson } from './stored-json.js';
 
 /** The table `cells`. Its rows are deleted with their sends. */
 export class Cells {
@@ -16,7 +17,7 @@ export class Cells {
       'SELECT keys, cells FROM cells WHERE send = ?',
       send,
     );
-    return row ? { keys: JSON.parse(row.keys) as string[], bytes: row.cells } : null;
+    return row ? { keys: storedJson<string[]>(row.keys, STORED.cellKeys, send), bytes: row.cells } : null;
   }
 
   /** Deletes the cells of all rows of a send except these. @param rows indexes, ascending */

@@ -1,6 +1,7 @@
 /** Checks that the records in a database are consistent. */
 import type { Reader } from './database.js';
 import type { RequestRange } from './requests.js';
+import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {
@@ -82,7 +83,8 @@ async function* miscounted(on: Reader): AsyncGenerator<string> {
      FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL`,
   );
   for await (const { run, summary, recorded } of runs) {
-    const reported = (JSON.parse(summary) as { rows?: { submitted?: number } }).rows?.submitted ?? recorded;
+    const reported =
+      storedJson<{ rows: { submitted?: number } }>(summary, STORED.summary, run).rows.submitted ?? recorded;
     if (reported !== recorded)
       yield `run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`;
   }
@@ -101,7 +103,7 @@ async function* overlapping(on: Reader): AsyncGenerator<string> {
       yield* overlapsIn(ranges);
       ranges = [];
     }
-    const others = more === null ? [] : (JSON.parse(more) as RequestRange[]);
+    const others = storedOrNull<RequestRange[]>(more, STORED.ranges, first.run) ?? [];
     ranges.push(first, ...others.map((range) => ({ ...range, run: first.run, seq: first.seq })));
   }
   yield* overlapsIn(ranges);
@@ -117,10 +119,20 @@ function* overlapsIn(ranges: readonly Held[]): Generator<string> {
   }
 }
 
-/** Runs all checks. @returns the problems; none if the records are consistent */
-export async function problemsOf(on: Reader): Promise<StateProblem[]> {
+/**
+ * Runs all checks.
+ * @param hasShards whether there is a table of shards
+ * @returns the problems; none if the records are consistent
+ */
+export async function problemsOf(on: Reader, hasShards: boolean): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
+  for (const column of Object.values(STORED)) {
+    if (column.table === 'shards' && !hasShards) continue;
+    problems.push(...(await firstOf(column.table, damagedIn(on, column))));
+  }
+  const isReadable = problems.length === 0;
   for (const { check, sql } of RECORDS) problems.push(...(await firstOf(check, messages(on, sql))));
+  if (!isReadable) return problems; // the rest reads that JSON
   problems.push(...(await firstOf('runs', miscounted(on))));
   problems.push(...(await firstOf('requests', overlapping(on))));
   return problems;

@@ -3,22 +3,36 @@ import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
-import { troubleOf } from '../file-trouble.js';
+import { sqliteTrouble } from '../sqlite.js';
 
 /**
  * Makes a StateError with advice from any failure of the state; a ProfilesError stays as it is.
  * @param doing such as `record`
+ * @param where the folder, or the file in it
  */
 export function stateError(error: unknown, doing: string, where: string): ProfilesError {
   if (error instanceof ProfilesError) return error;
-  const detail = troubleOf(error);
+  const detail = sqliteTrouble(error, where);
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, { ...adviceFor(detail), cause: error });
 }
 
+/** What SQLite says of a damaged database. */
+const DAMAGE = /not a database|malformed/i;
+
+/** Whether SQLite found the database damaged. */
+export const isDamage = (error: unknown): boolean => DAMAGE.test((error as Error).message);
+
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/full|ENOSPC/i.test(detail)) return { hint: 'free some disk space, then resume' };
+  if (/\bis full\b|quota is used up|ENOSPC/.test(detail))
+    return { hint: 'free some disk space, then resume' };
   if (/\bE[MN]FILE\b/.test(detail)) return { hint: 'allow more open files: ulimit -n 1024' };
-  if (/not a database|malformed/i.test(detail)) {
+  if (/database (?:table )?is locked/.test(detail)) {
+    return {
+      hint: 'another program, such as a backup or a database browser, has locked it: wait for it or close it, then try again',
+    };
+  }
+  if (/disk I\/O error/.test(detail)) return { hint: 'check the disk, or the network drive, that it is on' };
+  if (DAMAGE.test(detail)) {
     return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
   }
   return { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } };

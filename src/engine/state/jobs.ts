@@ -3,6 +3,7 @@
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson } from './stored-json.js';
 import type { KnownJob, Scope } from './types.js';
 
 interface JobRow {
@@ -141,7 +142,7 @@ export class Jobs {
     if (!known) return null;
     await tx.run(
       "UPDATE jobs SET status = 'unknown', record = ?, seen_at = ? WHERE scope = ? AND job_id = ?",
-      JSON.stringify({ ...(JSON.parse(known.record) as Job), status: 'unknown' }),
+      JSON.stringify({ ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' }),
       now,
       scope,
       job_id,
@@ -173,7 +174,7 @@ export class Jobs {
       status: row.status,
       submitted_at: row.submitted_at,
       seen_at: row.seen_at,
-      record: JSON.parse(row.record) as Job,
+      record: storedJson<Job>(row.record, STORED.job, row.job_id),
     }));
   }
 

@@ -1,6 +1,7 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson } from './stored-json.js';
 
 export interface RejectsRecord {
   /** The run that the rows of the file name (`_profiles_run`). */
@@ -114,7 +115,7 @@ function recordOf({ inode, sha256, reading, unedited, ...row }: Row): RejectsRec
   return {
     ...row,
     mark: inode === null || sha256 === null ? null : { inode, sha256 },
-    reading: JSON.parse(reading) as unknown,
+    reading: storedJson<unknown>(reading, STORED.reading, row.run),
     unedited: hashesOf(unedited),
   };
 }

@@ -3,6 +3,7 @@
 import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedOrNull } from './stored-json.js';
 
 /**
  * - `intent`: committed before it is sent. After a crash, its outcome is unknown.
@@ -263,9 +264,9 @@ export class Requests {
     );
     return rows.map(({ record, more, twice, request: _id, run: _run, ...rest }) => ({
       ...rest,
-      more: more === null ? [] : (JSON.parse(more) as RequestRecord['more']),
+      more: storedOrNull<RequestRecord['more']>(more, STORED.ranges, run) ?? [],
       possibleDuplicate: twice,
-      job: record === null ? null : (JSON.parse(record) as Job),
+      job: storedOrNull<Job>(record, STORED.job, rest.job_id!),
     }));
   }
 

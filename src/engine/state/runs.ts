@@ -2,6 +2,7 @@
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson, storedOrNull } from './stored-json.js';
 import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. */
@@ -211,21 +212,21 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     status: row.status,
     started_at: row.started_at,
     ended_at: row.ended_at,
-    summary: row.summary === null ? null : (JSON.parse(row.summary) as Summary),
+    summary: storedOrNull<Summary>(row.summary, STORED.summary, row.run),
     named_account: row.named_account,
     identity: row.identity,
     finished: row.finished === 1,
     ended_by: row.ended_by,
     // Version 0.1.0 used format 1, and did not record it.
     item_format: row.item_format ?? 1,
-    options: JSON.parse(row.options),
+    options: storedJson(row.options, STORED.options, row.run),
     inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({
       path,
       location,
       kind,
       digest,
       rejects_file,
-      types: types === null ? null : (JSON.parse(types) as CellType[]),
+      types: storedOrNull<CellType[]>(types, STORED.types, row.run),
     })),
   };
 }

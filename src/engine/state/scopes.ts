@@ -2,12 +2,19 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
+import { STORED, storedJson } from './stored-json.js';
 import type { Scope, ServiceInUse } from './types.js';
 
-/** Reads the key of all stored hashes. Creates it if there is none. */
-export async function readSecret(tx: Transaction): Promise<Buffer> {
-  const row = await tx.get<{ key: Uint8Array }>('SELECT key FROM secret');
-  if (row) return Buffer.from(row.key);
+/** The key of all stored hashes; null if there is none. */
+export async function readSecret(on: Reader): Promise<Buffer | null> {
+  const row = await on.get<{ key: Uint8Array }>('SELECT key FROM secret');
+  return row ? Buffer.from(row.key) : null;
+}
+
+/** Creates the key, unless another process has. */
+export async function createSecret(tx: Transaction): Promise<Buffer> {
+  const known = await readSecret(tx);
+  if (known) return known;
   const key = randomBytes(32);
   await tx.run('INSERT INTO secret (key) VALUES (?)', key);
   return key;
@@ -73,7 +80,7 @@ export class Scopes {
       await this.find(on, scope),
       kind,
     );
-    return new Map(row ? (JSON.parse(row.types) as [string, string][]) : []);
+    return new Map(row ? storedJson<[string, string][]>(row.types, STORED.columnTypes, kind) : []);
   }
 
   async setColumnTypes(

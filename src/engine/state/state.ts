@@ -13,7 +13,7 @@ import { ofRequests } from './parts/requests.js';
 import { ofRuns } from './parts/runs.js';
 import { shardsOf } from './parts/shards.js';
 import { ofWhole } from './parts/whole.js';
-import { readSecret, scopeOf } from './scopes.js';
+import { createSecret, readSecret, scopeOf } from './scopes.js';
 import { openSqlite } from './sqlite/backend.js';
 import { Tables } from './tables.js';
 
@@ -42,7 +42,7 @@ export interface Elsewhere {
 export async function openState(folder: string, now: () => number, elsewhere?: Elsewhere): Promise<State> {
   refuseShared(privateFolder(folder));
   const tables = new Tables(folder, await openBackend(folder, elsewhere), () => Math.floor(now()));
-  const secret = await tables.write(readSecret).catch(async (error: unknown) => {
+  const secret = await secretOf(tables).catch(async (error: unknown) => {
     await tables.db.close();
     throw error;
   });
@@ -59,6 +59,10 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
     ...ofWhole(tables),
   };
 }
+
+/** Writes only to a new state: commands that only read must not wait for another process that writes. */
+const secretOf = async (tables: Tables): Promise<Buffer> =>
+  (await tables.read(() => readSecret(tables.db))) ?? tables.write(createSecret);
 
 /** Opens the database. Loads the PostgreSQL driver only if it is used. @throws as `openState` */
 export async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {

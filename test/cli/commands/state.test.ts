@@ -212,6 +212,40 @@ describe('state check', () => {
     expect(text.stderr).toMatch(/^profiles: found \d+ problems? in the state /);
   });
 
+  test.each([
+    ['runs.options', 'run', ['runs', 'doctor', 'import c.csv']],
+    ['runs.summary', 'run', ['runs', 'doctor', 'history company c1']],
+    ['inputs.types', 'run', ['runs', 'doctor', 'resume']],
+    ['requests.more', 'run', ['history company c1']],
+    ['jobs.record', 'job', ['jobs', 'doctor']],
+    ['rejects.reading', 'run', ['import bad.rejects.csv --dry-run']],
+    ['cells.keys', 'batch', []],
+    ['column_types.types', 'kind', ['import c.csv']],
+  ])('damaged JSON in %s is named, and is no bug', async (column, record, commands) => {
+    writeFileSync(join(cwd, 'bad.csv'), 'company_id,name\nc4,D\n,E\n');
+    await run('import c.csv --changed-only --track-keys');
+    await run('import bad.csv --skip-invalid');
+    for (const text of ['{"cut', '5', '{}', '[null]']) {
+      if (text === '{}' && ['runs.options', 'jobs.record'].includes(column)) continue; // any object fits
+      tamper(`UPDATE ${column.split('.')[0]} SET ${column.split('.')[1]} = '${text}'`);
+      const damage = new RegExp(`^${record} \\S+ has damaged JSON in ${column}$`);
+      const checked = await run('state check --json');
+      expect([checked.code, checked.error().message]).toEqual([
+        1,
+        expect.stringMatching(/^found \d problem/),
+      ]);
+      expect(checked.json().problems).toContainEqual({
+        check: column.split('.')[0],
+        message: expect.stringMatching(damage),
+      });
+      for (const line of commands) {
+        const { stdout, stderr } = await run(line);
+        expect(stdout + stderr, line).toMatch(/the state is damaged: \S+ \S+ has damaged JSON in /);
+        expect(stdout + stderr, line).toContain('restore a copy of it, or choose another folder');
+      }
+    }
+  });
+
   test('names a damaged database: exit 1', async () => {
     await run('import c.csv');
     zeroPage('sends_by_scope');
@@ -243,6 +277,20 @@ describe('state backup', () => {
     const restored = await run('import c.csv --changed-only --json --state-dir restored');
     expect([restored.code, restored.json().rows]).toMatchObject([0, { read: 3, unchanged: 3, submitted: 0 }]);
     expect((await run('state check --state-dir restored')).code).toBe(0);
+  });
+
+  test('of a damaged state names the damage, and leaves nothing', async () => {
+    await run('import c.csv');
+    zeroPage('jobs');
+    const { code, error } = await run('state backup copy.db --json');
+    expect([code, error()]).toEqual([
+      1,
+      expect.objectContaining({
+        message: `cannot read the state in ${join(cwd, '.state')}: database disk image is malformed`,
+        hint: expect.stringMatching(/^restore a copy of it, or choose another folder with --state-dir/),
+      }),
+    ]);
+    expect(readdirSync(cwd).filter((name) => name.startsWith('copy'))).toEqual([]);
   });
 
   test('a directory that cannot be written to is named, and nothing is left', async () => {

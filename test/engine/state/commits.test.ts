@@ -183,6 +183,7 @@ describe('Commits', () => {
     other.exec('COMMIT');
     other.close();
     expect(String(failure)).toContain('database is locked');
+    expect((failure as StateError).hint).toMatch(/^another program, such as a backup .* has locked it/);
     expect(await outcomes([commits.commit([add(db, 'b')])])).toEqual([failure]);
   });
 

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -227,6 +228,41 @@ describe('opening', () => {
     expect(error.message).toContain(`cannot open the state database in ${file}: file is not a database`);
     expect(error.problem).toEqual({ code: 'state_damaged' });
     expect(statSync(file).size).toBe(text.length);
+  });
+
+  test('it can be read while another program holds the write lock', async ({ folder, reopen }) => {
+    const state = await reopen();
+    await state.startRun(aRun());
+    const { secret } = state;
+    await state.close();
+    const other = new DatabaseSync(join(folder, 'state.db'));
+    other.exec('BEGIN IMMEDIATE');
+    const again = await reopen();
+    expect(again.secret).toEqual(secret);
+    expect(await again.knownRuns()).toHaveLength(1);
+    other.exec('COMMIT');
+    other.close();
+  });
+
+  test('a database that was emptied is refused, and left alone', async ({ folder, reopen }) => {
+    const state = await reopen();
+    await (await state.takeLock(SCOPE, 'companies'))!.release();
+    await state.close();
+    const file = join(folder, 'state.db');
+    for (const name of ['state.db-wal', 'state.db-shm']) rmSync(join(folder, name), { force: true });
+    writeFileSync(file, '');
+    const error = await refusal(reopen);
+    expect(error.message).toBe(`${file} is empty (0 bytes), and imports have used it: its records are lost`);
+    expect(error.problem).toEqual({ code: 'state_damaged' });
+    expect(statSync(file).size).toBe(0);
+    rmSync(file); // begins again on purpose
+    expect(await (await reopen()).knownRuns()).toEqual([]);
+  });
+
+  test('a database of 0 bytes in a folder without locks is new', async ({ folder, reopen }) => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'state.db'), '');
+    expect(await (await reopen()).knownRuns()).toEqual([]);
   });
 
   test('a folder that cannot be made is named', async ({ folder, reopen }) => {

@@ -32,6 +32,16 @@ describe('takeLock', () => {
     expect(await state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
   });
 
+  test('a file that cannot be opened is an error of the state', async ({ folder, state }) => {
+    const lock = await state.takeLock(SCOPE, 'companies');
+    await lock!.release();
+    const [name] = readdirSync(join(folder, 'locks')).filter((file) => file.endsWith('.lock'));
+    rmSync(join(folder, 'locks', name!));
+    mkdirSync(join(folder, 'locks', name!));
+    await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(StateError);
+    await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(/^cannot look at the lock in /);
+  });
+
   test('its files are private', async ({ folder, state }) => {
     await state.takeLock(SCOPE, 'companies');
     const place = join(folder, 'locks');

@@ -83,6 +83,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
     const state = await context.state();
     await state.refuseMoved();
     await state.knownRuns();
+    await state.knownJobs();
     age = await state.age();
   } catch (error) {
     return fail('state', error, context.commands);

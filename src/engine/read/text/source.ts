@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
+import { troubleOf } from '../../file-trouble.js';
 import { nearest } from '../../nearest.js';
 import type { Compression, Marks } from '../types.js';
 
@@ -121,20 +122,12 @@ export interface FileStamp {
 
 const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
 
-const REASONS: Record<string, string> = {
-  ENOENT: 'no such file',
-  EACCES: 'cannot be read: permission denied',
-  EPERM: 'cannot be read: permission denied',
-  EISDIR: 'is a folder',
-  ENOTDIR: 'no such file',
-  ENAMETOOLONG: 'the name is too long',
-};
-
 /** The error of a file that cannot be opened or read. */
 export async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
-  return new InputError(REASONS[error.code ?? ''] ?? `cannot be read: ${error.message}`, {
+  const isMissing = error.code === 'ENOENT';
+  return new InputError(`${isMissing ? '' : 'cannot be read: '}${troubleOf(error)}`, {
     file: file.path,
-    hint: error.code === 'ENOENT' ? await nearestFile(file) : undefined,
+    hint: isMissing ? await nearestFile(file) : undefined,
     cause: error,
   });
 }

@@ -4,16 +4,19 @@ import type { RunStatus, Summary } from '../../model.js';
 import type { Transaction } from '../database.js';
 import { withoutCells } from '../runs.js';
 import type { ShardRecord, ShardStore } from '../shards.js';
+import { STORED, storedJson, storedOrNull } from '../stored-json.js';
 import type { Tables } from '../tables.js';
 import type { ShardOf } from '../types.js';
 
 interface ShardRow extends Omit<ShardRecord, 'finished' | 'rejects' | 'summary'> {
+  run: string;
   finished: number;
   rejects: string;
   summary: string | null;
 }
 
 const recordOf = ({
+  run,
   shard,
   status,
   finished,
@@ -25,8 +28,8 @@ const recordOf = ({
   shard,
   status,
   finished: finished === 1,
-  rejects: JSON.parse(rejects) as (string | null)[],
-  summary: summary === null ? null : (JSON.parse(summary) as Summary),
+  rejects: storedJson<(string | null)[]>(rejects, STORED.shardRejects, run),
+  summary: storedOrNull<Summary>(summary, STORED.shardSummary, run),
   started_at,
   ended_at,
 });
@@ -78,7 +81,7 @@ export function shardsOf(tables: Tables): ShardStore | null {
           of.run,
           of.shard,
         );
-        const files = JSON.parse(own!.rejects) as (string | null)[];
+        const files = storedJson<(string | null)[]>(own!.rejects, STORED.shardRejects, of.run);
         files[input] = file;
         await tx.run(
           'UPDATE shards SET rejects = ? WHERE run = ? AND shard = ?',
@@ -152,7 +155,7 @@ function checkSame(
   known: { scope: number; options: string },
   wanted: { scope: number; digest: string },
 ): void {
-  const { plan } = JSON.parse(known.options) as { plan?: { digest: string } };
+  const { plan } = storedJson<{ plan?: { digest: string } }>(known.options, STORED.options, run);
   if (known.scope === wanted.scope && plan?.digest === wanted.digest) return;
   throw new UsageError(`run ${run} carries out another plan than this one`, {
     hint: 'make a new plan',

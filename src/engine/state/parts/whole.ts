@@ -41,7 +41,10 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
         const { integrity, references } = await backend.damages();
         // If the database itself is damaged, comparing its records makes no sense.
         if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
-        return [...(await firstOf('references', references)), ...(await problemsOf(db))];
+        return [
+          ...(await firstOf('references', references)),
+          ...(await problemsOf(db, backend.liveShards !== undefined)),
+        ];
       }),
     backup: async (file) => {
       await commits.flush();

@@ -1,15 +1,17 @@
 /** Copies an SQLite database as of one point in time, while others may write to it. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError, UsageError } from '../../errors.js';
+import { isDamage, stateError } from '../folder.js';
 
 /**
  * Writes the copy under a temporary name, and gives it its final name when it is complete and on disk. Mode
  * 0600.
  * @param file absolute
  * @returns its size in bytes
- * @throws UsageError if the file exists; StateError if it cannot be written
+ * @throws UsageError if the file exists; StateError if it cannot be written, or the database cannot be read
  */
 export function backupTo(db: DatabaseSyncInstance, file: string): number {
   refuseTaken(file);
@@ -22,6 +24,7 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
     place(temporary, file);
     return statSync(file).size;
   } catch (error) {
+    if (isDamage(error)) throw stateError(error, 'read the state', dirname(db.location() ?? ''));
     throw backupError(error, file);
   } finally {
     rmSync(temporary, { force: true });

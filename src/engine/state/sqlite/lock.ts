@@ -101,15 +101,16 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
 function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   const file = lockFile(folder, scope, kind);
   if (!existsSync(file)) return false;
-  const db = new DatabaseSync(file, { timeout: 0 });
+  let db: DatabaseSyncInstance | undefined;
   try {
+    db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return false;
   } catch (error) {
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return true;
     throw stateError(error, 'look at the lock', file);
   } finally {
-    db.close();
+    db?.close();
   }
 }
 

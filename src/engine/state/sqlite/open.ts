@@ -1,15 +1,18 @@
 /** Opens the SQLite database of a state: with private access, durable commits, and the current schema. */
-import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, existsSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../../errors.js';
-import { useWriteAheadLog } from '../../sqlite.js';
+import { pause, useWriteAheadLog } from '../../sqlite.js';
 import { privateFolder, stateError } from '../folder.js';
 import { SqliteDatabase } from './driver.js';
 import { MIGRATIONS } from './migrations.js';
 
 /** How long to wait for the transaction of another process, in milliseconds. */
 const BUSY_MS = 10_000;
+
+/** How long another process may take to create the database, in milliseconds. */
+const CREATE_MS = 1_000;
 
 /** The path of the database in a state directory. */
 export const databaseFile = (folder: string): string => join(folder, 'state.db');
@@ -18,15 +21,17 @@ export const databaseFile = (folder: string): string => join(folder, 'state.db')
  * Opens `state.db` in a folder, in WAL mode with `synchronous = FULL` (contract §4): when a commit returns,
  * it is on disk. Several processes may have the database open. A writer waits up to `BUSY_MS` for another
  * one.
- * @throws StateError, also if a newer version wrote the database
+ * @throws StateError, also if a newer version wrote the database, or if it was emptied
  */
 export function openDatabase(folder: string): SqliteDatabase {
   const file = databaseFile(privateFolder(folder));
   let db: DatabaseSyncInstance | undefined;
   try {
+    refuseEmptied(file);
     makePrivate(file);
     db = new DatabaseSync(file, { timeout: BUSY_MS });
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
+    // It works only in a new database, and would take the write lock in any other one.
+    if (pragma(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
     useWriteAheadLog(db, BUSY_MS);
     db.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
     migrate(db, file);
@@ -34,6 +39,25 @@ export function openDatabase(folder: string): SqliteDatabase {
   } catch (error) {
     db?.close();
     throw stateError(error, 'open the state database', file);
+  }
+}
+
+/**
+ * Refuses a database of 0 bytes beside locks, which only imports with a database create: its records are lost,
+ * and SQLite would begin again without a word. If another process has just created it, it does not stay empty.
+ */
+function refuseEmptied(file: string): void {
+  const locks = join(dirname(file), 'locks');
+  const until = performance.now() + CREATE_MS;
+  while (statSync(file, { throwIfNoEntry: false })?.size === 0) {
+    if (!existsSync(locks) || !readdirSync(locks).some((name) => name.endsWith('.lock'))) return;
+    if (performance.now() > until) {
+      throw new StateError(`${file} is empty (0 bytes), and imports have used it: its records are lost`, {
+        hint: 'restore a copy of it, or use another folder',
+        problem: { code: 'state_damaged' },
+      });
+    }
+    pause();
   }
 }
 
@@ -70,9 +94,11 @@ function closeDatabase(db: DatabaseSyncInstance): void {
   db.close();
 }
 
+const pragma = (db: DatabaseSyncInstance, name: string): number =>
+  (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
+
 function migrate(db: DatabaseSyncInstance, file: string): void {
-  const version = (): number =>
-    (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+  const version = (): number => pragma(db, 'user_version');
   if (version() === MIGRATIONS.length) return;
   if (version() > MIGRATIONS.length) {
     throw new StateError(`${file} was written by a newer version of profiles`, {

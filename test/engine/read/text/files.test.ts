@@ -66,6 +66,13 @@ describe('a file that cannot be read', () => {
     });
   });
 
+  it.skipIf(process.platform === 'win32').each([
+    ['companies.csv/a.csv', 'part of this path is a file, not a folder'],
+    [`${'x'.repeat(300)}.csv`, 'the name is too long'],
+  ])('says why: %s', async (path, why) => {
+    await expect(open(path)).rejects.toMatchObject({ message: `${path}: cannot be read: ${why}`, exit: 2 });
+  });
+
   it('is a folder', async () => {
     await expect(open('input')).rejects.toMatchObject({
       message: 'input: is a folder',

@@ -1,0 +1,107 @@
+/** Reads the JSON that tables hold. Only this program writes it, so JSON of another form means a damaged database. */
+import { StateError } from '../errors.js';
+import type { Reader } from './database.js';
+
+/** A column that holds JSON. */
+interface Column {
+  table: string;
+  column: string;
+  /** The record in words, and the column that names it. */
+  of: readonly [words: string, column: string];
+  /** Checks as much of the form as its readers need to do no harm. */
+  fits: (value: unknown) => boolean;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isList = (fits: (value: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(fits);
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isSummary = (value: unknown): boolean =>
+  isObject(value) && isObject(value.rows) && Array.isArray(value.files);
+
+/** All columns with JSON, except notes, which last only as long as a copy of the state. */
+export const STORED = {
+  options: { table: 'runs', column: 'options', of: ['run', 'run'], fits: isObject },
+  summary: { table: 'runs', column: 'summary', of: ['run', 'run'], fits: isSummary },
+  types: { table: 'inputs', column: 'types', of: ['run', 'run'], fits: isList(isText) },
+  ranges: {
+    table: 'requests',
+    column: 'more',
+    of: ['run', 'run'],
+    fits: isList(
+      (range) => isObject(range) && [range.input, range.first_row, range.end_row, range.rows].every(isNumber),
+    ),
+  },
+  job: { table: 'jobs', column: 'record', of: ['job', 'job_id'], fits: isObject },
+  reading: {
+    table: 'rejects',
+    column: 'reading',
+    of: ['run', 'run'],
+    fits: (reading) =>
+      isObject(reading) &&
+      isList(isText)(reading.columns) &&
+      isObject(reading.rules) &&
+      isList(isText)(reading.set),
+  },
+  cellKeys: { table: 'cells', column: 'keys', of: ['batch', 'send'], fits: isList(isText) },
+  columnTypes: {
+    table: 'column_types',
+    column: 'types',
+    of: ['kind', 'kind'],
+    fits: isList((type) => isList(isText)(type) && (type as unknown[]).length === 2),
+  },
+  shardRejects: {
+    table: 'shards',
+    column: 'rejects',
+    of: ['run', 'run'],
+    fits: isList((file) => file === null || isText(file)),
+  },
+  shardSummary: { table: 'shards', column: 'summary', of: ['run', 'run'], fits: isSummary },
+} satisfies Record<string, Column>;
+
+/**
+ * The value in a column with JSON.
+ * @param record the run, job, or batch, as `of` of the column says
+ * @throws StateError if it is damaged
+ */
+export function storedJson<T>(text: string, column: Column, record: string | number): T {
+  const value = parsed(text, column);
+  if (value !== undefined) return value as T;
+  throw new StateError(`the state is damaged: ${damage(column, record)}`, {
+    hint: 'restore a copy of it, or use another folder',
+    problem: { code: 'state_damaged' },
+  });
+}
+
+/** As `storedJson`, where the column may be empty. */
+export const storedOrNull = <T>(text: string | null, column: Column, record: string | number): T | null =>
+  text === null ? null : storedJson<T>(text, column, record);
+
+/** Undefined if it is damaged. */
+function parsed(text: unknown, { fits }: Column): unknown {
+  if (typeof text !== 'string') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return fits(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const damage = ({ table, column, of: [words] }: Column, record: string | number): string =>
+  `${words} ${record} has damaged JSON in ${table}.${column}`;
+
+/** Finds damaged JSON in one column. */
+export async function* damagedIn(on: Reader, column: Column): AsyncGenerator<string> {
+  const { table, column: name, of } = column;
+  const rows = on.each<{ record: string | number; text: unknown }>(
+    `SELECT ${of[1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL`,
+  );
+  for await (const { record, text } of rows) {
+    if (parsed(text, column) === undefined) yield damage(column, record);
+  }
+}
