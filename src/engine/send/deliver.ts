@@ -26,19 +26,31 @@ export interface Failed {
   error: ServiceError | null;
 }
 
+/** The body of a chunk as it is sent, and the fields of its record that describe it. */
+export interface Prepared {
+  serialized: Serialized;
+  described: ReturnType<typeof content>;
+}
+
 /** The body of a chunk as it is sent, and its number of items and merged rows. */
 type Serialized = ReturnType<typeof serialize>;
+
+/** Makes the body of a chunk and its digest. Done ahead, so that a connection that is free does not wait for it. */
+export function prepare(chunk: Chunk): Prepared {
+  const serialized = serialize(chunk);
+  return { serialized, described: content(chunk, serialized) };
+}
 
 /**
  * Sends a chunk and follows its job.
  * @returns with `isolate`, the failed requests for which to search the rows at fault; otherwise none
  * @throws ProfilesError when the run cannot continue
  */
-export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
-  const body = serialize(chunk);
+export async function deliver(chunk: Chunk, deps: DeliverDeps, prepared = prepare(chunk)): Promise<Failed[]> {
+  const { serialized: body, described } = prepared;
   const record = chunk.recorded
-    ? await repeated(chunk, body, chunk.recorded, deps)
-    : newRecord(chunk, body, deps);
+    ? await repeated(chunk, described, chunk.recorded, deps)
+    : newRecord(chunk, described, deps);
   const { isolate, continueOnError } = deps.options;
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
@@ -174,11 +186,15 @@ export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   };
 }
 
-function newRecord(chunk: Chunk, body: Serialized, { records, numbers }: DeliverDeps): RequestRecord {
+function newRecord(
+  chunk: Chunk,
+  described: Prepared['described'],
+  { records, numbers }: DeliverDeps,
+): RequestRecord {
   const [first, ...more] = rangesOf(chunk);
   const record: RequestRecord = {
     ...first!,
-    ...content(chunk, body),
+    ...described,
     seq: nextSeq(records, numbers),
     parent: null,
     more,
@@ -195,12 +211,11 @@ function newRecord(chunk: Chunk, body: Serialized, { records, numbers }: Deliver
  */
 export async function repeated(
   chunk: Chunk,
-  body: Serialized,
+  now: Prepared['described'],
   recorded: RequestRecord,
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
   if (recorded.state === 'acknowledged') return recorded;
-  const now = content(chunk, body);
   if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now };

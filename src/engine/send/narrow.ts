@@ -10,7 +10,7 @@ import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf } from './chunk.js';
-import { type Failed, refusal, repeated, sendOnce } from './deliver.js';
+import { content, type Failed, refusal, repeated, sendOnce } from './deliver.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
@@ -94,7 +94,7 @@ async function carryOut(
 /** Sends a part, or follows one that was sent. */
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
-  const record = await repeated(chunk, body, waiting, deps);
+  const record = await repeated(chunk, content(chunk, body), waiting, deps);
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;

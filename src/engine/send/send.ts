@@ -14,7 +14,7 @@ import { Totals } from './accounts.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
-import { deliver } from './deliver.js';
+import { deliver, type Prepared, prepare } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
 import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
@@ -138,13 +138,14 @@ class Sender {
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(this.#mostItems())) {
         const chunk = next.value;
+        const prepared = prepare(chunk);
         await this.#room(chunk.shared);
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         const slot = await this.#slot(chunk.recorded);
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, slot, this.#work(chunk));
+        this.#launch(chunk.shared, slot, this.#work(chunk, prepared));
         if (this.#deps.isCanary) await this.#endOfCanary();
       }
     } finally {
@@ -214,11 +215,11 @@ class Sender {
    * Delivers a chunk. If it fails, includes the search for its rows at fault: until that ends, it counts as
    * unfinished.
    */
-  async #work(chunk: Chunk): Promise<void> {
+  async #work(chunk: Chunk, prepared: Prepared): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
     const isFailed = root !== null && isOpen(root, records, options);
-    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps);
+    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps, prepared);
     for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
