@@ -66,11 +66,11 @@ export async function historyOf(
   const known = new Known(deps, await state.knownJobs());
   const entries = (await state.history(kind, hash!)).filter(({ at }) => at >= since);
   const records: HistoryRecord[] = [];
-  for (const entry of entries) records.push(...(await known.tell(entry, runs.get(entry.run ?? ''))));
-  const told = new Set(entries.map(({ run }) => run));
+  for (const entry of entries) records.push(...(await known.recordsOf(entry, runs.get(entry.run ?? ''))));
+  const listed = new Set(entries.map(({ run }) => run));
   const unread: Unread[] = [];
   for (const run of runs.values()) {
-    if (told.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
+    if (listed.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
     const requests = await known.requests(run.run);
     if (!requests.some((r) => r.unchanged > 0 && run.inputs[r.input]?.kind === kind)) continue;
     const found = await known.lookUp(run, kind, hash!);
@@ -105,7 +105,7 @@ class Known {
     return known;
   }
 
-  async tell(entry: HistoryEntry, run: StoredRun | undefined): Promise<HistoryRecord[]> {
+  async recordsOf(entry: HistoryEntry, run: StoredRun | undefined): Promise<HistoryRecord[]> {
     const { at, line, scope } = entry;
     const base = {
       at: new Date(at).toISOString(),
@@ -141,15 +141,15 @@ class Known {
   }
 
   #ofProfile({ job_id, note }: HistoryEntry): RowOutcome {
-    const told = { request: null, job_id, reason: null };
+    const base = { request: null, job_id, reason: null };
     if (job_id === null) {
-      if (note === 'unsent') return { ...told, outcome: 'unsent', reason: 'it did not arrive' };
-      if (note === 'submitted') return { ...told, outcome: 'submitted' };
-      return { ...told, outcome: 'submitted', reason: 'it is not known whether it arrived' };
+      if (note === 'unsent') return { ...base, outcome: 'unsent', reason: 'it did not arrive' };
+      if (note === 'submitted') return { ...base, outcome: 'submitted' };
+      return { ...base, outcome: 'submitted', reason: 'it is not known whether it arrived' };
     }
     const status = this.#jobs.get(job_id);
-    const isTold = status === 'completed' || status === 'failed' || status === 'short';
-    return { ...told, outcome: isTold ? status : 'submitted' };
+    const isEnd = status === 'completed' || status === 'failed' || status === 'short';
+    return { ...base, outcome: isEnd ? status : 'submitted' };
   }
 
   /** Searches the inputs of a run for rows of an id. */

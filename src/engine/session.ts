@@ -91,7 +91,7 @@ export class Session {
     if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
-    const { opened, located } = yield* this.#heard(
+    const { opened, located } = yield* this.#withWarnings(
       openFor({ apply, earlier, id: this.#run.spool }, options, deps),
     );
     this.#opened = opened;
@@ -146,7 +146,7 @@ export class Session {
       rejecting: this.#rejecting!,
       known: this.#known,
     });
-    const failure = yield* this.#heard(sending);
+    const failure = yield* this.#withWarnings(sending);
     const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });
   }
@@ -177,7 +177,7 @@ export class Session {
       known: this.#known,
       rejecting: this.#rejecting,
     });
-    return yield* this.#heard(scanning);
+    return yield* this.#withWarnings(scanning);
   }
 
   /** Continues the unfinished run of the same content, if there is one. */
@@ -248,11 +248,11 @@ export class Session {
       stop: this.#deadline.signal,
       started: this.#started,
     });
-    return yield* this.#heard(ended);
+    return yield* this.#withWarnings(ended);
   }
 
   /** Passes events through, and collects their warnings for the summary. */
-  #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+  #withWarnings<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
     return tap(events, (event) => {
       if (event.type === 'warning') this.#warnings.push(event.message);
     });

@@ -16,7 +16,7 @@ import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { heldWords, partialWords } from '../output/summary-text.js';
-import { sayReport } from '../output/write.js';
+import { printReportPath } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending } from './command.js';
 import { importConfirmation } from './confirm.js';
@@ -164,12 +164,12 @@ async function writingReport<T>(
   } catch (error) {
     if (error instanceof ProfilesError && error.problem?.code === 'report_file') throw error;
     await recorder.write(error).then(
-      (name) => sayReport(name, context),
+      (name) => printReportPath(name, context),
       (lost) => context.warn((lost as Error).message),
     );
     throw error;
   }
-  await sayReport(await recorder.write(null), context);
+  await printReportPath(await recorder.write(null), context);
   return result;
 }
 

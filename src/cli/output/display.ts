@@ -47,7 +47,7 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
   let lastText: string | null = null;
   let lastAt = Number.NEGATIVE_INFINITY;
 
-  const sayPlainly = (): void => {
+  const printPlain = (): void => {
     const text = view.plain();
     const at = clock.monotonic();
     if (text === null || text === lastText || at - lastAt < PLAIN_EVERY_MS) return;
@@ -63,7 +63,7 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
   return {
     changed: () => {
       if (closed || mode === 'none') return undefined;
-      if (mode === 'plain') return sayPlainly();
+      if (mode === 'plain') return printPlain();
       return opening ? undefined : openRegion();
     },
     finished: (line) => {

@@ -36,7 +36,7 @@ export function writeLine(stdout: TextStream, text: string): Promise<void> {
 }
 
 /** Prints where the report page is. */
-export async function sayReport(
+export async function printReportPath(
   name: string,
   { stderr, flags }: { stderr: TextStream; flags: { quiet?: boolean } },
 ): Promise<void> {

@@ -62,7 +62,7 @@ export async function compareRows(
     return done(null);
   }
   const { count, repeated } = scanned.duplicates.get(kind)!;
-  if (count === 0 && inputs.every((input) => isTold(input, known, keys))) {
+  if (count === 0 && inputs.every((input) => isCompared(input, known, keys))) {
     for (const { classes, kept } of inputs) {
       for (const name of ROW_CLASSES) changes[name] += classes![name];
       if (keys === null || classes!.changed === 0) continue;
@@ -98,7 +98,7 @@ export async function compareRows(
 }
 
 /** Whether the scan has compared every row of an input. Only for inputs without repeated identifiers. */
-const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
+const isCompared = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
   classes !== null &&
   (keys === null || classes.changed === 0 || (kept!.isOf(known) && kept!.changed() !== null));
 

@@ -205,7 +205,7 @@ function oddWarning({ around, inside }: OddCount, column: string, place: string)
   const sorts = [around, inside].flatMap(({ first, count }) => (first ? [{ first, count }] : []));
   if (sorts.length === 0) return [];
   sorts.sort((a, b) => a.first.line - b.first.line);
-  const told = sorts.map(({ first, count }, index) => {
+  const parts = sorts.map(({ first, count }, index) => {
     const more = count === 1 ? '' : ` (and ${count - 1} more)`;
     return `${place} ${first.line}${more}: ${index === 0 ? `${column}: ` : ''}${oddWords(first.text)}`;
   });
@@ -215,5 +215,5 @@ function oddWarning({ around, inside }: OddCount, column: string, place: string)
     white: around.count > 0,
     inside: inside.count > 0,
   };
-  return [{ message: told.join(', and '), problem }];
+  return [{ message: parts.join(', and '), problem }];
 }

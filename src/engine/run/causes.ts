@@ -49,9 +49,9 @@ export class CauseTotals {
 
   /** Adds a row that the plan rejected. */
   add(input: OpenedInput, row: Rejected & Pick<RejectedRow, 'line'>): void {
-    const told = this.#tell(input, row);
+    const described = this.#describe(input, row);
     const at = `${input.format === 'json' ? 'item' : 'line'} ${row.line}`;
-    this.#count(input.path, told, 1, row.line, at);
+    this.#count(input.path, described, 1, row.line, at);
   }
 
   /** Adds rows that the service refused for good. @param paths of the run's inputs */
@@ -75,8 +75,8 @@ export class CauseTotals {
     return this.#others ? [...causes, { ...this.#others }] : causes;
   }
 
-  #count(file: string, told: Told, rows: number, line: number, at: string): void {
-    const { column, reason, cell, type, characters } = told;
+  #count(file: string, described: Described, rows: number, line: number, at: string): void {
+    const { column, reason, cell, type, characters } = described;
     const key = JSON.stringify([file, column, characters ? [type] : withoutRequest(reason)]);
     let group = this.#groups.get(key);
     if (!group) {
@@ -100,15 +100,15 @@ export class CauseTotals {
         characters: characters ? new Set() : null,
         type,
         types: type === undefined || cell === undefined ? [] : otherTypes(type),
-        advice: told.advice,
-        isWorkbook: told.isWorkbook === true,
+        advice: described.advice,
+        isWorkbook: described.isWorkbook === true,
         trims: type !== undefined && cell !== undefined,
       };
       this.#groups.set(key, group);
     }
     group.cause.rows += rows;
-    if (told.advice?.code === 'missing_value' && group.advice?.code === 'missing_value') {
-      const texts = [...new Set([...group.advice.texts, ...told.advice.texts])];
+    if (described.advice?.code === 'missing_value' && group.advice?.code === 'missing_value') {
+      const texts = [...new Set([...group.advice.texts, ...described.advice.texts])];
       group.advice = { ...group.advice, texts: texts.slice(0, MOST_CHARACTERS) };
     }
     for (const character of characters ?? []) {
@@ -119,7 +119,7 @@ export class CauseTotals {
   }
 
   /** Splits the reason of a rejected row into column, cause, and cell. */
-  #tell(input: OpenedInput, { reason, original, cause }: Rejected): Told {
+  #describe(input: OpenedInput, { reason, original, cause }: Rejected): Described {
     const cells = 'cells' in original ? original.cells : null;
     const item = cells === null ? String('item' in original && original.item) : null;
     const column = cause?.column ?? this.#columnOf(reason, input, item);
@@ -130,7 +130,7 @@ export class CauseTotals {
     rest = withoutValues(rest).slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
-    const told = {
+    const described = {
       column,
       reason: rest,
       advice,
@@ -138,12 +138,12 @@ export class CauseTotals {
       ...(cell && { cell }),
       ...(cause && { type: cause.type }),
     };
-    if (cause?.code !== 'characters' || !cause.characters?.length) return told;
+    if (cause?.code !== 'characters' || !cause.characters?.length) return described;
     // A cell with letters is a word. Listing its letters would not help.
     if (cause.characters.some((character) => /\p{L}/u.test(character))) {
-      return { ...told, reason: `is not of type ${cause.type}` };
+      return { ...described, reason: `is not of type ${cause.type}` };
     }
-    return { ...told, characters: cause.characters };
+    return { ...described, characters: cause.characters };
   }
 
   /** The column that a reason begins with; null if none. For JSON, a field of the item. */
@@ -172,7 +172,7 @@ export class CauseTotals {
 
 type Rejected = Pick<RejectedRow, 'reason' | 'original' | 'cause'>;
 
-interface Told {
+interface Described {
   column: string | null;
   reason: string;
   /** The cell, if it is known. */

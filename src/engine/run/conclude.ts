@@ -11,7 +11,7 @@ import { submittedRows } from '../send/accounts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
-import { tellOutcomes } from './outcomes.js';
+import { finishOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
 import { standingOf, summarizeRun } from './shard.js';
 import {
@@ -52,7 +52,7 @@ export async function* conclude(
   const ending =
     outcomes == null || options.dryRun
       ? end
-      : yield* tellOutcomes(outcomes, run.id, scanned, end, { ...deps, stop });
+      : yield* finishOutcomes(outcomes, run.id, scanned, end, { ...deps, stop });
   const recorded = !options.dryRun;
   const finished = isFinished(ending);
   const paths = inputs.map(({ opened }) => opened.path);

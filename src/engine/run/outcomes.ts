@@ -32,7 +32,7 @@ import type { Ending } from './summary.js';
  * @returns `ending`; if the file cannot be written and nothing else failed, with that error, or with what ended the
  * wait: then the run stays unfinished, and a resume can write the file
  */
-export async function* tellOutcomes(
+export async function* finishOutcomes(
   path: string,
   run: string,
   { inputs }: Scanned,

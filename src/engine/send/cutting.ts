@@ -50,8 +50,9 @@ export interface CutDeps {
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
-  const isTold = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
-  const compared = known && !isTold ? { index: known.index, repeated: duplicates.get(kind)!.repeated } : null;
+  const isCompared = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
+  const compared =
+    known && !isCompared ? { index: known.index, repeated: duplicates.get(kind)!.repeated } : null;
   const chunks = cutChunks(batchesOf(inputs, kind, known, compared, deps), {
     kind,
     limits: deps.limits,
@@ -62,7 +63,7 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
-  if (known && isTold) {
+  if (known && isCompared) {
     // The scan has decided which rows to send, so the index is no longer needed, here and in the worker
     // threads.
     const bytes = known.index.release();

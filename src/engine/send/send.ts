@@ -118,8 +118,8 @@ class Sender {
 
   async run(open: (items: number) => Chunks): Promise<void> {
     const { stop } = this.#deps;
-    const say = (): void => this.#sayStopping();
-    stop.addEventListener('abort', say, { once: true });
+    const report = (): void => this.#reportStop();
+    stop.addEventListener('abort', report, { once: true });
     try {
       await this.#followEarlier();
       if (this.#deps.isCanary) await this.#endOfCanary();
@@ -129,7 +129,7 @@ class Sender {
     }
     while (this.#flights.size > 0) await this.#landing();
     await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
-    stop.removeEventListener('abort', say);
+    stop.removeEventListener('abort', report);
     bodyMemory.clear();
     this.events.close();
   }
@@ -184,7 +184,7 @@ class Sender {
   }
 
   /** Reports a stop at once, because requests in flight may take a while. */
-  #sayStopping(): void {
+  #reportStop(): void {
     // Only for signals: failures and timeouts are reported as errors.
     const signal: unknown = this.#deps.stop.reason;
     if (this.#flights.size === 0 || typeof signal !== 'string') return;

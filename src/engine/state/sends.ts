@@ -114,14 +114,14 @@ export class Sends {
   }
 
   /** Updates the send of a request from its record. It is in doubt from its intent until there is an answer. */
-  async stand(tx: Transaction, request: number, record: RequestRecord): Promise<void> {
+  async update(tx: Transaction, request: number, record: RequestRecord): Promise<void> {
     const { state, job, possibleDuplicate } = record;
     const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
-    const untold = state === 'settled' && !(job && isFinal(job.status));
+    const hasNoEnd = state === 'settled' && !(job && isFinal(job.status));
     const doubt =
-      state === 'intent' || state === 'unknown' || untold || possibleDuplicate !== null ? this.now() : null;
+      state === 'intent' || state === 'unknown' || hasNoEnd || possibleDuplicate !== null ? this.now() : null;
     const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
-    if (state === 'settled' && !untold) return; // `end` has recorded the end of its job
+    if (state === 'settled' && !hasNoEnd) return; // `end` has recorded the end of its job
     await tx.run(
       `UPDATE sends SET state = ?, doubt = ?, job_id = ? WHERE request = ? AND state IN (${from.join(', ')})`,
       waits ? SEND.pending : SEND.dead,
@@ -132,7 +132,7 @@ export class Sends {
   }
 
   /** Updates the send of a single profile: whether it is in doubt, and its job. */
-  async standAlone(
+  async updateSingle(
     tx: Transaction,
     send: number,
     { doubt, job }: { doubt: boolean; job: string | null },
@@ -172,7 +172,7 @@ export class Sends {
   }
 
   /** Removes the link between sends and requests that are sent again or deleted. Their jobs may still complete. */
-  async letGo(tx: Transaction, requests: string, which: number | string): Promise<void> {
+  async unlink(tx: Transaction, requests: string, which: number | string): Promise<void> {
     await tx.run(
       `UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
            THEN ${SEND.dead} ELSE state END WHERE request ${requests}`,

@@ -73,7 +73,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     const of = { run, scope: await this.scopes.idOf(tx, scope), kind, request: id };
     if (sent) {
       const { prints, shared, rows, ends } = sent;
-      if (!isNew) await this.sends.letGo(tx, '= ?', id);
+      if (!isNew) await this.sends.unlink(tx, '= ?', id);
       await this.sent.add(tx, of, prints, shared, ends);
       if (rows && !isNew) await this.history.forgetRequest(tx, id);
       if (rows) await this.history.putRequest(tx, { ...of, at: this.now() }, prints.ids, rows);
@@ -86,7 +86,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       await this.jobs.add(tx, of.scope, request.job, from, this.time());
     }
     // The send of an intent was added with this state above.
-    if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
+    if (!sent || request.state !== 'intent') await this.sends.update(tx, id, request);
     // Two requests have this job id, so its end does not show that the rows of this one were completed.
     if (shared) await this.fingerprints.forget(tx, await this.sends.lastOf(tx, id));
   }

@@ -15,7 +15,7 @@ import { fieldsText } from '../../output/record-text.js';
 import { nextCommands, type PrintedSummary, summaryWords } from '../../output/result.js';
 import { stylesFor, usesColor } from '../../output/style.js';
 import { nextLines } from '../../output/summary-text.js';
-import { sayReport, writeJson, writeOut } from '../../output/write.js';
+import { printReportPath, writeJson, writeOut } from '../../output/write.js';
 import { shardRecord } from '../shard-record.js';
 import { commandsFor, recordOf, resumeOf } from './record.js';
 
@@ -45,9 +45,9 @@ export async function showWithReport(
   const { requests } = found;
   const commands = found.commands.shared;
   const steps = stepsOf(run, requests, commands);
-  const told = run.summary && toldOf(run, run.summary, requests, commands);
-  const about = { run, requests, told, steps };
-  await sayReport(await reportRun(about, { file, values, state, clock }), context);
+  const printed = run.summary && printedSummary(run, run.summary, requests, commands);
+  const about = { run, requests, printed, steps };
+  await printReportPath(await reportRun(about, { file, values, state, clock }), context);
 }
 
 async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
@@ -125,10 +125,10 @@ function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: C
     const resume = resumeOf(run, commands);
     return resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
   }
-  return run.summary === null ? [] : toldOf(run, run.summary, requests, commands).next;
+  return run.summary === null ? [] : printedSummary(run, run.summary, requests, commands).next;
 }
 
-function toldOf(
+function printedSummary(
   run: StoredRun,
   summary: Summary,
   requests: readonly RequestRecord[],
@@ -147,10 +147,10 @@ function toldOf(
  * The stored summary, with the next steps as they are now. Causes are left out, because the state does not
  * keep them.
  */
-function documentOf(...of: Parameters<typeof toldOf>): Record<string, unknown> {
-  const told = toldOf(...of);
-  const { causes: _, ...rest } = told;
-  return { ...rest, next: nextCommands(told) };
+function documentOf(...of: Parameters<typeof printedSummary>): Record<string, unknown> {
+  const printed = printedSummary(...of);
+  const { causes: _, ...rest } = printed;
+  return { ...rest, next: nextCommands(printed) };
 }
 
 /** Why an unfinished run ended, in words. */

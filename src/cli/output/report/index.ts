@@ -95,7 +95,7 @@ const MOST_WAITS = 10_000;
 interface Stored {
   run: StoredRun;
   requests: readonly RequestRecord[];
-  told: PrintedSummary | null;
+  printed: PrintedSummary | null;
   steps: readonly Step[];
 }
 
@@ -104,7 +104,7 @@ interface Stored {
  * OutputError
  */
 export async function reportRun(
-  { run: stored, requests, told, steps }: Stored,
+  { run: stored, requests, printed, steps }: Stored,
   { file, values, state, clock }: Where,
 ): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;
@@ -115,7 +115,7 @@ export async function reportRun(
     paths,
     run,
     status,
-    summary: told,
+    summary: printed,
     plan: null,
     requests,
     seen: await seenOf(state, run),

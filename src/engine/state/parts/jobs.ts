@@ -28,14 +28,14 @@ export function ofJobs(tables: Tables): Pick<State, OfJobs> {
     },
     endProfile: (send, doubt, note) =>
       tables.write(async (tx) => {
-        await sends.standAlone(tx, send, { doubt, job: null });
+        await sends.updateSingle(tx, send, { doubt, job: null });
         await history.noteProfile(tx, send, { note: note ?? null });
       }),
     addJob: (scope, job, { send, doubt = false, ...from }) =>
       tables.writeIn(scope, async (tx, id) => {
         await jobs.add(tx, id, job, { ...from, request: null, run: null }, tables.time());
         if (send === undefined) return;
-        await sends.standAlone(tx, send, { doubt, job: job.job_id });
+        await sends.updateSingle(tx, send, { doubt, job: job.job_id });
         await history.noteProfile(tx, send, { job: job.job_id });
       }),
     updateJob: (scope, job) => tables.writeIn(scope, (tx, id) => jobEnds.saw(tx, id, job, tables.time())),

@@ -59,7 +59,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       await tables.write(async (tx) => {
         await notes.refuseMoved(tx);
         // Nothing may refer to deleted requests, because their row ids may be used again.
-        await sends.letGo(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
+        await sends.unlink(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
         await jobs.forget(tx, run);
         await rejects.forget(tx, run);
         await runs.delete(tx, run);
