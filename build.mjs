@@ -24,8 +24,10 @@ const { default: program } = await import('./dist/main.cjs');
 let help = '';
 const stdout = { write: (text) => (help += text) };
 (await program.commandTree([], { stdout }, () => {})).outputHelp();
-files.set('help.txt', help);
-await write('help.txt', help);
+for (const [name, text] of Object.entries({ 'help.txt': help, 'version.txt': `${program.VERSION}\n` })) {
+  files.set(name, text);
+  await write(name, text);
+}
 for (const name of await readdir('dist')) {
   if (!files.has(name)) await rm(join('dist', name), { recursive: true });
 }

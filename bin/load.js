@@ -38,7 +38,7 @@ exports.load = (name) => {
     return require(join(DIST, name));
   }
   // Each command has its own file of compiled code, because it uses other functions than the next command.
-  const word = /^[a-z]+$/.exec(process.argv[2] ?? '')?.[0];
+  const word = /^(?:--help|[a-z]+)$/.exec(process.argv[2] ?? '')?.[0];
   if (word === undefined) return require(join(DIST, name));
   const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
   const loader = new Loader(kept);

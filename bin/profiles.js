@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-const { load } = require('./load.js');
+const { isPrinted } = require('./written.js');
 
 /**
  * The exit code, error code, message, and hint of what keeps the program from starting: its module that prints errors
@@ -28,7 +28,8 @@ function report(error) {
   return exit;
 }
 
-const run = async () => load('main.cjs').main(process);
+const run = async () =>
+  (await isPrinted(process)) ? 0 : require('./load.js').load('main.cjs').main(process);
 void run()
   .catch(report)
   .then((code) => {

@@ -230,11 +230,7 @@ export async function bundle() {
     format: 'esm', // `asCommonJs` converts it later: esbuild splits only this format
     platform: 'node',
     ...STYLE,
-    define: {
-      PROFILES_VERSION: JSON.stringify(version),
-      'import.meta.url': FILE_URL,
-      'import.meta.dirname': '__dirname',
-    },
+    define: { PROFILES_VERSION: JSON.stringify(version), 'import.meta.url': FILE_URL },
     // The SQLite binding finds its prebuilt library beside its own files, so it stays a package.
     external: Object.keys(dependencies),
     plugins: [withoutUnused, lateStringWidth, lighter],

@@ -4,8 +4,6 @@
  *
  * Modules are loaded when they are needed, because each one adds to the start-up time.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
@@ -23,9 +21,7 @@ export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION :
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
-/** Words that users type to see the help of the program itself. */
-const HELP_WORDS = new Set(['--help', '-h']);
-/** The help of the program itself is never wider, so that the build can write it (`builtHelp`). */
+/** The help of the program itself is never wider, so that the build can write it (`bin/written.js`). */
 const HELP_COLUMNS = 80;
 
 /**
@@ -61,10 +57,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   };
   let failed = false;
   try {
-    const only = argv.length === 1 ? argv[0]! : '';
-    const help = HELP_WORDS.has(only) ? builtHelp(world) : null;
-    if (help !== null) await writeOut(world.stdout, help);
-    else if (VERSION_WORDS.has(only)) await writeOut(world.stdout, `${VERSION}\n`);
+    if (argv.length === 1 && VERSION_WORDS.has(argv[0]!)) await writeOut(world.stdout, `${VERSION}\n`);
     else {
       const program = await commandTree(argv, world, wire);
       await program.parseAsync([...argv], { from: 'user' });
@@ -90,19 +83,6 @@ export async function runCommand(argv: readonly string[], world: World): Promise
 async function outputLost({ stop }: World): Promise<OutputError | null> {
   await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
   return stop.reason instanceof OutputError ? stop.reason : null;
-}
-
-/**
- * The help of the program itself as the build wrote it (`build.mjs`): making it takes as long as starting Node. Null
- * for a narrow terminal, and if nothing was built.
- */
-function builtHelp({ stdout }: World): string | null {
-  if (columnsOf(stdout) < HELP_COLUMNS) return null;
-  try {
-    return readFileSync(join(import.meta.dirname, 'help.txt'), 'utf8');
-  } catch {
-    return null;
-  }
 }
 
 const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && columns) || HELP_COLUMNS;
