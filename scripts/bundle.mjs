@@ -1,5 +1,5 @@
 // Bundles src/ into dist/: an entry for each file that is started or imported by itself, and shared chunks,
-// so that a start loads little: `profiles --version` loads a few kilobytes.
+// so that a command loads little of what others need.
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
