@@ -66,7 +66,10 @@ const WORDS: Dictionary = {
 
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_damaged: () => ({
-    hint: 'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+    hint: 'restore a copy of it, or choose another state with --state-dir or --state: there, every row is new, and nothing can be resumed',
+  }),
+  state_emptied: ({ file }) => ({
+    hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,
   }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
@@ -95,6 +98,9 @@ const WORDS: Dictionary = {
   rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
   run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
+  plan_begun: (_, { again }) => ({
+    hint: `to continue it, or to see that it has finished: ${again({})}`,
+  }),
   resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
   input_changed: ({ paths, kind, id }, { again, isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];

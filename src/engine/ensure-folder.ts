@@ -17,7 +17,7 @@ export function ensureFolder(path: string): void {
     if (isFolder(path)) return; // another process was first
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST' || existsSync(path)) throw error;
-    throw new Error('part of this path is a link to a folder that does not exist', { cause: error });
+    throw new Error('part of this path is a link that leads to no folder', { cause: error });
   }
 }
 

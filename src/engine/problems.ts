@@ -171,6 +171,8 @@ export type Problem =
   | { code: 'state_folder' }
   /** The database is damaged, or is not one. */
   | { code: 'state_damaged' }
+  /** The state database has 0 bytes, although imports have used it. */
+  | { code: 'state_emptied'; file: string }
   /** Other users can replace files of the state directory. */
   | { code: 'state_folder_shared'; folder: string }
   /** A newer version wrote the state. */
@@ -194,6 +196,8 @@ export type Problem =
   // Runs
   /** The run does not exist, or cannot be continued as requested. */
   | { code: 'run_not_unfinished' }
+  /** Another process has begun to send the saved plan. */
+  | { code: 'plan_begun' }
   /** The run can be continued. */
   | { code: 'resumable'; run: string }
   /** An input has changed since the run began. */

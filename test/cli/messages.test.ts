@@ -202,7 +202,11 @@ const CASES: {
   ],
   state_damaged: [
     {},
-    'restore a copy of it, or choose another folder with --state-dir: there, every row is new, and nothing can be resumed',
+    'restore a copy of it, or choose another state with --state-dir or --state: there, every row is new, and nothing can be resumed',
+  ],
+  state_emptied: [
+    { file: 'my state/state.db' },
+    "restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm 'my state/state.db'",
   ],
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
@@ -227,6 +231,7 @@ const CASES: {
   ],
   rejects_file: [{}, 'choose a writable file with --rejects <path>'],
   run_not_unfinished: [{}, 'profiles runs lists all runs'],
+  plan_begun: [{}, 'to continue it, or to see that it has finished: profiles import'],
   resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],
   input_changed: [
     { paths: ['my file.csv'] },

@@ -1,6 +1,6 @@
 /** Saved plans by their age: newer values are never replaced by those of an older plan, in whatever order plans are applied. */
 import { once } from 'node:events';
-import { copyFileSync, cpSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -93,6 +93,16 @@ test.each([
   },
 );
 
+test('an older plan that names the run of a newer one stays older', async () => {
+  await planned('old');
+  await planned('new');
+  expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });
+  const planOf = (name: string) => JSON.parse(readFileSync(join(desk.folder, `${name}.json`), 'utf8'));
+  desk.write('old.json', JSON.stringify({ ...planOf('old'), run: planOf('new').run }));
+  expect(await applied('old')).toEqual({ submitted: 0, unsent: 2 });
+  expect(profiles()).toEqual(['new', 'new'].map(profile));
+});
+
 test('a resume of an applied plan is as old as its plan', async () => {
   await planned('old');
   await planned('new');
@@ -150,6 +160,15 @@ test.each([
   expect((await planning).code).toBe(0);
   expect(await applied('plan')).toEqual({ submitted: 1, unsent: 1 });
   expect(profiles()).toEqual(['newer', 'plan'].map(profile));
+});
+
+test('a --changed-only plan that is out of date already is not saved', async () => {
+  const { planning, answer } = await heldPlan('--changed-only');
+  await imported('other', 'z');
+  answer();
+  const { code, stderr } = await planning;
+  expect([code, stderr]).toEqual([2, expect.stringContaining('the plan is out of date')]);
+  expect(existsSync(join(desk.folder, 'plan.json'))).toBe(false);
 });
 
 describe('what --refresh-after refreshes is decided when planning starts', () => {

@@ -123,6 +123,7 @@ test('of two that wait to apply the same plan, one sends it, and the other sends
   const ends = await Promise.all(both.map(({ ended }) => ended));
   const [one, other] = ends.sort((a, b) => a.code! - b.code!);
   expect([one!.code, other!.code], other!.stderr).toEqual([0, 2]);
+  expect(other!.stderr).toContain('profiles apply plan.json');
   expect(other!.stderr).toMatch(/run \S+ of this plan was begun by another process in the meantime/);
   expect(service.ledger.timesAccepted.get('p-1')).toBe(1);
 });

@@ -13,7 +13,7 @@ import type { PlanChanges } from '../plan-changes.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
 import { savedRequest } from './plan-requests.js';
-import { type Apply, totalsOfPlan } from './planned.js';
+import { type Apply, checkState, totalsOfPlan } from './planned.js';
 import { type PlanStart, planToSave, withOffsets } from './save-plan.js';
 
 interface From {
@@ -58,6 +58,7 @@ export async function makePlan(
     const placed = await withOffsets(grouped, scanned, deps.stop);
     const from = { run, options, scanned, totals, changes, requests: placed, start };
     const saved = await planToSave(from, deps);
+    await checkState(saved, deps); // another import may have sent something while it was made
     await savePlan(saved);
     plan.digest = saved.digest;
   }

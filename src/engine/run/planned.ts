@@ -138,7 +138,8 @@ export async function checkStillNew(
   const [begun = await runOfPlan(plan, state, scope!)] = await state.knownRuns({ run: id });
   if (begun === undefined) return;
   throw new UsageError(`run ${begun.run} of this plan was begun by another process in the meantime`, {
-    problem: { code: 'run_not_unfinished' },
+    hint: 'apply it again: that continues the run, or sends nothing if it has finished',
+    problem: { code: 'plan_begun' },
   });
 }
 

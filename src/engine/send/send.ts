@@ -138,7 +138,8 @@ class Sender {
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(this.#mostItems())) {
         const chunk = next.value;
-        const prepared = prepare(chunk);
+        // Ahead of time only for what is surely sent.
+        const prepared = chunk.recorded ? undefined : prepare(chunk);
         await this.#room(chunk.shared);
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
@@ -215,7 +216,7 @@ class Sender {
    * Delivers a chunk. If it fails, includes the search for its rows at fault: until that ends, it counts as
    * unfinished.
    */
-  async #work(chunk: Chunk, prepared: Prepared): Promise<void> {
+  async #work(chunk: Chunk, prepared?: Prepared): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
     const isFailed = root !== null && isOpen(root, records, options);

@@ -92,7 +92,9 @@ export class Sends {
    */
   async begin(tx: Transaction, run: string, made: Made | null = null): Promise<void> {
     const number = await this.next(tx);
-    const ofPlan = made && (await planNumber(tx, made.plan));
+    const kept = made && (await planNumber(tx, made.plan));
+    // A plan that was edited, or that another state made, may name the run of another plan.
+    const ofPlan = kept === made?.after ? kept : null;
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', ofPlan ?? number, run);
     if (made !== null && ofPlan === null) {
       // Newer than runs that began before it was planned, and older than those that began since. What is later by its
@@ -265,7 +267,8 @@ export class Sends {
 
   /**
    * Sends of other runs with newer data than that of this run, oldest first. The run of a plan that was made with
-   * another state may have the same number as an earlier run: then the ids of the runs tell, which begin with a time.
+   * another state may have the same number as an earlier run: then the ids of the runs decide, which begin with a
+   * time in seconds.
    */
   newerThan(on: Reader, run: string, scope: number, kind: Kind): Promise<{ send: number; run: string }[]> {
     return on.all(

@@ -253,7 +253,7 @@ describe('opening', () => {
     writeFileSync(file, '');
     const error = await refusal(reopen);
     expect(error.message).toBe(`${file} is empty (0 bytes), and imports have used it: its records are lost`);
-    expect(error.problem).toEqual({ code: 'state_damaged' });
+    expect(error.problem).toEqual({ code: 'state_emptied', file });
     expect(statSync(file).size).toBe(0);
     rmSync(file); // begins again on purpose
     expect(await (await reopen()).knownRuns()).toEqual([]);

@@ -18,13 +18,14 @@ type OfKnown =
   | 'setColumnTypes';
 
 export function ofKnown(tables: Tables): Pick<State, OfKnown> {
-  const { db, backend, cells, fingerprints, sends, history, scopes } = tables;
+  const { db, backend, cells, fingerprints, sends, history, notes, scopes } = tables;
   return {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
     cells: (send) => cells.of(db, send),
     numberPlan: (run) =>
       tables.write(async (tx) => {
+        await notes.refuseMoved(tx);
         const number = await sends.next(tx);
         await keepPlanNumber(tx, run, number);
         return number;

@@ -53,8 +53,8 @@ function refuseEmptied(file: string): void {
     if (!existsSync(locks) || !readdirSync(locks).some((name) => name.endsWith('.lock'))) return;
     if (performance.now() > until) {
       throw new StateError(`${file} is empty (0 bytes), and imports have used it: its records are lost`, {
-        hint: 'restore a copy of it, or use another folder',
-        problem: { code: 'state_damaged' },
+        hint: 'restore a copy of it, or delete it to begin again: then every row is new, and nothing can be resumed',
+        problem: { code: 'state_emptied', file },
       });
     }
     pause();
