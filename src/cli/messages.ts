@@ -66,7 +66,7 @@ const WORDS: Dictionary = {
 
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_damaged: () => ({
-    hint: 'restore a copy of it, or choose another state with --state-dir or --state: there, every row is new, and nothing can be resumed',
+    hint: 'restore a copy of it, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed',
   }),
   state_emptied: ({ file }) => ({
     hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,

@@ -10,7 +10,7 @@ import type { ImportOptions } from './options.js';
 import { contentOf, plannedRows, type Scanned } from './plan/plan.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
-import { checkKeys, type OpenedInput, Pool } from './read/index.js';
+import { checkIdentifierKeys, type OpenedInput, Pool } from './read/index.js';
 import { afterPlan } from './run/after-plan.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -108,7 +108,7 @@ export class Session {
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, scanned, deps.cwd);
     else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
-    if (options.resume && !this.#run.earlier) checkKeys(this.#opened);
+    if (options.resume && !this.#run.earlier) checkIdentifierKeys(this.#opened);
 
     const compared = new ComparedRows(scanned, {
       hashKey: deps.state.secret,

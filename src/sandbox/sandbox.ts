@@ -124,7 +124,7 @@ const PAGE_PORT = 4103;
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   checkNames(options, OPTION_NAMES);
-  checkNames(options.ports ?? {}, PORT_NAMES, 'ports.');
+  checkNames(options.ports === undefined ? {} : options.ports, PORT_NAMES, 'ports.');
   checkNames(options.limits ?? {}, DEFAULT_LIMITS, 'limits.');
   checkNames(options.lookups ?? {}, DEFAULT_LOOKUPS, 'lookups.');
   const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;

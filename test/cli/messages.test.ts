@@ -86,7 +86,7 @@ const CASES: {
       sheet: 'All firms',
       otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
     },
-    "if the rows are in the sheet All firms: profiles import a.xlsx --sheet 'All firms'\nif the rows are companies by Firm: profiles import a.xlsx --kind companies --id Firm",
+    "if the rows are companies by Firm: profiles import a.xlsx --kind companies --id Firm\nif the rows are in the sheet All firms: profiles import a.xlsx --sheet 'All firms'",
   ],
   kind_unknown: [
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
@@ -202,7 +202,7 @@ const CASES: {
   ],
   state_damaged: [
     {},
-    'restore a copy of it, or choose another state with --state-dir or --state: there, every row is new, and nothing can be resumed',
+    'restore a copy of it, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed',
   ],
   state_emptied: [
     { file: 'my state/state.db' },

@@ -92,6 +92,21 @@ test.each(['out.csv', 'out.ndjson'])(
   },
 );
 
+test('a folder that is gone at the end is an error of the file, with all that was sent', async () => {
+  machine.write('in.csv', 'company_id,name\nc-1,Ann\n');
+  mkdirSync(join(machine.folder, 'out'));
+  service.trouble = {
+    submit: () => {
+      rmSync(join(machine.folder, 'out'), { recursive: true });
+      symlinkSync('out', join(machine.folder, 'out')); // a loop: stat fails, too
+      return undefined;
+    },
+  };
+  const { code, summary, stderr } = await run(['import', 'in.csv', '--outcomes', 'out/o.ndjson']);
+  expect([code, summary?.rows.submitted], stderr).toEqual([1, 1]);
+  expect(stderr).not.toContain('bug');
+});
+
 test('rejected, merged, filtered and completed rows, in the order of the files', async () => {
   machine.write('a.csv', 'company_id,name,c\na,1,DE\n,2,DE\nb,3,FR\na,4,DE\n,5,FR\nc,6,DE\n');
   machine.write(

@@ -12,7 +12,7 @@ import { EitherKind } from '../../engine/plan/either-kind.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
 import type { Warning } from '../../engine/problems.js';
 import {
-  checkKeys,
+  checkIdentifierKeys,
   checkOpened,
   checkScanned,
   mappingDraft,
@@ -90,7 +90,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
       opened.push(await reading(source.path, fetch));
     }
     checkOpened(opened, how.reading);
-    checkKeys(opened);
+    checkIdentifierKeys(opened);
     for (const input of opened) {
       inspected.push(await reading(input.path, (signal) => inspect(input, how, context, signal)));
     }

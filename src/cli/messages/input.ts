@@ -144,10 +144,10 @@ export const INPUT_WORDS = {
     const { hint } = otherwise ? readAs(commands, otherwise) : {};
     return { hint: hint === undefined ? line : `${line}\n${hint}` };
   },
-  rows_in_sheet: ({ path, sheet, otherwise }, commands) => {
-    const line = `if the rows are in the sheet ${sheet}: ${commands.again({ paths: [path], plus: ['--sheet', sheet] })}`;
+  rows_in_sheet: ({ sheet, otherwise }, commands) => {
+    const line = `if the rows are in the sheet ${sheet}: ${commands.again({ paths: otherwise.paths, plus: ['--sheet', sheet] })}`;
     const { hint } = readAs(commands, otherwise);
-    return { hint: hint === undefined ? line : `${line}\n${hint}` };
+    return { hint: hint === undefined ? line : `${hint}\n${line}` };
   },
   kind_ambiguous: ({ path, user, company }, { again }) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>

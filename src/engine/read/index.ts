@@ -33,7 +33,7 @@ export { idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
-export { checkKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
+export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export {
   type Mapping,

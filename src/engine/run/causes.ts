@@ -99,7 +99,8 @@ export class CauseTotals {
         cause,
         characters: characters ? new Set() : null,
         type,
-        types: type === undefined || cell === undefined ? [] : otherTypes(type),
+        types:
+          type === undefined || cell === undefined ? [] : otherTypes(type, described.isWorkbook === true),
         advice: described.advice,
         isWorkbook: described.isWorkbook === true,
         trims: type !== undefined && cell !== undefined,
@@ -231,17 +232,21 @@ const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'number', 'string'],
-  // Booleans and dates of a workbook, whose texts look different.
-  boolean: ['boolean', 'string'],
-  date: ['date:iso'],
+  date: [],
+  datetime: [],
   string: [],
 };
 
 /** Dates that fit no other type get no suggestion: such cells must be fixed in the file. */
-function otherTypes(type: CellType): OtherType[] {
+function otherTypes(type: CellType, isWorkbook: boolean): OtherType[] {
   const { name, zone } = partsOf(type);
-  const iso: CellType = `datetime:iso${zone === null ? '' : `@${zone}`}`;
-  const others = name === 'datetime' ? [iso] : (OTHERS[name] ?? ['string']);
+  // Booleans and dates of a workbook, whose texts look different.
+  const asWorkbook: Readonly<Record<string, readonly CellType[]>> = {
+    boolean: ['boolean', 'string'],
+    date: ['date:iso'],
+    datetime: [`datetime:iso${zone === null ? '' : `@${zone}`}`],
+  };
+  const others = (isWorkbook && asWorkbook[name]) || (OTHERS[name] ?? ['string']);
   return others.map((other) => ({ type: other, converter: converterOf(other) }));
 }
 

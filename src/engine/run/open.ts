@@ -7,7 +7,7 @@ import type { CellType } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import {
-  checkKeys,
+  checkIdentifierKeys,
   checkOpened,
   type InputOptions,
   type OpenedInput,
@@ -52,7 +52,7 @@ async function* openInputs(
   }
   checkOpened(opened, options);
   // With `resume`, the session checks it, once it knows whether it continues a run.
-  if (!options.resume) checkKeys(opened);
+  if (!options.resume) checkIdentifierKeys(opened);
   checkPath(opened, options);
   return inOrder(selectIn(opened, options.where));
 }

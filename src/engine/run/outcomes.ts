@@ -42,7 +42,7 @@ export async function* finishOutcomes(
   const unsent =
     ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
   const { records, failure } = ending;
-  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+  if (isPipe(path)) {
     yield { type: 'notice', message: `writing the outcome of each row as soon as something reads ${path}` };
   }
   try {
@@ -58,6 +58,15 @@ export async function* finishOutcomes(
     if (isUnread) return { ...ending, failure: failure ?? InterruptedError.of(stop) };
   }
   return ending;
+}
+
+/** False also if it cannot be examined: then writing fails, and says why. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
+  }
 }
 
 interface OutcomeSource {

@@ -17,8 +17,12 @@ export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutput
   let rest = bytes;
   try {
     for (const coding of contentEncoding.toLowerCase().split(',').reverse()) {
-      if (/^\s*(?:(?:x-)?gzip|deflate)\s*$/.test(coding)) rest = zlib.unzipSync(rest, limit);
-      else if (coding.trim() === 'br') rest = zlib.brotliDecompressSync(rest, limit);
+      const name = coding.trim();
+      if (/^(?:x-)?gzip$/.test(name)) rest = zlib.gunzipSync(rest, limit);
+      // Some servers leave out the header of zlib, whose low four bits are 8.
+      else if (name === 'deflate')
+        rest = (rest[0]! & 15) === 8 ? zlib.inflateSync(rest, limit) : zlib.inflateRawSync(rest, limit);
+      else if (name === 'br') rest = zlib.brotliDecompressSync(rest, limit);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();

@@ -116,8 +116,8 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const url = value.includes('://') ? value : `http://${value}`;
   // undici gets a SOCKS5 proxy as one of `http:`.
   if (
-    /^(?:https?|socks5?):/i.test(url) &&
-    URL.canParse(url.replace(/^socks5?:/i, 'http:')) &&
+    /^(?:https?|socks5?h?):/i.test(url) &&
+    URL.canParse(url.replace(/^socks5?h?:/i, 'http:')) &&
     isDecodable(url)
   )
     return url;

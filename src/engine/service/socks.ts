@@ -12,7 +12,7 @@ const TIMEOUT_MS = 30_000;
 
 /** A URL of a SOCKS5 proxy as one of `http:`, since undici would use its own agent; others as they are. */
 export function asHttp(proxy: string): string {
-  const [scheme] = /^socks5?:/i.exec(proxy) ?? [];
+  const [scheme] = /^socks5?h?:/i.exec(proxy) ?? [];
   if (scheme === undefined) return proxy;
   const url = new URL(`http:${proxy.slice(scheme.length)}`);
   url.port = new URL(proxy).port || '1080';
@@ -38,8 +38,9 @@ export async function socksTunnel(
   const { default: socks5 } = await import('undici/lib/core/socks5-client.js'); // only for those who need it
   const { username, password, hostname, host, port } = proxy;
   const socket = await new Promise<Socket>((resolve, reject) =>
-    connect({ hostname, host, port: port || '80', protocol: 'http:' }, (error, made) =>
-      error === null ? resolve(made!) : reject(error),
+    connect(
+      { hostname: hostname.replace(/^\[|\]$/g, ''), host, port: port || '80', protocol: 'http:' },
+      (error, made) => (error === null ? resolve(made!) : reject(error)),
     ),
   );
   const client = new socks5.Socks5Client(socket, {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
-  checkKeys,
+  checkIdentifierKeys,
   checkOpened,
   checkScanned,
   type InputOptions,
@@ -52,7 +52,7 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
     ...options,
   });
   checkOpened([input], options);
-  checkKeys([input]);
+  checkIdentifierKeys([input]);
   return input;
 }
 

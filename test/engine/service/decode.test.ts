@@ -1,5 +1,5 @@
 /** Replies that are compressed, although the client does not ask for that. */
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, rawServer } from './support/servers.js';
@@ -13,6 +13,7 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     ['gzip', gzipSync(json)],
     ['X-GZIP', gzipSync(json)],
     ['deflate', deflateSync(json)],
+    ['deflate', deflateRawSync(json)], // as some servers understand it
     ['br', brotliCompressSync(json)],
     ['br, gzip', gzipSync(brotliCompressSync(json))],
     ['gzip', json], // a proxy has decompressed it, and kept the header

@@ -149,7 +149,7 @@ describe('a SOCKS5 proxy', () => {
     });
     const { port } = await listen(proxy);
     const client = testClient('http://service.example', {
-      proxy: { HTTP_PROXY: `socks5://127.0.0.1:${port}` },
+      proxy: { HTTP_PROXY: `socks5h://127.0.0.1:${port}` },
     });
     for (let nth = 0; nth < 2; nth++) {
       expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 200 });

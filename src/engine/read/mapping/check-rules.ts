@@ -81,7 +81,7 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
  * begins: one of an earlier version may have such keys, and continues with them.
  * @throws UsageError for a rule with such a key
  */
-export function checkKeys(inputs: readonly OpenedInput[]): void {
+export function checkIdentifierKeys(inputs: readonly OpenedInput[]): void {
   // A rejects file brings the rules of its run, which may be that of an earlier version.
   for (const input of inputs) if (!input.again) checkKeysOf(input);
 }

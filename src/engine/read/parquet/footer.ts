@@ -62,7 +62,7 @@ const AGAIN = 'copy or export it again';
 export interface ParquetColumn {
   name: string;
   /** A floating-point number so large that whole numbers near it are rounded to it; null if there is none. */
-  rounded: number | null;
+  rounded: () => number | null;
 }
 
 /** The columns of a file, in its order. @throws InputError for a damaged file */
@@ -72,7 +72,7 @@ export async function parquetColumns(file: SourceFile): Promise<ParquetColumn[]>
     const { schema, metadata } = await footerOf(file, opened);
     return schema.children.map(({ element }) => ({
       name: element.name,
-      rounded: roundedOf(metadata, element),
+      rounded: () => roundedOf(metadata, element),
     }));
   } finally {
     await opened.handle.close();

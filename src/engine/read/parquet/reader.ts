@@ -60,13 +60,11 @@ const namesOf = (columns: readonly ParquetColumn[]): string[] => columns.map(({ 
 
 /** Warns about identifiers that became floating-point numbers, such as integers beside empty cells in pandas. */
 function roundedIds(columns: readonly ParquetColumn[], { idColumn, companyIdColumn }: Identity): Warning[] {
-  return columns.flatMap(({ name, rounded }) =>
-    rounded === null || (name !== idColumn && name !== companyIdColumn)
-      ? []
-      : [
-          {
-            message: `${name}: the file has floating-point numbers there, such as ${rounded}, which are rounded: several identifiers may have become one; export the column as integers or text`,
-          },
-        ],
-  );
+  const identifiers = columns.filter(({ name }) => name === idColumn || name === companyIdColumn);
+  return identifiers.flatMap(({ name, rounded }) => {
+    const number = rounded();
+    if (number === null) return [];
+    const message = `${name}: the file has floating-point numbers there, such as ${number}, which are rounded: several identifiers may have become one; export the column as integers or text`;
+    return [{ message }];
+  });
 }

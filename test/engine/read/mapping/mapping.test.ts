@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../../src/engine/errors.js';
 import {
-  checkKeys,
+  checkIdentifierKeys,
   checkScanned,
   type MappingRules,
   mergeRules,
@@ -272,7 +272,7 @@ describe('flags that do not fit the input', () => {
 it('a run of an earlier version continues with an identifier as a key: only a new import is refused', async () => {
   const opened = await open(file('a.ndjson', JSON_LINES));
   const begun = { ...opened, rules: rules({ set: [['company_id', 'x']] }).rules };
-  expect(() => checkKeys([begun])).toThrow('"company_id" is the identifier');
+  expect(() => checkIdentifierKeys([begun])).toThrow('"company_id" is the identifier');
   const scan = { columns: [], rows: { read: 2, filtered: 0, rejected: 0 } } as never;
   expect(() => checkScanned([{ opened: begun, scan }], {})).not.toThrow();
 });
