@@ -5,6 +5,7 @@
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, OutputError } from '../errors.js';
+import { troubleOf } from '../file-trouble.js';
 import { OUTCOME_FIELDS } from '../read/index.js';
 import { type PipeSignals, Replacement } from '../replace-file.js';
 import type { RowOutcome } from './outcome.js';
@@ -51,7 +52,6 @@ function cell(value: string | number | null): string {
  * @throws InputError if the file cannot be written, or would replace one of these
  */
 export function checkOutcomesFile(path: string, taken: readonly string[], clash: string | null): void {
-  const found = statSync(path, { throwIfNoEntry: false });
   const refuse = (why: string, cause?: unknown): InputError =>
     new InputError(`the outcomes of rows cannot be written here: ${why}`, {
       file: path,
@@ -59,6 +59,12 @@ export function checkOutcomesFile(path: string, taken: readonly string[], clash:
       hint: 'name another file',
       cause,
     });
+  let found: Stats | undefined;
+  try {
+    found = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw refuse(troubleOf(error), error);
+  }
   if (found?.isDirectory()) throw refuse('it is a directory');
   if (found && taken.some((other) => isSame(found, statSync(other, { throwIfNoEntry: false })))) {
     throw refuse('it is a file of this import');

@@ -42,6 +42,24 @@ test.for(['/dev/null', 'out'])(
   },
 );
 
+test.for([
+  ['loop/o.csv', 'ELOOP'],
+  [`${'o'.repeat(300)}.csv`, 'the name is too long'],
+])('--outcomes %s is refused before anything is sent', async ([path, why], { sandbox }) => {
+  const cwd = place();
+  symlinkSync('loop', join(cwd, 'loop'));
+  const { code, stderr } = await cli([...SEND.split(' '), '--outcomes', path!], {
+    cwd,
+    env: environmentOf(sandbox),
+  });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('the outcomes of rows cannot be written here: '),
+  ]);
+  expect(stderr).toContain(why);
+  expect(sandbox.ledger()).toEqual([]);
+});
+
 test('files of a plan, and of a run that is resumed, are compared too', async ({ start }) => {
   const sandbox = await start({ faults: ['401:nth=1'] });
   const cwd = place();
