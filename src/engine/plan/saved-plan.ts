@@ -59,11 +59,7 @@ export const fileDigest = (bytes: Uint8Array): string => createHash('sha256').up
 export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPlan> {
   let value: unknown;
   try {
-    value = JSON.parse(
-      Buffer.from(bytes)
-        .toString('utf8')
-        .replace(/^\uFEFF/, ''),
-    );
+    value = JSON.parse(new TextDecoder().decode(bytes)); // leaves out a byte order mark
   } catch (error) {
     throw new UsageError(`${path}: is not a plan: it is not JSON`, {
       problem: { code: 'not_a_plan' },

@@ -76,7 +76,7 @@ export class CauseTotals {
   }
 
   #count(file: string, described: Described, rows: number, line: number, at: string): void {
-    const { column, reason, cell, type, characters } = described;
+    const { column, reason, cell, type, characters, isWorkbook = false } = described;
     const key = JSON.stringify([file, column, characters ? [type] : withoutRequest(reason)]);
     let group = this.#groups.get(key);
     if (!group) {
@@ -99,10 +99,9 @@ export class CauseTotals {
         cause,
         characters: characters ? new Set() : null,
         type,
-        types:
-          type === undefined || cell === undefined ? [] : otherTypes(type, described.isWorkbook === true),
+        types: type === undefined || cell === undefined ? [] : otherTypes(type, isWorkbook),
         advice: described.advice,
-        isWorkbook: described.isWorkbook === true,
+        isWorkbook,
         trims: type !== undefined && cell !== undefined,
       };
       this.#groups.set(key, group);
