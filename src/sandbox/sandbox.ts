@@ -119,8 +119,8 @@ const PAGE_PORT = 4103;
 
 /**
  * Starts a sandbox.
- * @throws UsageError for an option with an unknown name, a port that is taken, or a fault that cannot be parsed; StateError for its data;
- * InputError for its lookups file
+ * @throws UsageError for an option with an unknown name, a port that is taken, or a fault that cannot be parsed;
+ * StateError for its data; InputError for its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   checkNames(options, OPTION_NAMES);

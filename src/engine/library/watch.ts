@@ -30,9 +30,9 @@ const WATCH_NAMES: Names<WatchRequest> = { intervalMs: true, timeoutMs: true, si
  * @param client made by `createClient`
  * @param job its id, or a record that you have already, which is not yielded again
  * @param request how long to follow the job, and how often to poll it
- * @throws UsageError for a number out of range or something else than a client and a job; WaitTimeoutError after `timeoutMs`; ServiceError (with
- * `status` 404 if there is no such job), NetworkError, AuthError, or ContractError if the job cannot be read,
- * after retries
+ * @throws UsageError for a number out of range, or if a client or a job is missing; WaitTimeoutError after
+ * `timeoutMs`; ServiceError (with `status` 404 if there is no such job), NetworkError, AuthError, or ContractError if
+ * the job cannot be read, after retries
  */
 export async function* watchJob(
   client: Pick<ServiceClient, 'job'>,

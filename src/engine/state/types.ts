@@ -55,11 +55,14 @@ export interface KnownRun {
 
 /** When a plan was made. */
 export interface Made {
-  /** Its run in the plan file. If this state knows the number of that plan (`numberPlan`), only the number counts. */
+  /** The run that its file names. */
   plan: string;
   /** By the clock of its machine, ISO 8601. */
   at: string;
-  /** The number that this state gave to the plan before it was replaced by an older copy; null from another state. */
+  /**
+   * The number that this state gave to it, as its file says; null if it was made with another state. If this state has
+   * that number for it (`numberPlan`), the number alone counts.
+   */
   after: number | null;
 }
 
