@@ -70,8 +70,10 @@ export interface Ledger {
   clear(): void;
 }
 
-/** @param most the number of entries to keep; up to 10% more are kept for a while */
-export function createLedger(most = 100_000): Ledger {
+/** The number of entries to keep. Up to 10% more are kept for a while. */
+const MOST = 100_000;
+
+export function createLedger(): Ledger {
   let entries: LedgerEntry[] = [];
   let n = 0;
   let revision = 0;
@@ -87,7 +89,7 @@ export function createLedger(most = 100_000): Ledger {
       revision++;
       const opened = { n, ...entry };
       entries.push(opened);
-      if (entries.length > most * 1.1) entries = entries.slice(-most);
+      if (entries.length > MOST * 1.1) entries = entries.slice(-MOST);
       return opened;
     },
     changed() {

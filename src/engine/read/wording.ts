@@ -8,9 +8,7 @@ export interface Evidence {
 }
 
 /** A cell in quotes, truncated if it is long. */
-export function quoted(text: string, most = 60): string {
-  return text.length > most ? `"${text.slice(0, most)}…"` : `"${text}"`;
-}
+export const quoted = (text: string): string => (text.length > 60 ? `"${text.slice(0, 60)}…"` : `"${text}"`);
 
 /** A text in quotes, with invisible characters shown as code points: `"a\u200bb"`. */
 export const codePoints = (text: string): string =>

@@ -45,11 +45,8 @@ export async function checkAccount(
 ): Promise<void> {
   const scope = deps.scope!;
   const { region, account } = plan;
-  const refuse = (what: string, hint?: string): never => {
-    throw new UsageError(`the plan is for ${what}`, {
-      hint,
-      problem: { code: 'plan_elsewhere', region, account },
-    });
+  const refuse = (what: string): never => {
+    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
   };
   if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
   if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);

@@ -124,7 +124,7 @@ export class CsvTotals implements ColumnTotals {
         return [{ message, problem: { code: 'stray_values', column, markers, type, rows } }];
       }
       if (markers.length === 0) return [];
-      const shown = markers.map((marker) => quoted(marker)).join(', ');
+      const shown = markers.map(quoted).join(', ');
       const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
       return [{ message, problem: { code: 'null_markers', column, markers, type } }];
     });

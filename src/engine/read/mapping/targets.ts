@@ -131,9 +131,9 @@ export function metadataTypes<T>(
 }
 
 /** The JSON text of a single value, typed like a CSV cell. */
-export function jsonOfCell(text: string, infer = true): string {
+export function jsonOfCell(text: string): string {
   const stats = emptyStats();
-  if (infer && text !== '') addCell(stats, text, 1);
+  if (text !== '') addCell(stats, text, 1);
   return decide(stats).type === 'string' ? jsonString(text) : text;
 }
 

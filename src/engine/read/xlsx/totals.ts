@@ -137,7 +137,7 @@ export class XlsxTotals extends CsvTotals {
     if (others.length === 0) return [];
     return [
       {
-        message: `only the sheet ${quoted(name)} is read; the workbook also has ${list(others.map((other) => quoted(other)))}`,
+        message: `only the sheet ${quoted(name)} is read; the workbook also has ${list(others.map(quoted))}`,
         problem: { code: 'other_sheets', others },
       },
     ];

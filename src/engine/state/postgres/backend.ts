@@ -2,7 +2,7 @@
 import type { Backend } from '../backend.js';
 import { Scopes } from '../scopes.js';
 import { backupTo } from './backup.js';
-import { PATIENCE, type Patience, PostgresDatabase } from './database.js';
+import { PostgresDatabase } from './database.js';
 import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
 import { prepareSchema } from './schema.js';
@@ -20,12 +20,8 @@ async function bytesOf(db: PostgresDatabase): Promise<number> {
  * Connects, and creates or upgrades the schema.
  * @throws StateError, also if a newer version wrote the schema
  */
-export async function openPostgres(
-  location: PostgresLocation,
-  signal?: AbortSignal,
-  patience: Patience = PATIENCE,
-): Promise<Backend> {
-  const db = new PostgresDatabase(location, signal, patience);
+export async function openPostgres(location: PostgresLocation, signal?: AbortSignal): Promise<Backend> {
+  const db = new PostgresDatabase(location, signal);
   try {
     await prepareSchema(db);
   } catch (error) {
