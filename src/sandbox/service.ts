@@ -1,11 +1,12 @@
 /** The seven operations of the spec: from a complete request to a complete answer, without a socket. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';
 import type { Accepted } from './ledger.js';
 import type { Limits } from './limits.js';
 import { inOrder, sortOut } from './limits.js';
 import type { Route } from './routes.js';
+import { sameText } from './same-text.js';
 import type { SimulatedOutcome } from './timeline.js';
 import type { Arrival, World } from './world.js';
 
@@ -161,10 +162,4 @@ function checkHeaders(
     return refuse(415, { message: `Content-Encoding ${headers['content-encoding']} is not supported` });
   }
   return undefined;
-}
-
-/** Compares two texts in constant time. */
-function sameText(a: string, b: string): boolean {
-  const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
-  return timingSafeEqual(digestA!, digestB!);
 }

@@ -2,13 +2,14 @@
  * The server of the page: its document, module, and style sheet, and the sandbox's API. All paths begin with
  * a key that is made at the start, so only those who know the address can open anything.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from '../answer.js';
 import type { Api } from '../api.js';
 import { readBody } from '../control.js';
 import type { Events } from '../events.js';
 import { answersTo } from '../host.js';
+import { sameText } from '../same-text.js';
 import { ICON, readAsset, shell, stranger } from './shell.js';
 
 /** Nothing from other hosts, no inline script, no way for data to become script, and no framing. */
@@ -117,10 +118,4 @@ function send(reply: ServerResponse, { status, headers, body }: Answer): void {
   reply
     .writeHead(status, { ...HEADERS, ...headers, 'content-length': String(Buffer.byteLength(body)) })
     .end(body);
-}
-
-/** Compares two texts in constant time. */
-function sameText(a: string, b: string): boolean {
-  const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
-  return timingSafeEqual(digestA!, digestB!);
 }
