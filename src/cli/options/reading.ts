@@ -2,7 +2,7 @@
 import { NO_RULES } from '../../engine/mapping-rules.js';
 import { WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { condition, countType, FLAG, pair, path, text, word } from './types.js';
+import { CONDITION_TYPE, countType, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 
@@ -134,7 +134,7 @@ export const READING = {
 /** Which rows are used. */
 export const SELECTING = {
   where: {
-    type: condition('column', 'value'),
+    type: CONDITION_TYPE,
     summary: 'take only rows whose cell equals this text, or with != does not; all conditions must hold',
     repeatable: true,
     complete: 'column=',

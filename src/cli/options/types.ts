@@ -192,22 +192,19 @@ export const pair = (placeholder: string, least = 0): Type<readonly [left: strin
 });
 
 /** `column=value` or `column!=value`, split at the first `=`. */
-export const condition = (
-  left: string,
-  right: string,
-): Type<readonly [left: string, is: '=' | '!=', right: string]> => ({
+export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = {
   kind: 'text',
-  placeholder: `${left}=${right}`,
-  description: `${left}=${right} or ${left}!=${right}`,
+  placeholder: 'column=value',
+  description: 'column=value or column!=value',
   read: (given, setting) => {
     const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
     if (name && value !== undefined) return [name, no ? '!=' : '=', value];
-    throw new UsageError(`${setting}: "${given}" is not of the form ${left}=${right}`, {
-      hint: `write ${setting} '${left}=${right}' or ${setting} '${left}!=${right}'`,
+    throw new UsageError(`${setting}: "${given}" is not of the form column=value`, {
+      hint: `write ${setting} 'column=value' or ${setting} 'column!=value'`,
     });
   },
   write: (value) => value.join(''),
-});
+};
 
 /** Names, separated by commas; duplicates are removed. */
 export const NAMES_TYPE: Type<string[]> = {
