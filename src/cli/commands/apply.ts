@@ -10,7 +10,7 @@ import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../o
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { outcomesFile, type Report, reportOf } from './import-options.js';
+import { isolateOf, outcomesFile, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { loadPlan } from './save-plan.js';
 
@@ -155,13 +155,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
-  if (how.isolate && !options.wait) {
-    throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
-      hint: 'leave one out',
-    });
-  }
+  const isolate = isolateOf(options, how.isolate === true);
   const apply = { plan, inputs, again: found !== undefined && earlier === null, ...(shard && { shard }) };
-  const isolate = options.isolate && options.wait;
   return runAndReport({ ...options, isolate }, earlier, report, context, { apply, reads: [asked.file] });
 }
 

@@ -78,11 +78,7 @@ export async function importOptions(
       hint: 'add --changed-only, or leave --max-changed out',
     });
   }
-  if (flags.isolate && !options.wait) {
-    throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
-      hint: 'leave one out',
-    });
-  }
+  const isolate = isolateOf(options, flags.isolate === true);
   if (flags.isolateJobs !== undefined && !options.isolate) {
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
@@ -94,7 +90,7 @@ export async function importOptions(
   return {
     ...reading,
     ...options,
-    isolate: options.isolate && options.wait,
+    isolate,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(rejecting, flags),
@@ -102,6 +98,21 @@ export async function importOptions(
     outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
     failed: false,
   };
+}
+
+/**
+ * Whether to isolate, which needs waiting.
+ * @param isFlag whether a flag asks for it; otherwise, the config file or a plan does
+ * @throws UsageError for a flag that has no effect
+ */
+export function isolateOf(
+  { isolate, wait }: Pick<ImportOptions, 'isolate' | 'wait'>,
+  isFlag: boolean,
+): boolean {
+  if (!isFlag || wait) return isolate && wait;
+  throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
+    hint: 'leave one out',
+  });
 }
 
 /** The file to save the plan to. @throws UsageError if the plan could not be saved */
