@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
-import { cellType, readMapping, type SomeRules, statedBy, withMappings } from '../../engine/read/index.js';
+import { cellType, readMappings, type SomeRules, statedBy, withMappings } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import {
   COLUMNS,
@@ -194,7 +194,7 @@ export async function readingOptions(
   cwd: string,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const files = (await Promise.all(mappingFiles(flags).map((name) => readMapping(name, cwd)))).flat();
+  const files = await readMappings(mappingFiles(flags), cwd);
   const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],

@@ -13,7 +13,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
+import { cellType, readMappings, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What to read, and how. Options that you leave out are detected, or have the default of the command. */
@@ -125,7 +125,7 @@ export async function optionsOf(
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
   const { id, userId, companyId, format, encoding } = request;
-  const files = (await Promise.all(mappingsOf(request).map((name) => readMapping(name, cwd)))).flat();
+  const files = await readMappings(mappingsOf(request), cwd);
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {

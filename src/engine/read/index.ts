@@ -26,9 +26,11 @@ export {
   OWN_PREFIX,
   type RejectsHead,
 } from './rejects-rows.js';
-/** Loaded on its own: most imports have no mapping file. */
-export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
-  (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
+/** The reader is loaded when it is needed: most imports have no mapping file. */
+export const readMappings = async (paths: readonly string[], cwd: string): Promise<Mapping[]> => {
+  const read = async (path: string) => (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
+  return (await Promise.all(paths.map(read))).flat();
+};
 export { idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';

@@ -1,8 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../../src/engine/errors.js';
-import { readMapping } from '../../../../src/engine/read/index.js';
-import { mappingJsonSchema } from '../../../../src/engine/read/mapping/mapping-file.js';
+import { mappingJsonSchema, readMapping } from '../../../../src/engine/read/mapping/mapping-file.js';
 import { file } from '../reading.js';
 
 const readFrom = (content: string | object) =>
