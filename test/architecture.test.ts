@@ -61,6 +61,7 @@ const BASE = [
   'file-trouble',
   'fingerprint-index',
   'id-table',
+  'json-object',
   'mapping-rules',
   'model',
   'nearest',

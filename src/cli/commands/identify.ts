@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
+import { isObject } from '../../engine/json-object.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import {
@@ -147,14 +148,14 @@ function jsonObject(text: string): Record<string, unknown> {
   } catch {
     throw wrong('not valid JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('not a JSON object');
+  if (!isObject(value)) throw wrong('not a JSON object');
   const inexact = inexactNumber(text);
   if (inexact !== null) {
     throw new UsageError(`--metadata: the number ${inexact} cannot be represented exactly`, {
       hint: `quote it: "${inexact}"`,
     });
   }
-  return value as Record<string, unknown>;
+  return value;
 }
 
 async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {

@@ -2,6 +2,7 @@
  * Dotted keys of the config file, for `config get`, `set`, and `unset`. They come from the table of options.
  */
 import { ConfigError } from '../../engine/errors.js';
+import { isObject } from '../../engine/json-object.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
@@ -127,8 +128,7 @@ export function withValue<F extends object>(file: F, path: readonly string[], va
 export function* leaves(file: object): Generator<[path: string[], value: Scalar]> {
   function* walk(at: object, path: string[]): Generator<[string[], Scalar]> {
     for (const [part, value] of Object.entries(at)) {
-      if (typeof value === 'object' && value !== null && !Array.isArray(value))
-        yield* walk(value, [...path, part]);
+      if (isObject(value)) yield* walk(value, [...path, part]);
       else if (part !== '$schema') yield [[...path, part], value as Scalar];
     }
   }

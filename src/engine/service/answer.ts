@@ -10,6 +10,7 @@ import {
   type ProfilesError,
   ServiceError,
 } from '../errors.js';
+import { isObject } from '../json-object.js';
 import type { Problem } from '../problems.js';
 import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
@@ -179,10 +180,8 @@ function acceptance(reply: Reply, expected: Expected): Decision {
     const error = notTheService(reply);
     return { do: 'doubt', reason: error.message, error };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return untraceable(reply, whatCame(reply));
-  }
-  const record: Record<string, unknown> = { ...value };
+  if (!isObject(value)) return untraceable(reply, whatCame(reply));
+  const record = { ...value };
   if (typeof record.job_id !== 'string' || !isJobId(record.job_id)) {
     return untraceable(reply, `${whatCame(reply)}, and no usable job_id`);
   }

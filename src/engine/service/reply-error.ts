@@ -2,6 +2,7 @@
  * Describes a reply in one line for messages. An error body of the service (spec: Errors) is quoted; of an
  * HTML page, only the first words of its text. Pure. All results are single lines.
  */
+import { isObject } from '../json-object.js';
 import { errorBodySchema } from './contract.js';
 import {
   isHtml,
@@ -65,10 +66,9 @@ function errorWords(errors: readonly ErrorItem[]): string {
  */
 function looseWords(value: unknown): string {
   if (typeof value === 'string') return oneLine(value);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const record: Record<string, unknown> = { ...value };
+  if (isObject(value)) {
     const words = ['error_code', 'error', 'message', 'detail', 'details', 'title']
-      .map((key) => record[key])
+      .map((key) => value[key])
       .filter((text): text is string => typeof text === 'string' && text !== '');
     if (words.length > 0) return oneLine([...new Set(words)].join(': '));
   }

@@ -1,5 +1,6 @@
 /** Reads the JSON that tables hold. Only this program writes it, so JSON of another form means a damaged database. */
 import { StateError } from '../errors.js';
+import { isObject } from '../json-object.js';
 import type { Reader } from './database.js';
 
 /** A column that holds JSON. */
@@ -12,10 +13,6 @@ interface Column {
   fits: (value: unknown) => boolean;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isList = (fits: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(fits);
 const isText = (value: unknown): boolean => typeof value === 'string';

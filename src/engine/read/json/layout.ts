@@ -1,5 +1,6 @@
 /** Converts a JSON item, flat or in the service's shape, to what the service expects (spec: Company, User). */
 
+import { isObject } from '../../json-object.js';
 import type { CellType } from '../../model.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
@@ -203,9 +204,6 @@ const isText = (member: unknown, type: CellType): member is string | number =>
 const spelled = ({ pinned }: Target, id: string): string => (pinned === 'lower' ? id.toLowerCase() : id);
 
 const WHOLE = /^-?\d+$/;
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** JSON values keep their types; a pinned type only checks those that are not text. `null` fits: it removes the key. */
 export function isOfType(actual: JsonType, type: CellType): boolean {

@@ -1,5 +1,6 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
+import { isObject } from '../../json-object.js';
 import type { Kind, RejectedRow } from '../../model.js';
 import type { TextReader } from '../format.js';
 import { identify, inArray } from '../mapping/id-column.js';
@@ -10,7 +11,7 @@ import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types
 import { ArraySplitter } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
-import { isLaidOut, isObject, jsonLayout } from './layout.js';
+import { isLaidOut, jsonLayout } from './layout.js';
 import { jsonRecords } from './parse.js';
 import { scanJson } from './scan.js';
 import { arraysBelow, shapeOf } from './shape.js';

@@ -1,5 +1,6 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 
+import { isObject } from '../../json-object.js';
 import { quoted } from '../wording.js';
 import { isSpace } from './bytes.js';
 
@@ -235,9 +236,7 @@ export function membersOf(cell: string, rounds = false): [key: string, json: str
   } catch {
     return 'metadata is not a JSON object; to keep the column as text, map it to another key';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'metadata is not a JSON object';
-  }
+  if (!isObject(value)) return 'metadata is not a JSON object';
   const loss = lossIn(cell, value, rounds);
   if (loss !== null) return `metadata: ${loss}`;
   const members = Object.entries(value).map(([key, member]) => [key, writtenAgain(member)] as const);
