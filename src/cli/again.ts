@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
+import { isWebAddress } from '../engine/service/web-address.js';
 import { hasPassword } from '../engine/state/location.js';
 import { GLOBAL, optionOf, spelled } from './options/index.js';
 import { configLocation, stateLocation } from './settings/location.js';
@@ -227,8 +228,7 @@ interface Typed {
 }
 
 /** Removes the query of an address, which may be a signature: the reader fills it in. */
-const withoutSecret = (path: string): string =>
-  /^https?:\/\//i.test(path) ? path.replace(/\?[^#]*/, '?…') : path;
+const withoutSecret = (path: string): string => (isWebAddress(path) ? path.replace(/\?[^#]*/, '?…') : path);
 
 function typedIn(argv: readonly string[]): Typed {
   const words: string[] = [];

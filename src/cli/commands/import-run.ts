@@ -8,6 +8,7 @@ import { failedOf } from '../../engine/run/failed-requests.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { isWithinBound } from '../../engine/run/summary.js';
 import type { ServiceClient } from '../../engine/service/client.js';
+import { isWebAddress } from '../../engine/service/web-address.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
@@ -124,8 +125,7 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
 ];
 
 /** Removes the query of a URL, which may be a signature. */
-const withoutQuery = (path: string): string =>
-  /^https?:\/\//i.test(path) ? path.replace(/[?#].*$/s, '') : path;
+const withoutQuery = (path: string): string => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path);
 
 async function recorderOf(
   about: {

@@ -7,6 +7,7 @@ import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
+import { isWebAddress } from '../service/web-address.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Made, Scope, ShardOf, State } from '../state/state.js';
@@ -159,9 +160,7 @@ export async function beginRun(
   // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
   // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
-  const addresses = new Set(
-    scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
-  );
+  const addresses = new Set(scanned.inputs.map(({ opened }) => opened.path).filter(isWebAddress));
   const known = await state.knownRuns();
   const old = known
     .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))

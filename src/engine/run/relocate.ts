@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { digestFile, notSpooled } from '../read/index.js';
+import { isWebAddress } from '../service/web-address.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
@@ -88,7 +89,7 @@ async function onThisMachine(
 }
 
 /** Whether the path is stdin or a web address, not a file. */
-const isFetched = (path: string): boolean => path === '-' || /^https?:\/\//i.test(path);
+const isFetched = (path: string): boolean => path === '-' || isWebAddress(path);
 
 /** @throws InputError if it cannot be fetched again */
 async function* fetchAgain(

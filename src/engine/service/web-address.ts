@@ -12,6 +12,9 @@ export interface WebAddress {
   member: string | null;
 }
 
+/** Whether an input, as given or as stored, is a web address. */
+export const isWebAddress = (path: string): boolean => /^https?:\/\//i.test(path);
+
 /**
  * Parses an input. Null if it is not a web address.
  * @throws UsageError for an address that is not supported: another scheme, `http:` except loopback, or
