@@ -2,9 +2,9 @@
  * Runs a command line in this process, with streams and environment of its own, and returns stdout, stderr,
  * and exit code.
  */
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import type { Input, World } from '../../src/cli/context.js';
 import { runCommand } from '../../src/cli/main.js';
@@ -34,9 +34,14 @@ export interface CliOptions {
   abort?: AbortSignal;
 }
 
-/** Makes a folder for one test. It is deleted at the end of the run (`temporary.ts`). */
-export function scratch(): string {
-  return mkdtempSync(join(tmpdir(), 'profiles-test-'));
+/** Makes a folder with these files for one test. It is deleted at the end of the run (`temporary.ts`). */
+export function scratch(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'profiles-test-'));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
 }
 
 function capture(columns: number | undefined): { stream: TextStream; text: () => string } {

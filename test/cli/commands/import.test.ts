@@ -7,13 +7,6 @@ import type { Summary } from '../../../src/engine/model.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 
-/** A folder with these files. */
-function folder(files: Record<string, string>): string {
-  const cwd = scratch();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  return cwd;
-}
-
 const summaryOf = (stdout: string): Summary => JSON.parse(stdout) as Summary;
 
 /** Polls come as fast as a test wants them. */
@@ -21,7 +14,9 @@ const FAST = ['--interval', '5ms'];
 
 describe('import', () => {
   test('sends a file, follows its job, and prints the contract’s document', async ({ sandbox }) => {
-    const cwd = folder({ 'companies.csv': 'company_id,name,size\n00042,Åkerlund AB,12\n7,"Blue, Inc.",3\n' });
+    const cwd = scratch({
+      'companies.csv': 'company_id,name,size\n00042,Åkerlund AB,12\n7,"Blue, Inc.",3\n',
+    });
     const { code, stdout, stderr } = await cli(['import', 'companies.csv', '--json', '--quiet', ...FAST], {
       cwd,
       env: environmentOf(sandbox),
@@ -60,7 +55,7 @@ describe('import', () => {
   test('a request that is too large is halved, and each new size is reported once', async ({ start }) => {
     const sandbox = await start({ limits: { maxItems: 2 } });
     const rows = Array.from({ length: 16 }, (_, i) => `c${i}\n`);
-    const cwd = folder({ 'c.csv': `company_id\n${rows.join('')}` });
+    const cwd = scratch({ 'c.csv': `company_id\n${rows.join('')}` });
     const words = ['import', 'c.csv', '--chunk-size', '8', ...FAST];
     const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
     expect(code).toBe(0);
@@ -71,14 +66,14 @@ describe('import', () => {
   });
 
   test('a dry run needs no host, and says so', async () => {
-    const cwd = folder({ 'c.csv': 'company_id\n1\n' });
+    const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
     const { code, stderr } = await cli(['import', 'c.csv', '--dry-run'], { cwd });
     expect(code).toBe(0);
     expect(stderr).toContain('  to        region default, no host set\n');
   });
 
   test('the summary is conversation, so stdout stays empty without --json', async ({ sandbox }) => {
-    const cwd = folder({ 'u.ndjson': '{"user_id":"u1","company_id":"c1","plan":"gold"}\n' });
+    const cwd = scratch({ 'u.ndjson': '{"user_id":"u1","company_id":"c1","plan":"gold"}\n' });
     const piped = await cli(['import', 'u.ndjson', ...FAST], { cwd, env: environmentOf(sandbox) });
     expect([piped.code, piped.stdout]).toEqual([0, '']);
     expect(piped.stderr).toContain('rows      1 read = 1 submitted (1 completed)');
@@ -89,7 +84,7 @@ describe('import', () => {
   test('one invalid row: nothing is sent, and the rejects file works once it is fixed', async ({
     sandbox,
   }) => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C,D\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C,D\n' });
     const env = environmentOf(sandbox);
     const first = await cli(['import', 'c.csv', '--json', ...FAST], { cwd, env });
     expect(first.code).toBe(5);
@@ -127,7 +122,7 @@ describe('import', () => {
   ])(
     '$flags: valid rows are sent within the bound; exit 5 all the same',
     async ({ flags, sent }, { sandbox }) => {
-      const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C\n' });
+      const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C\n' });
       const result = await cli(['import', 'c.csv', '--json', ...flags, ...FAST], {
         cwd,
         env: environmentOf(sandbox),
@@ -138,7 +133,7 @@ describe('import', () => {
   );
 
   test('--dry-run sends nothing, needs no account, and prints the plan on stdout', async () => {
-    const cwd = folder({ 'c.csv': 'company_id,zip,n\n1,02139,1\n1,10115,2\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,zip,n\n1,02139,1\n1,10115,2\n' });
     const json = await cli(['import', 'c.csv', '--dry-run', '--json', '--quiet'], { cwd });
     expect([json.code, json.stderr]).toEqual([0, '']);
     expect(summaryOf(json.stdout)).toMatchObject({
@@ -168,7 +163,7 @@ describe('import', () => {
   });
 
   test('companies are sent before users in any order of files', async ({ sandbox }) => {
-    const cwd = folder({ 'u.csv': 'user_id,company_id\nu1,c1\nu2,c9\n', 'c.csv': 'company_id\nc1\n' });
+    const cwd = scratch({ 'u.csv': 'user_id,company_id\nu1,c1\nu2,c9\n', 'c.csv': 'company_id\nc1\n' });
     const { code, stdout } = await cli(['import', 'u.csv', 'c.csv', '--json', ...FAST], {
       cwd,
       env: environmentOf(sandbox),
@@ -190,7 +185,7 @@ describe('import', () => {
     sandbox,
   }) => {
     const env = environmentOf(sandbox);
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
     const run = async (): Promise<Summary> =>
       summaryOf((await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], { cwd, env })).stdout);
     expect((await run()).rows).toMatchObject({ submitted: 3, unchanged: 0 });
@@ -207,7 +202,7 @@ describe('import', () => {
     sandbox,
   }) => {
     const env = environmentOf(sandbox);
-    const cwd = folder({
+    const cwd = scratch({
       'c.csv': 'company_id,name\n1,A\n2,B\n',
       'config.json': JSON.stringify({ import: { changed_only: true, refresh_after: '48h' } }),
     });
@@ -235,7 +230,7 @@ describe('import', () => {
   });
 
   test('--refresh-after without --changed-only is a mistake', async () => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n' });
     const { code, stderr } = await cli(['import', 'c.csv', '--refresh-after', '1h', '--region', 'sandbox'], {
       cwd,
     });
@@ -249,7 +244,7 @@ describe('import', () => {
 
   test('an id is sent again after any other command sent it', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
     await cli(['import', 'c.csv', ...FAST], { cwd, env });
     await cli(['identify', 'company', '2', '--set', 'name=other'], { cwd, env });
     const { stdout } = await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], { cwd, env });
@@ -259,7 +254,7 @@ describe('import', () => {
 
   test('--no-wait returns when everything is accepted; jobs --refresh gets the rest', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
     const sent = await cli(['import', 'c.csv', '--no-wait', '--json'], { cwd, env });
     expect([sent.code, summaryOf(sent.stdout).status]).toEqual([0, 'submitted']);
     // The sandbox's hurried clock ends the job within milliseconds.
@@ -282,7 +277,7 @@ describe('import', () => {
   });
 
   test('--ndjson prints events as they happen, each with type, time and version', async ({ sandbox }) => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n,B\n' });
     const { stdout } = await cli(['import', 'c.csv', '--skip-invalid', '--ndjson', ...FAST], {
       cwd,
       env: environmentOf(sandbox),
@@ -320,7 +315,7 @@ describe('what ends an import before anything is sent', () => {
       says: '--json and --ndjson cannot be combined',
     },
   ])('$name: exit 2, one sentence, nothing sent', async ({ args, says }, { sandbox }) => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n', 'empty.csv': '' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n', 'empty.csv': '' });
     const { code, stdout, stderr } = await cli(['import', ...args], { cwd, env: environmentOf(sandbox) });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(says);
@@ -329,7 +324,7 @@ describe('what ends an import before anything is sent', () => {
   });
 
   test('a header without rows is a warning and exit 0', async ({ sandbox }) => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n' });
     const { code, stdout } = await cli(['import', 'c.csv', '--json'], { cwd, env: environmentOf(sandbox) });
     expect(code).toBe(0);
     expect(summaryOf(stdout)).toMatchObject({
@@ -348,7 +343,7 @@ describe('what ends an import before anything is sent', () => {
   });
 
   test('a refused token: exit 4, resumable, and the token is nowhere', async ({ sandbox }) => {
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n' });
     const env = { ...environmentOf(sandbox), PROFILES_TOKEN: 'wrong-token-9f3' };
     const { code, stdout, stderr } = await cli(['import', 'c.csv', '--json', '--debug'], { cwd, env });
     expect(code).toBe(4);
@@ -372,8 +367,8 @@ describe('an import that sends nothing changes nothing', () => {
   }) => {
     const sandbox = await start({ faults: ['422:nth=3'] });
     const env = environmentOf(sandbox);
-    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n,C\n' });
-    const good = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n2,B\n,C\n' });
+    const good = scratch({ 'c.csv': 'company_id,name\n1,A\n' });
     const state = { ...env, PROFILES_STATE_DIR: join(cwd, '.state') };
     await cli(['import', 'c.csv', ...FAST], { cwd: good, env: state });
     const stopped = await cli(['import', 'c.csv', '--skip-invalid', '--chunk-size', '1', '--json', ...FAST], {
@@ -394,7 +389,7 @@ describe('an import that sends nothing changes nothing', () => {
   });
 
   test('--full and --resume cannot be combined; a flag wins over the config file', async () => {
-    const cwd = folder({
+    const cwd = scratch({
       'c.csv': 'company_id,name\n1,A\n,B\n',
       'config.json': JSON.stringify({ region: 'sandbox', import: { max_invalid: 0, changed_only: true } }),
     });

@@ -19,12 +19,6 @@ import { environmentOf, test } from '../../support/sandbox.js';
 
 const FAST = ['--interval', '5ms'];
 
-function place(files: Record<string, string>): string {
-  const cwd = scratch();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  return cwd;
-}
-
 interface Ended {
   code: number;
   summary: Summary;
@@ -57,7 +51,7 @@ describe('fixed rows can be imported without flags', () => {
   test('as their run read them: kind, identifier, keys, and the types of the whole file', async ({
     sandbox,
   }) => {
-    const cwd = place({ 'in.csv': 'Symbol;Zip;Size\nA;02139;1\n;10115;2\nC;20095;3\n' });
+    const cwd = scratch({ 'in.csv': 'Symbol;Zip;Size\nA;02139;1\n;10115;2\nC;20095;3\n' });
     const run = importing(cwd, environmentOf(sandbox));
     const flags = ['--kind', 'companies', '--id', 'Symbol', '--map', 'Zip=zip', '--skip-invalid'];
     expect((await run('in.csv', ...flags)).code).toBe(5);
@@ -70,7 +64,7 @@ describe('fixed rows can be imported without flags', () => {
   });
 
   test('flags win over the run', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,zip,name\n1,02139,a\n,10115,b\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,zip,name\n1,02139,a\n,10115,b\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--map', 'zip=postcode', '--set', 'source=x');
     edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
@@ -88,7 +82,7 @@ describe('fixed rows can be imported without flags', () => {
   });
 
   test('of two runs in one command, each in its own way', async ({ sandbox }) => {
-    const cwd = place({
+    const cwd = scratch({
       'c.csv': 'Firm,size\nc1,007\n,1\n',
       'u.ndjson': '{"Mail":"a@x","firm":"c1"}\n{"Mail":"","firm":"c1","n":1.50}\n',
     });
@@ -109,7 +103,7 @@ describe('fixed rows can be imported without flags', () => {
 
   test.for(['#', '~', ';', 'tab'])('of a file with the delimiter %s', async (delimiter, { sandbox }) => {
     const d = delimiter === 'tab' ? '\t' : delimiter;
-    const cwd = place({ 'in.csv': `company_id${d}name\n1${d}A\n${d}B${d === '#' ? '' : ''}\n` });
+    const cwd = scratch({ 'in.csv': `company_id${d}name\n1${d}A\n${d}B${d === '#' ? '' : ''}\n` });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--delimiter', delimiter);
     const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
@@ -122,7 +116,7 @@ describe('fixed rows can be imported without flags', () => {
   });
 
   test('of a file that was moved, also after a dry run', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,zip\n1,007\n,12\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,zip\n1,007\n,12\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--dry-run');
     renameSync(join(cwd, 'in.rejects.csv'), join(cwd, 'fixed.csv'));
@@ -132,7 +126,7 @@ describe('fixed rows can be imported without flags', () => {
   });
 
   test('values of --set must be given again', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--set', 'tier=secret');
     const { code, error } = await run('in.rejects.csv');
@@ -146,7 +140,7 @@ describe('a run that this state does not know', () => {
     'company_id,zip,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\n1,10115,2,x,20260101-000000-aaaa,\n';
 
   test('is exit 2, and the hint says what to do', async ({ sandbox }) => {
-    const cwd = place({ 'in.rejects.csv': REJECTS });
+    const cwd = scratch({ 'in.rejects.csv': REJECTS });
     const { code, error } = await importing(cwd, environmentOf(sandbox))('in.rejects.csv');
     expect([code, error.message, error.hint]).toEqual([
       2,
@@ -162,13 +156,13 @@ describe('a run that this state does not know', () => {
     [['--mapping', 'm.json'], { code: '10115' }],
   ] as const)('unless %j says what its columns are', async ([flags, metadata], { sandbox }) => {
     const mapping = JSON.stringify({ map: { zip: 'code' }, type: { zip: 'string' } });
-    const cwd = place({ 'in.rejects.csv': REJECTS, 'm.json': mapping });
+    const cwd = scratch({ 'in.rejects.csv': REJECTS, 'm.json': mapping });
     expect((await importing(cwd, environmentOf(sandbox))('in.rejects.csv', ...flags)).code).toBe(0);
     expect(sandbox.show('companies', '1')?.metadata).toEqual(metadata);
   });
 
   test('a forgotten run is one', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const env = environmentOf(sandbox);
     const run = importing(cwd, env);
     const { summary } = await run('in.csv');
@@ -181,7 +175,7 @@ describe('unchanged rows are rejected again', () => {
   const INPUT = 'company_id,name,size\n1,A,1\n,B,2\n3,C\n4,D,3,surplus\n5,E,6\n';
 
   test('rows of another shape, too; edited rows are imported', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     const again = await run('in.rejects.csv', '--skip-invalid');
@@ -199,7 +193,7 @@ describe('unchanged rows are rejected again', () => {
   });
 
   test('a repeated header, and a row with wrong quotes; a flag for short rows wins', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,name\ncompany_id,name\n1,"a"b\n2\n3,ok' });
+    const cwd = scratch({ 'in.csv': 'company_id,name\ncompany_id,name\n1,"a"b\n2\n3,ok' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
@@ -212,7 +206,7 @@ describe('unchanged rows are rejected again', () => {
   });
 
   test('unless their error is emptied: they are fine as they are', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     edit(join(cwd, 'in.rejects.csv'), ['"has 2 cells, the header has 3"', '']);
@@ -223,14 +217,14 @@ describe('unchanged rows are rejected again', () => {
 
   test('rows that the service refused are sent as they are', async ({ start }) => {
     const sandbox = await start({ faults: ['422:first=1'] });
-    const cwd = place({ 'in.csv': 'company_id\n1\n2\n' });
+    const cwd = scratch({ 'in.csv': 'company_id\n1\n2\n' });
     const run = importing(cwd, environmentOf(sandbox));
     expect((await run('in.csv', '--continue-on-error')).summary.rows.rejected).toBe(2);
     expect((await run('in.rejects.csv')).summary.rows.submitted).toBe(2);
   });
 
   test('a row that was copied from the file of another run is rejected', async ({ sandbox }) => {
-    const cwd = place({ 'a.csv': 'company_id,n\n,1\n', 'b.csv': 'company_id,n\n,1\n2,2\n' });
+    const cwd = scratch({ 'a.csv': 'company_id,n\n,1\n', 'b.csv': 'company_id,n\n,1\n2,2\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('a.csv');
     await run('b.csv');
@@ -251,7 +245,7 @@ describe('an existing file', () => {
       .sort();
 
   test('that was written for the same input, and not changed, is replaced', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     const before = statSync(join(cwd, 'in.rejects.csv')).ino;
@@ -287,7 +281,7 @@ describe('an existing file', () => {
       },
     ],
   ])('that %s is not', async ([, change], { sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     const path = join(cwd, 'in.rejects.csv');
@@ -299,7 +293,7 @@ describe('an existing file', () => {
   });
 
   test('of another input, or of another state, is not', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const env = environmentOf(sandbox);
     await importing(cwd, env)('in.csv');
     writeFileSync(join(cwd, 'in.csv'), `${INPUT},C\n`);
@@ -309,7 +303,7 @@ describe('an existing file', () => {
   });
 
   test('another name of it keeps what it had', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': INPUT });
+    const cwd = scratch({ 'in.csv': INPUT });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv');
     linkSync(join(cwd, 'in.rejects.csv'), join(cwd, 'mine'));
@@ -319,7 +313,7 @@ describe('an existing file', () => {
   });
 
   test('a plan that does not end leaves no rejects file', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': `${INPUT}2,"not closed\n` });
+    const cwd = scratch({ 'in.csv': `${INPUT}2,"not closed\n` });
     expect((await importing(cwd, environmentOf(sandbox))('in.csv')).code).toBe(2);
     expect(readdirSync(cwd).filter((name) => name.includes('rejects'))).toEqual([]);
   });
@@ -328,7 +322,7 @@ describe('an existing file', () => {
 describe('causes', () => {
   test('of a CRM export are two lines, with the flag that reads its money', async ({ sandbox }) => {
     const money = Array.from({ length: 50 }, (_, i) => `${i},"$${i + 1},234.00"\n`);
-    const cwd = place({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });
+    const cwd = scratch({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });
     const env = environmentOf(sandbox);
     const flags = ['--type', 'Annual Revenue=number'];
     const { stderr } = await cli(['import', 'crm.csv', ...flags, '--dry-run'], { cwd, env });
@@ -369,7 +363,7 @@ describe('causes', () => {
   });
 
   test('a conversion of the run holds for its fixed rows, the pattern of a date too', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,since,fee\n1,13/01/2024,5%\n,03/04/2024,7%\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,since,fee\n1,13/01/2024,5%\n,03/04/2024,7%\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--type', 'since=date', '--type', 'fee=percent');
     edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
@@ -379,7 +373,7 @@ describe('causes', () => {
 
   test('what a request was refused for is one, also after a resume', async ({ start }) => {
     const sandbox = await start({ faults: ['422:nth=1', '503:nth=2'] });
-    const cwd = place({ 'in.csv': 'company_id\n1\n2\n3\n' });
+    const cwd = scratch({ 'in.csv': 'company_id\n1\n2\n3\n' });
     const env = environmentOf(sandbox);
     const flags = ['--continue-on-error', '--chunk-size', '2', '--retries', '0'];
     const first = await importing(cwd, env)('in.csv', ...flags);
@@ -395,7 +389,7 @@ describe('causes', () => {
   test('without a terminal, --json ends its log with the totals; annotations come before', async ({
     sandbox,
   }) => {
-    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true' };
     const words = ['import', 'in.csv', '--json', '--skip-invalid', ...FAST];
     const lines = (await cli(words, { cwd, env })).stderr.trimEnd().split('\n');
@@ -412,7 +406,7 @@ describe('causes', () => {
     [[], '; line 3'],
     [['--report-values'], '; line 3 "1.2.3"'],
   ] as const)('with %j an annotation ends in %s', async ([flags, end], { sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id,n\n1,2\n2,1.2.3\n' });
+    const cwd = scratch({ 'in.csv': 'company_id,n\n1,2\n2,1.2.3\n' });
     const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(cwd, 's.md') };
     const { stderr } = await cli(['import', 'in.csv', '--type', 'n=number', '--quiet', ...flags], {
       cwd,

@@ -19,11 +19,7 @@ import { environmentOf, test } from '../../support/sandbox.js';
 const FAST = ['--interval', '5ms', '--retry-delay', '5ms'];
 const ROWS = 'company_id,name,size\nacme-1,Ada Nowak,7\nacme-2,Grace Okafor,x\nacme-3,Zoë,9\n';
 
-function place(files: Record<string, string> = { 'in.csv': ROWS }): string {
-  const cwd = scratch();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  return cwd;
-}
+const place = (): string => scratch({ 'in.csv': ROWS });
 
 /** What a reader sees of a page. */
 function read(cwd: string, name = 'report.html'): string {
@@ -137,7 +133,7 @@ describe('--report', () => {
   });
 
   test('of an input that cannot be read', async () => {
-    const cwd = place({ 'in.csv': 'company_id,name\n1,"secret words' });
+    const cwd = scratch({ 'in.csv': 'company_id,name\n1,"secret words' });
     const { code } = await cli(['import', 'in.csv', '--region', 'sandbox', '--report', 'report.html'], {
       cwd,
     });
@@ -189,7 +185,7 @@ describe('what a report never replaces', () => {
   });
 
   test('an empty file and an earlier report are replaced; a link stays one', async () => {
-    const cwd = place({ 'in.csv': ROWS, 'report.html': '' });
+    const cwd = scratch({ 'in.csv': ROWS, 'report.html': '' });
     chmodSync(join(cwd, 'report.html'), 0o644);
     symlinkSync('report.html', join(cwd, 'latest.html'));
     for (const name of ['report.html', 'latest.html']) {

@@ -1,5 +1,3 @@
-/** Which rules apply to which of several inputs, what their rows are, and whether what is advised works when it is pasted. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CliResult, cli, scratch } from '../../support/cli.js';
@@ -26,8 +24,7 @@ interface Run extends CliResult {
 function folder(
   files: Record<string, string | Uint8Array>,
 ): (words: string | readonly string[]) => Promise<Run> {
-  const cwd = scratch();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const cwd = scratch(files);
   const env = { HOME: cwd, XDG_CONFIG_HOME: join(cwd, '.config'), PROFILES_STATE_DIR: join(cwd, '.state') };
   const run = async (words: string | readonly string[]): Promise<Run> => {
     const argv = typeof words === 'string' ? shellWords(words) : words;

@@ -1,7 +1,7 @@
 /** Inputs that are no single file: what an import makes of them, from argv to what arrives. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer as createTls } from 'node:https';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
@@ -12,15 +12,6 @@ import { type CliResult, cli, scratch } from '../../support/cli.js';
 import { FaultServer } from '../../support/fault-server.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 import { zip } from '../../support/zip.js';
-
-function folder(files: Record<string, string | Uint8Array>): string {
-  const cwd = scratch();
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(cwd, name)), { recursive: true });
-    writeFileSync(join(cwd, name), content);
-  }
-  return cwd;
-}
 
 const JSON_OUT = ['--json', '--quiet', '--interval', '5ms'];
 const summaryOf = ({ code, stdout, stderr }: CliResult): Summary => {
@@ -35,7 +26,7 @@ const USERS = '{"user_id":"u1","company_id":"c1"}\n';
 describe('a folder, a pattern, an archive', () => {
   test('a folder means its files, companies first; a finished run leaves no copy', async ({ sandbox }) => {
     const members = zip([{ name: 'a.csv', content: 'company_id,name\nc3,Three\n' }]);
-    const cwd = folder({
+    const cwd = scratch({
       'in/b-users.ndjson': USERS,
       'in/c.csv.gz': gzipSync(COMPANIES),
       'in/c.rejects.csv': 'x',
@@ -56,7 +47,7 @@ describe('a folder, a pattern, an archive', () => {
       { name: 'in/users.json.gz', content: gzipSync(`[${USERS}]`) },
       { name: 'in/c.csv', content: COMPANIES },
     ]);
-    const cwd = folder({ 'a.zip': bytes });
+    const cwd = scratch({ 'a.zip': bytes });
     const env = environmentOf(sandbox);
     const named = summaryOf(await cli(['import', 'a.zip:in/users.json.gz', ...JSON_OUT], { cwd, env }));
     expect(pathsOf(named)).toEqual(['a.zip:in/users.json.gz']);
@@ -67,7 +58,7 @@ describe('a folder, a pattern, an archive', () => {
   });
 
   test('rejected rows of a member go into a file of its name', async ({ sandbox }) => {
-    const cwd = folder({ 'a.zip': zip([{ name: 'in/c.csv', content: 'company_id,name\n,Nobody\n' }]) });
+    const cwd = scratch({ 'a.zip': zip([{ name: 'in/c.csv', content: 'company_id,name\n,Nobody\n' }]) });
     const { code, stdout } = await cli(['import', 'a.zip', ...JSON_OUT], {
       cwd,
       env: environmentOf(sandbox),
@@ -78,7 +69,7 @@ describe('a folder, a pattern, an archive', () => {
   });
 
   test('one rejects file cannot take several inputs', async ({ sandbox }) => {
-    const cwd = folder({ 'in/a.csv': COMPANIES, 'in/b.csv': COMPANIES });
+    const cwd = scratch({ 'in/a.csv': COMPANIES, 'in/b.csv': COMPANIES });
     const result = await cli(['import', 'in', '--rejects', 'r.csv'], { cwd, env: environmentOf(sandbox) });
     expect([result.code, result.stderr]).toEqual([
       2,
@@ -87,7 +78,7 @@ describe('a folder, a pattern, an archive', () => {
   });
 
   test('inspect shows them, and keeps no copy', async () => {
-    const cwd = folder({ 'a.zip': zip([{ name: 'c.csv', content: COMPANIES }]), 'in/d.csv': COMPANIES });
+    const cwd = scratch({ 'a.zip': zip([{ name: 'c.csv', content: COMPANIES }]), 'in/d.csv': COMPANIES });
     const { code, stdout } = await cli(['inspect', 'a.zip', 'in/*.csv', '--json'], { cwd });
     expect(code).toBe(0);
     expect((JSON.parse(stdout) as { files: { path: string }[] }).files.map(({ path }) => path)).toEqual([
