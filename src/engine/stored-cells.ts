@@ -25,10 +25,6 @@ export class StoredCells {
     }
   }
 
-  get keys(): readonly string[] {
-    return this.stored.keys;
-  }
-
   /** Calls `take` for each cell of a row. @param take gets the index of the key, and the hash */
   each(row: number, take: (key: number, hash: number) => void): void {
     const { bytes } = this.stored;

@@ -30,10 +30,6 @@ export class StringTable {
   readonly #inMemory: number[] = [];
   readonly #recent: ({ index: number; text: string } | undefined)[] = new Array(RECENT);
 
-  get length(): number {
-    return this.#count;
-  }
-
   add(text: string): void {
     if (this.#count === MAX_STRINGS) throw new Error(`it has more than ${MAX_STRINGS} texts`);
     const bytes = text.length * 3;
