@@ -18,10 +18,9 @@ export class StoredCells {
 
   constructor(private readonly stored: CellColumns) {
     this.#marks = Math.ceil(stored.keys.length / 8);
-    for (let at = 0; at < stored.bytes.length || (at === 0 && this.#marks === 0); ) {
+    if (this.#marks === 0) return;
+    for (let at = 0; at < stored.bytes.length; at += this.#marks + 2 * this.#countAt(at)) {
       this.#starts.push(at);
-      if (this.#marks === 0) break;
-      at += this.#marks + 2 * this.#countAt(at);
     }
   }
 

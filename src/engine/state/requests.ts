@@ -166,10 +166,9 @@ export function rangesOf(r: RequestRecord): RequestRecord['more'] {
  * The requests that no other request has replaced (`parent`). Together, they have the outcome of every row.
  */
 export function standing(records: readonly RequestRecord[]): readonly RequestRecord[] {
+  if (records.every(({ parent }) => parent === null)) return records;
   const parents = new Set(records.map(({ parent }) => parent));
-  return parents.size <= 1 && !records.some(({ parent }) => parent !== null)
-    ? records
-    : records.filter(({ seq }) => !parents.has(seq));
+  return records.filter(({ seq }) => !parents.has(seq));
 }
 
 /**
