@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { safeLine } from '../output/safe.js';
-import { type Style, stylesFor, usesColor } from '../output/style.js';
+import { type Style, stylesOn } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
@@ -78,7 +78,7 @@ const INDENT = ' '.repeat('fail  '.length);
  * to copy.
  */
 function line({ check, status, message, hint }: Finding, { stdout, env, flags }: Context): string {
-  const styles = stylesFor(usesColor(stdout, env, flags));
+  const styles = stylesOn(stdout, env, flags);
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
   const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
   const inOneLine = hint?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));

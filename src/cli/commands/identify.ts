@@ -22,7 +22,7 @@ import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
-import { stylesFor, usesColor } from '../output/style.js';
+import { stylesOn } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
@@ -201,7 +201,7 @@ async function print(result: Awaited<ReturnType<typeof identify>>, context: Cont
       stdout,
       fieldsText(
         result.job ?? { [result.id_field]: result.id, status: result.status },
-        stylesFor(usesColor(stdout, env, flags)),
+        stylesOn(stdout, env, flags),
       ),
     );
 }

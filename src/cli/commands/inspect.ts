@@ -28,8 +28,7 @@ import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
-import { usesColor } from '../output/style.js';
-import { terminalWidth } from '../output/terminal.js';
+import { formOn } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
@@ -102,7 +101,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
       );
     } else {
       const { filesText } = await import('../output/plan-text.js');
-      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
+      const form = formOn(stdout, env, flags);
       await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
     }
     for (const { opened, scan, warnings, rejected } of inspected) {

@@ -16,7 +16,7 @@ import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
 import { recordText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
-import { stylesFor, usesColor } from '../output/style.js';
+import { stylesOn } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
@@ -171,7 +171,7 @@ async function follow(
   context: Context,
 ): Promise<ExitCode> {
   const { clock, stderr, env, flags, commands } = context;
-  const styles = stylesFor(usesColor(stderr, env, flags));
+  const styles = stylesOn(stderr, env, flags);
   const board = new JobBoard(clock, styles);
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
   const records = new Map<string, Job>();
@@ -229,6 +229,6 @@ async function print(
     if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
     return;
   }
-  const styles = stylesFor(usesColor(stdout, env, flags));
+  const styles = stylesOn(stdout, env, flags);
   await writeOut(stdout, records.map((job) => recordText(job, styles)).join('\n'));
 }

@@ -7,8 +7,7 @@ import { agoBriefly } from '../output/ago.js';
 import { cellText, type ListRecord, toCsv, toNdjson } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
 import { type Selection, select, selectsAll } from '../output/select.js';
-import { type Styles, usesColor } from '../output/style.js';
-import { terminalWidth } from '../output/terminal.js';
+import { formOn, type Styles } from '../output/style.js';
 import { writeJson, writeOut } from '../output/write.js';
 import type { Flags } from './command.js';
 
@@ -98,7 +97,7 @@ async function printTable(
       return isTime ? `${agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
     }),
   );
-  const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
+  const form = formOn(stdout, env, flags);
   if (selection.columns) {
     await writeOut(stdout, renderTable(heads, rows, form));
     return;

@@ -6,9 +6,9 @@ import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
 import type { PrintedEvent, PrintedSummary } from './result.js';
 import { safeLine, safeMessage } from './safe.js';
-import { type Styles, stylesFor, usesColor } from './style.js';
+import { formOn, type Styles, stylesOn } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
-import { type Env, type OutputFlags, type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
+import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
 import { writeOut } from './write.js';
 
 export interface Reporter {
@@ -36,7 +36,7 @@ interface ConversationOptions {
 /** With `--quiet`, only the plan of a dry run and what went wrong are printed. */
 export function conversation(options: ConversationOptions): Reporter & { pause(): void } {
   const { stdout, stderr, env, flags, clock } = options;
-  const styles = stylesFor(usesColor(stderr, env, flags));
+  const styles = stylesOn(stderr, env, flags);
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, {
     stream: stderr,
@@ -50,7 +50,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
     // Only for a dry run. An import that was held back also has a plan, but unlike a dry run it has a run.
     if (mode === 'text' && summary.plan && summary.run === null && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // only a dry run draws tables
-      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
+      const form = formOn(stdout, env, flags);
       await writeOut(stdout, planText(summary.plan, form));
     }
     const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;

@@ -1,5 +1,5 @@
 /** Colors: whether a stream gets any, and the available styles. */
-import type { Env, OutputFlags, TextStream } from './terminal.js';
+import { type Env, type OutputFlags, type TextStream, terminalWidth } from './terminal.js';
 
 /**
  * Whether text for this stream is colored (contract §6). In this order: `--no-color`; `NO_COLOR`;
@@ -44,3 +44,13 @@ const PLAIN: Styles = { bold: plain, dim: plain, red: plain, green: plain, yello
 export function stylesFor(color: boolean): Styles {
   return color ? COLORED : PLAIN;
 }
+
+/** The styles for what is written to a stream. */
+export const stylesOn = (stream: TextStream, env: Env, flags: OutputFlags): Styles =>
+  stylesFor(usesColor(stream, env, flags));
+
+/** How tables are printed to a stream (`TableForm`). */
+export const formOn = (stream: TextStream, env: Env, flags: OutputFlags) => ({
+  width: terminalWidth(stream),
+  color: usesColor(stream, env, flags),
+});

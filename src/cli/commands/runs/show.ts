@@ -13,7 +13,7 @@ import type { Context } from '../../context.js';
 import type { Step } from '../../next-steps.js';
 import { fieldsText } from '../../output/record-text.js';
 import { nextCommands, type PrintedSummary, summaryWords } from '../../output/result.js';
-import { stylesFor, usesColor } from '../../output/style.js';
+import { stylesOn } from '../../output/style.js';
 import { nextLines } from '../../output/summary-text.js';
 import { printReportPath, writeJson, writeOut } from '../../output/write.js';
 import { shardRecord } from '../shard-record.js';
@@ -97,7 +97,7 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
     await writeJson(stdout, JSON.stringify(detail, null, 2));
     return;
   }
-  const styles = stylesFor(usesColor(stdout, env, flags));
+  const styles = stylesOn(stdout, env, flags);
   await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
   for (const shard of shards) await writeOut(stdout, `\n${fieldsText(shardRecord(shard), styles)}`);
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {

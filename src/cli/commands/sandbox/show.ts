@@ -4,7 +4,7 @@ import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { type Kind, openSandboxData, type Profile, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
 import { fieldsText } from '../../output/record-text.js';
-import { stylesFor, usesColor } from '../../output/style.js';
+import { stylesOn } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
@@ -63,7 +63,7 @@ async function printProfile(profile: Profile, { stdout, env, flags }: Context): 
   if (flags.json) return writeJson(stdout, profile.json);
   const { kind, id, region, companyId, metadata } = profile;
   const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
-  const styles = stylesFor(usesColor(stdout, env, flags));
+  const styles = stylesOn(stdout, env, flags);
   const fields = Object.keys(metadata).length === 0 ? '' : `\n${fieldsText(metadata, styles)}`;
   await writeOut(stdout, fieldsText({ ...head, region }, styles) + fields);
 }

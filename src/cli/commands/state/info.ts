@@ -4,7 +4,7 @@ import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
 import { fieldsText } from '../../output/record-text.js';
-import { stylesFor, usesColor } from '../../output/style.js';
+import { stylesOn } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { lockText } from './lock-text.js';
 import { statePlace } from './state-place.js';
@@ -13,7 +13,7 @@ export async function info(context: Context): Promise<ExitCode> {
   const { stdout, env, flags, clock } = context;
   const { name, origin, exists } = await statePlace(context);
   const place = { state: name, origin, exists };
-  const styles = stylesFor(usesColor(stdout, env, flags));
+  const styles = stylesOn(stdout, env, flags);
   if (!exists) {
     if (flags.json) await writeJson(stdout, JSON.stringify(place, null, 2));
     else await writeOut(stdout, fieldsText({ state: `${name} (${origin})`, holds: 'nothing yet' }, styles));
