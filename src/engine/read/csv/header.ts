@@ -1,9 +1,9 @@
 /** Reads the beginning of a CSV: its dialect, and the names of its columns. */
 import { InputError } from '../../errors.js';
-import { type Format, KINDS } from '../../model.js';
+import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../size.js';
-import { namesOf } from '../mapping/id-column.js';
+import { givenNames } from '../mapping/id-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
 import { findDelimiter, firstRows } from './delimiter.js';
@@ -66,8 +66,7 @@ function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
 
 /** Null if the text ends before the header does. @throws InputError for a complete text without a header */
 function headerIn(head: Text, options: HeaderOptions, format: Format, asked: AskedDialect): Header | null {
-  const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
-  const names = ['user_id', 'company_id', ...given];
+  const names = ['user_id', 'company_id', ...givenNames(options)];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));

@@ -51,7 +51,7 @@ interface Name {
 }
 
 /** The names given for the identifier of a kind, by precedence. */
-export function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
+function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
   const { id, userId, companyId, byKind } = asked;
   const own = kind === 'users' ? userId : asked.exactNames ? undefined : companyId;
   return named([
@@ -60,6 +60,10 @@ export function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[
     ['id', byKind?.[kind]?.id],
   ]);
 }
+
+/** The columns given for the identifiers of both kinds. */
+export const givenNames = (asked: Parameters<typeof namesOf>[1]): string[] =>
+  KINDS.flatMap((kind) => namesOf(kind, asked).map(({ column }) => column));
 
 const companyNames = ({ companyId, byKind }: Pick<Asked, 'companyId' | 'byKind'>): Name[] =>
   named([
@@ -225,7 +229,7 @@ function withoutColumn(
 /** The first array whose objects have an identifier. */
 function identifiedBelow(below: readonly ArrayBelow[], asked: Asked): ArrayBelow | undefined {
   if (below.length === 0) return undefined;
-  const given = KINDS.flatMap((kind) => namesOf(kind, asked).map(({ column }) => column));
+  const given = givenNames(asked);
   const fields = Object.values(ID_FIELD).map(folded);
   const isId = (name: string): boolean => given.includes(name) || fields.includes(folded(name));
   return below.find(({ names }) => names.some(isId));
