@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
+import { sentLaterReason } from '../../../engine/run/outcome.js';
 import { jobsOf } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/accounts.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
@@ -111,7 +112,7 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
       state: request.state,
       job_id: request.job_id,
       job_status: request.job?.status ?? null,
-      reason: request.left_out > 0 ? `sent later by ${request.left_out_by}` : request.reason,
+      reason: request.left_out > 0 ? sentLaterReason(request) : request.reason,
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }
