@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Channel, tap } from '../../src/engine/channel.js';
+import { collected } from '../support/collected.js';
 import { growth } from '../support/cpu.js';
-
-async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
-  const values: T[] = [];
-  for await (const value of source) values.push(value);
-  return values;
-}
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -17,12 +12,12 @@ describe('Channel', () => {
     channel.push(1);
     channel.push(2);
     channel.close();
-    expect(await all(channel)).toEqual([1, 2]);
+    expect(await collected(channel)).toEqual([1, 2]);
   });
 
   test('waits for what is pushed while it is read', async () => {
     const channel = new Channel<number>();
-    const read = all(channel);
+    const read = collected(channel);
     for (const value of [1, 2, 3]) {
       await turn();
       channel.push(value);
@@ -46,7 +41,7 @@ describe('Channel', () => {
 
   test('ends without a value', async () => {
     const channel = new Channel<number>();
-    const read = all(channel);
+    const read = collected(channel);
     await turn();
     channel.close();
     expect(await read).toEqual([]);
@@ -56,7 +51,7 @@ describe('Channel', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom('push', 'turn', 'tick')), async (steps) => {
         const channel = new Channel<number>();
-        const read = all(channel);
+        const read = collected(channel);
         const pushed: number[] = [];
         for (const [i, step] of steps.entries()) {
           if (step === 'turn') await turn();
@@ -130,7 +125,7 @@ describe('tap', () => {
       yield 1;
       throw new Error('broken');
     }
-    await expect(all(tap(broken(), () => {}))).rejects.toThrow('broken');
+    await expect(collected(tap(broken(), () => {}))).rejects.toThrow('broken');
   });
 });
 

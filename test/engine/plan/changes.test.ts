@@ -15,6 +15,7 @@ import {
   type Scan,
   scanInput,
 } from '../../../src/engine/read/index.js';
+import { collected } from '../../support/collected.js';
 import { writeCsv } from '../read/csv-writer.js';
 import { file, HERE, KEY, open, type ReadOptions } from '../read/reading.js';
 import { heldBy } from '../state/support/state.js';
@@ -70,19 +71,13 @@ async function scanOf(
   const { scan, kept } = await scanChanges(input, options);
   const build = (isWanted: (row: number) => boolean) =>
     buildItems(input, scan.schema, { hashKey: KEY, records: true, pool, planned: scan.marks, isWanted });
-  const changed = kept && (await listOf(kept.take(build)));
+  const changed = kept && (await collected(kept.take(build)));
   return {
     ...scan,
     changed,
-    again: kept && (await listOf(kept.take(build))),
+    again: kept && (await collected(kept.take(build))),
     bytes: kept?.bytes ?? 0,
   };
-}
-
-async function listOf(batches: AsyncIterable<ItemBatch> | Iterable<ItemBatch>): Promise<ItemBatch[]> {
-  const list: ItemBatch[] = [];
-  for await (const batch of batches) list.push(batch);
-  return list;
 }
 
 function rowsOf(batch: ItemBatch): Row[] {
@@ -374,7 +369,7 @@ describe('of a file like the last one', () => {
       const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE, known, room };
       const { scan, kept: rows } = await scanChanges(input, options);
       let built: number | null = null;
-      const batches = await listOf(
+      const batches = await collected(
         rows!.take(async function* (isWanted) {
           built = 0;
           for await (const batch of buildItems(input, scan.schema, {
@@ -407,9 +402,9 @@ describe('of a file like the last one', () => {
       built++;
       yield* [];
     };
-    expect([await listOf(rows.take(build)), built]).toEqual([[expect.anything()], 0]);
+    expect([await collected(rows.take(build)), built]).toEqual([[expect.anything()], 0]);
     expect(rows.changed()).toBeNull();
-    expect([await listOf(rows.take(build)), built]).toEqual([[expect.anything()], 1]);
+    expect([await collected(rows.take(build)), built]).toEqual([[expect.anything()], 1]);
   });
 
   it('where a worker keeps no more items, they are built', async () => {

@@ -18,6 +18,7 @@ import {
   scanInput,
 } from '../../../src/engine/read/index.js';
 import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
+import { collected } from '../../support/collected.js';
 import { writeCsv } from './csv-writer.js';
 import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
 
@@ -187,12 +188,6 @@ async function readNested(levels: number): Promise<{ json: Reading; csv: Reading
   const cell = `{"a":${value}}`.replaceAll('"', '""');
   const csv = await readText('a.csv', `company_id,metadata\nc1,"${cell}"\nc3,\n`);
   return { json, csv, value };
-}
-
-async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const value of values) all.push(value);
-  return all;
 }
 
 const scanned = (opened: OpenedInput): Promise<Scan> =>

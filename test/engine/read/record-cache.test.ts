@@ -8,6 +8,7 @@ import { RecordCache, readAllBack } from '../../../src/engine/read/record-cache.
 import { readRecords } from '../../../src/engine/read/records.js';
 import type { OpenedInput, RecordBatch } from '../../../src/engine/read/types.js';
 import { scratch } from '../../support/cli.js';
+import { collected } from '../../support/collected.js';
 import { FIXTURES, HERE, KEY, open } from './reading.js';
 
 const FILES = ['people.xlsx', 'types.parquet', 'snappy.parquet'];
@@ -44,8 +45,7 @@ async function built(input: OpenedInput, scan: Scan, pool: Pool, isWanted?: (row
 }
 
 async function recordsOf(input: OpenedInput): Promise<RecordBatch[]> {
-  const batches: RecordBatch[] = [];
-  for await (const batch of readRecords(input)) batches.push(batch);
+  const batches = await collected(readRecords(input));
   return batches;
 }
 
@@ -104,8 +104,7 @@ it('a batch is read back as it was', async () => {
     onTestFinished(() => cache.close());
     const batches = await recordsOf(input);
     for await (const batch of cache.keep(input, from(batches))) expect(batches.includes(batch)).toBe(true);
-    const back: RecordBatch[] = [];
-    for await (const batch of readAllBack(cache.of(input)!)) back.push(batch);
+    const back = await collected(readAllBack(cache.of(input)!));
     expect(isDeepStrictEqual(back, batches)).toBe(true);
   }
 });
@@ -134,8 +133,7 @@ it('what else is in the folder stays', async () => {
 
 describe('an input is not kept', () => {
   const kept = async (cache: RecordCache, input: OpenedInput, batches: readonly RecordBatch[]) => {
-    const given: RecordBatch[] = [];
-    for await (const batch of cache.keep(input, from(batches))) given.push(batch);
+    const given = await collected(cache.keep(input, from(batches)));
     expect(isDeepStrictEqual(given, batches)).toBe(true);
     await cache.close();
     return cache.of(input) !== undefined;
@@ -154,13 +152,11 @@ describe('an input is not kept', () => {
     onTestFinished(() => cache.close());
     for (const input of [large, small]) {
       const batches = await recordsOf(input);
-      const given: RecordBatch[] = [];
-      for await (const batch of cache.keep(input, from(batches))) given.push(batch);
+      const given = await collected(cache.keep(input, from(batches)));
       expect(isDeepStrictEqual(given, batches)).toBe(true);
     }
     expect(cache.of(large)).toBeUndefined();
-    const back: RecordBatch[] = [];
-    for await (const batch of readAllBack(cache.of(small)!)) back.push(batch);
+    const back = await collected(readAllBack(cache.of(small)!));
     expect(back).toEqual(await recordsOf(small));
   });
 
@@ -194,8 +190,7 @@ describe('an input is not kept', () => {
       }
     }
     expect(cache.of(b)).toBeUndefined();
-    const back: RecordBatch[] = [];
-    for await (const batch of readAllBack(cache.of(a)!)) back.push(batch);
+    const back = await collected(readAllBack(cache.of(a)!));
     expect(isDeepStrictEqual(back, batches)).toBe(true);
   });
 });

@@ -6,6 +6,7 @@ import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js'
 import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
 import { halve } from '../../../src/engine/send/halve.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';
 
@@ -26,8 +27,7 @@ async function packed(
     recorded: [],
     ...over,
   };
-  const chunks: Chunk[] = [];
-  for await (const chunk of cutChunks(all(), rules)) chunks.push(chunk);
+  const chunks = await collected(cutChunks(all(), rules));
   return chunks;
 }
 

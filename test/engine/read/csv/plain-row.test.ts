@@ -12,6 +12,7 @@ import { scanInput } from '../../../../src/engine/read/index.js';
 import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { viewOf } from '../../../../src/engine/read/text/fours.js';
+import { collected } from '../../../support/collected.js';
 import { file, HERE, KEY, type ReadOptions, read, readText } from '../reading.js';
 
 interface Table {
@@ -107,12 +108,6 @@ const library = (record: string, delimiter: string): string[] =>
   parse(record, { delimiter, relax_quotes: true, relax_column_count: true, record_delimiter: '\n' })[0]!;
 
 const escapes = (cell: string): boolean => JSON.stringify(cell) !== `"${cell}"`;
-
-async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const value of values) all.push(value);
-  return all;
-}
 
 function itemOf(row: PlainRow): string {
   const target = Buffer.alloc(row.size + 20, 0x2e);

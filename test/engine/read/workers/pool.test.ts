@@ -14,6 +14,7 @@ import { PartialRecords } from '../../../../src/engine/read/text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
 import type { TaskSpec } from '../../../../src/engine/read/workers/protocol.js';
+import { collected } from '../../../support/collected.js';
 import { file, KEY, open } from '../reading.js';
 
 let threads: PoolOptions;
@@ -65,12 +66,6 @@ const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
 });
 
-async function collected(pass: AsyncIterable<unknown>): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for await (const result of pass) all.push(result);
-  return all;
-}
-
 async function results<S extends TaskSpec>(
   spec: S,
   options: PoolOptions,
@@ -117,7 +112,7 @@ it('two passes at once do not share threads', async () => {
   ];
   const kept = pool();
   const both = [kept.run(scanning(input), readRecords(input)), kept.run(building(input), readRecords(input))];
-  const there = await Promise.all(both.map(collected));
+  const there = await Promise.all(both.map((pass) => collected<unknown>(pass)));
   expect(isDeepStrictEqual(there, here)).toBe(true);
 });
 
