@@ -52,7 +52,7 @@ export async function importOptions(
   context: Context,
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
-  const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
+  const reading = await readingOptions(paths, flags, importDefaults, context);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
     { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
@@ -180,10 +180,11 @@ export async function readingOptions(
   paths: readonly string[],
   flags: Flags,
   defaults: Flags,
-  cwd: string,
+  { cwd, stop }: Pick<Context, 'cwd' | 'stop'>,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const files = (await Promise.all(mappingFiles(flags).map((name) => readMapping(name, cwd)))).flat();
+  const mappings = mappingFiles(flags).map((name) => readMapping(name, cwd, stop));
+  const files = (await Promise.all(mappings)).flat();
   const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],

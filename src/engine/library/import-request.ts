@@ -125,7 +125,8 @@ export async function optionsOf(
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
   const { id, userId, companyId, format, encoding } = request;
-  const files = (await Promise.all(mappingsOf(request).map((name) => readMapping(name, cwd)))).flat();
+  const read = mappingsOf(request).map((name) => readMapping(name, cwd, request.signal));
+  const files = (await Promise.all(read)).flat();
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {

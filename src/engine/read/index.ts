@@ -27,8 +27,8 @@ export {
   type RejectsHead,
 } from './rejects-rows.js';
 /** Loaded on its own: most imports have no mapping file. */
-export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
-  (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
+export const readMapping = async (path: string, cwd: string, stop?: AbortSignal): Promise<Mapping[]> =>
+  (await import('./mapping/mapping-file.js')).readMapping(path, cwd, stop);
 export { idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
