@@ -72,6 +72,7 @@ const BASE = [
   'plan-changes',
   'fingerprint-tables',
   'problems',
+  'read-small-file',
   'replace-file',
   'row-sources',
   'size',

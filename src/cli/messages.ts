@@ -10,8 +10,11 @@ import { hintOf } from './hint.js';
 import { type Dictionary, INPUT_WORDS, type Words } from './messages/input.js';
 import { shellWord } from './shell.js';
 
-const STATE_FOLDER =
-  'free some disk space and check the folder’s permissions, or choose another folder with --state-dir';
+const STATE_FOLDER = {
+  permission: 'check the folder’s owner and permissions',
+  read_only: 'make the folder and its file system writable',
+  none: 'free some disk space and check the folder’s permissions',
+};
 const checkSettings = ({ command }: Commands): string =>
   `${command('config', 'list')} shows each setting and where it comes from`;
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
@@ -64,7 +67,9 @@ const WORDS: Dictionary = {
     hint: 'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   }),
 
-  state_folder: () => ({ hint: STATE_FOLDER }),
+  state_folder: ({ reason }) => ({
+    hint: `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state-dir`,
+  }),
   state_damaged: () => ({
     hint: 'restore a copy of it, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed',
   }),

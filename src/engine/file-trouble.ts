@@ -1,4 +1,4 @@
-import { OutputError } from './errors.js';
+import { type ErrorDetails, OutputError } from './errors.js';
 
 /** What a failed file operation means, in words: the system's own text names the call, and not what is wrong. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -30,4 +30,18 @@ export function noRoom(name: string, error: unknown): OutputError | null {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT' && code !== 'EFBIG') return null;
   return new OutputError(name, new Error(fileTrouble(code), { cause: error }));
+}
+
+/** Advice for a state directory that cannot be written. @param words for the failure, or the system's own text */
+export function folderAdvice(words: string): Pick<ErrorDetails, 'hint' | 'problem'> {
+  if (/permission denied|operation not permitted/i.test(words)) {
+    const hint = 'check the owner and the permissions of the folder';
+    return { hint, problem: { code: 'state_folder', reason: 'permission' } };
+  }
+  if (/read-?only/i.test(words)) {
+    const hint = 'make the folder and its file system writable';
+    return { hint, problem: { code: 'state_folder', reason: 'read_only' } };
+  }
+  const hint = 'free some disk space, and check the permissions of the folder';
+  return { hint, problem: { code: 'state_folder', reason: null } };
 }

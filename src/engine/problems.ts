@@ -167,8 +167,8 @@ export type Problem =
   /** `isolate` did not start, because no request completed and three failed alike. */
   | { code: 'isolation_not_started' }
   // Files that the engine writes
-  /** The state directory cannot be used. */
-  | { code: 'state_folder' }
+  /** The state directory cannot be used; `reason` is null if it is another one, such as a full disk. */
+  | { code: 'state_folder'; reason: 'permission' | 'read_only' | null }
   /** The database is damaged, or is not one. */
   | { code: 'state_damaged' }
   /** The state database has 0 bytes, although imports have used it. */

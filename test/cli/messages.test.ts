@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Commands, commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
-import { InputError, UsageError } from '../../src/engine/errors.js';
+import { InputError, StateError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
 import { aSummary } from '../support/runs.js';
@@ -197,7 +197,7 @@ const CASES: {
     'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   ],
   state_folder: [
-    {},
+    { reason: null },
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
   ],
   state_damaged: [
@@ -324,6 +324,14 @@ test.each([
   const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
   const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
   expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
+});
+
+test.each([
+  ['permission', 'check the folder’s owner and permissions, or choose another folder with --state-dir'],
+  ['read_only', 'make the folder and its file system writable, or choose another folder with --state-dir'],
+] as const)('a state folder that cannot be written (%s) needs no disk space', (reason, hint) => {
+  const error = new StateError('…', { problem: { code: 'state_folder', reason } });
+  expect(errorWords(error).hint).toBe(hint);
 });
 
 test('percentages without their sign are explained', () => {

@@ -75,7 +75,7 @@ test.runIf(process.getuid?.() === 0)('on a read-only file system it says so', as
   expect(sqliteTrouble(error, folder)).toBe('the file system is read-only');
   await expect(openState(folder, Date.now)).rejects.toMatchObject({
     message: `cannot open the state database in ${file}: the file system is read-only (${folder})`,
-    problem: { code: 'state_folder' },
+    problem: { code: 'state_folder', reason: 'read_only' },
   });
 });
 

@@ -206,7 +206,7 @@ test('a state directory that may not be written to: nothing is sent', async () =
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toContain(folder);
-  expect(error.hint).toMatch(/permissions|--state-dir/);
+  expect(error.hint).toMatch(/^check the folder’s owner and permissions, .*--state-dir$/);
   expect(service.connections).toBe(0);
 });
 

@@ -2,6 +2,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -197,6 +198,23 @@ describe('while the input is read', () => {
       child.kill('SIGINT');
       await expect.poll(() => child.exitCode).toBe(130);
     });
+  });
+
+  test.skipIf(process.platform === 'win32').each([
+    { argv: ['apply', 'fifo'], signal: 'SIGINT', exit: 130 },
+    { argv: [...SEND, '--mapping', 'fifo'], signal: 'SIGTERM', exit: 143 },
+    { argv: [...SEND, '--token-file', 'fifo'], signal: 'SIGINT', exit: 130 },
+    { argv: ['runs', '--config', 'fifo'], signal: 'SIGTERM', exit: 143 },
+    { argv: ['doctor', '--config', 'fifo'], signal: 'SIGINT', exit: 130 },
+  ] as const)('$argv, which brings nothing, ends with $signal', async ({ argv, signal, exit }) => {
+    const fifo = join(machine.folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const child = start([...argv]);
+    const writer = await open(fifo, 'w'); // waits until the command has opened it
+    child.kill(signal);
+    await expect.poll(() => child.process.exitCode).toBe(exit);
+    await writer.close();
+    expect((await child.ended).stderr).toContain('interrupted');
   });
 
   describe.skipIf(process.platform === 'win32')('a FIFO for the outcomes', () => {

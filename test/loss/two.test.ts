@@ -1,5 +1,6 @@
 /** Two imports at once, in real processes: one of an account and kind at a time (contract §4). */
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { takeLocks } from '../../src/engine/run/begin.js';
@@ -7,7 +8,7 @@ import { built, type Child, profiles } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { openState } from '../support/state.js';
-import { fates } from './faults.js';
+import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
@@ -117,15 +118,35 @@ test('of two that wait to apply the same plan, one sends it, and the other sends
   const made = await machine.run(['import', 'planned.csv', '--dry-run', '--save-plan', 'plan.json']);
   expect(made.code, made.stderr).toBe(0);
   const first = await underWay();
-  const both = [1, 2].map(() => start(['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms']));
+  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms', '--json'];
+  const both = [1, 2].map((each) => start([...apply, '--report', `report-${each}.html`]));
   for (const child of both) await child.says('waiting up to');
   first.finish();
   const ends = await Promise.all(both.map(({ ended }) => ended));
-  const [one, other] = ends.sort((a, b) => a.code! - b.code!);
-  expect([one!.code, other!.code], other!.stderr).toEqual([0, 2]);
-  expect(other!.stderr).toContain('profiles apply plan.json');
-  expect(other!.stderr).toMatch(/run \S+ of this plan was begun by another process in the meantime/);
+  expect(ends.map(({ code }) => code).sort(), ends.map(({ stderr }) => stderr).join()).toEqual([0, 0]);
+  const [one, other] = ends.map(({ stdout }) => JSON.parse(stdout));
+  expect(other).toMatchObject({ run: one.run, status: 'completed', rows: { submitted: 1 } });
+  const told = ends.map(({ stderr }) => /has applied this plan already; nothing was sent/.test(stderr));
+  expect(told.sort()).toEqual([false, true]);
+  expect(readdirSync(machine.folder).filter((name) => name.startsWith('report-'))).toHaveLength(1);
   expect(service.ledger.timesAccepted.get('p-1')).toBe(1);
+});
+
+test('of two that wait to apply the same plan, one continues what the other had to leave', async () => {
+  machine.write('planned.csv', `company_id,name\n${['p-1,One', 'p-2,Two', 'p-3,Three'].join('\n')}\n`);
+  const plan = ['--chunk-size', '1', '--dry-run', '--save-plan', 'plan.json'];
+  expect((await machine.run(['import', 'planned.csv', ...plan])).code).toBe(0);
+  const first = await underWay();
+  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms'];
+  const both = [1, 2].map(() => start(apply));
+  for (const child of both) await child.says('waiting up to');
+  // The first import sends 3 requests, so this is the second one of the plan.
+  service.trouble.submit = (nth) => (nth === 5 ? status(403) : undefined);
+  first.finish();
+  const ends = await Promise.all(both.map(({ ended }) => ended));
+  expect(ends.map(({ code }) => code).sort(), ends.map(({ stderr }) => stderr).join()).toEqual([0, 4]);
+  expect(['p-1', 'p-2', 'p-3'].map((id) => service.ledger.timesAccepted.get(id))).toEqual([1, 1, 1]);
+  expect(await machine.runs()).toMatchObject([{ status: 'completed' }, { status: 'completed' }]);
 });
 
 test('and one whose time to wait is over exits 8, or at once when it is told to', async () => {

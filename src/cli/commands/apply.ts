@@ -1,8 +1,9 @@
 /** `profiles apply <plan>`: send exactly what a dry run saved (contract §3 "Review before sending"). */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { Exit, type ExitCode, ProfilesError, UsageError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
+import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import type { Context } from '../context.js';
@@ -111,8 +112,19 @@ function shardIn(flags: Flags, env: Context['env']): Options['shard'] {
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { report, inputs, again, shard, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
+  try {
+    return await send(plan, asked, context);
+  } catch (error) {
+    // While this process waited for the lock, another one began the run: continue that run, or send nothing.
+    if (!(error instanceof ProfilesError && error.problem?.code === 'plan_begun')) throw error;
+    return await send(plan, asked, context);
+  }
+}
+
+/** @throws UsageError with the problem `plan_begun` if another process began the run in the meantime */
+async function send(plan: SavedPlan, asked: Options, context: Context): Promise<ExitCode | Ending> {
+  const { report, inputs, again, shard, how } = asked;
   if (how.maxChanged && !plan.changes) {
     throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
       hint: 'leave it out',

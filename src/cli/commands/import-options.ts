@@ -52,7 +52,7 @@ export async function importOptions(
   context: Context,
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
-  const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
+  const reading = await readingOptions(paths, flags, importDefaults, context);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
     { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
@@ -191,10 +191,10 @@ export async function readingOptions(
   paths: readonly string[],
   flags: Flags,
   defaults: Flags,
-  cwd: string,
+  { cwd, stop }: Pick<Context, 'cwd' | 'stop'>,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const files = await readMappings(mappingFiles(flags), cwd);
+  const files = await readMappings(mappingFiles(flags), cwd, stop);
   const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],

@@ -162,7 +162,9 @@ async function writingReport<T>(
   try {
     result = await follow();
   } catch (error) {
-    if (error instanceof ProfilesError && error.problem?.code === 'report_file') throw error;
+    const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+    // `apply` begins again after `plan_begun`, and nothing has been planned by then.
+    if (code === 'report_file' || code === 'plan_begun') throw error;
     await recorder.write(error).then(
       (name) => printReportPath(name, context),
       (lost) => context.warn((lost as Error).message),

@@ -69,7 +69,7 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
   return {
-    reading: await readingOptions(shownInputs(paths), flags, importDefaults, context.cwd),
+    reading: await readingOptions(shownInputs(paths), flags, importDefaults, context),
     sources,
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,

@@ -1,10 +1,11 @@
 /** Writes plan files, completely or not at all, and reads them. */
 import { constants } from 'node:fs';
-import { access, type FileHandle, open, readFile } from 'node:fs/promises';
+import { access, type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../../engine/errors.js';
+import { ProfilesError, UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
+import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import type { Context } from '../context.js';
 
@@ -59,17 +60,18 @@ function unwritable(path: string, error: unknown): UsageError {
   return new UsageError(`--save-plan: ${path} cannot be written: ${why}`, { cause: error });
 }
 
-/** Reads a plan. @throws UsageError if it cannot be read, or is not the one that `expect` names */
+/** Reads a plan. @throws UsageError if it cannot be read, or is not the one that `expect` names; InterruptedError */
 export async function loadPlan(
   path: string,
   expect: string | undefined,
-  { cwd }: Context,
+  { cwd, stop }: Context,
 ): Promise<SavedPlan> {
   if (path === '-') throw new UsageError('a plan is a file, not stdin (-)');
   let bytes: Buffer;
   try {
-    bytes = await readFile(resolve(cwd, path));
+    bytes = await readSmallFile(resolve(cwd, path), stop);
   } catch (error) {
+    if (error instanceof ProfilesError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(`${path}: the plan cannot be read: ${fileTrouble(code)}`, {
       hint: 'check the path',

@@ -1,15 +1,17 @@
 /** Reads and checks the config file, and writes it completely or not at all (contract §2 "File"). */
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ensureFolder } from '../../engine/ensure-folder.js';
-import { ConfigError } from '../../engine/errors.js';
+import { ConfigError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
+import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { hinted } from '../hint.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile, ConfigSection } from './schema.js';
+import type { SettingsWorld } from './types.js';
 
 /** The file as it was read. `mode` is null if there is no file, or on Windows. */
 export interface ReadConfig {
@@ -22,14 +24,14 @@ export interface ReadConfig {
 /**
  * Reads the config file. A missing file counts as empty.
  * @param named the flag or variable that names it, if any: then the file must exist
- * @throws ConfigError that names the line and column, or the key
+ * @throws ConfigError that names the line and column, or the key; InterruptedError
  */
 export async function readConfig(
   path: string,
-  platform: NodeJS.Platform,
+  { platform, stop }: Pick<SettingsWorld, 'platform' | 'stop'>,
   named?: string,
 ): Promise<ReadConfig> {
-  const text = await readText(path);
+  const text = await readText(path, stop);
   if (text === null) {
     if (named !== undefined) {
       throw hinted(
@@ -61,10 +63,11 @@ export async function readConfig(
   return { path, exists: true, content, mode };
 }
 
-async function readText(path: string): Promise<string | null> {
+async function readText(path: string, stop: AbortSignal | undefined): Promise<string | null> {
   try {
-    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
+    return (await readSmallFile(path, stop)).toString().replace(/^\uFEFF/, '');
   } catch (error) {
+    if (error instanceof ProfilesError) throw error;
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return null;
     throw new ConfigError(`${path}: ${fileTrouble(code)}`, { cause: error });

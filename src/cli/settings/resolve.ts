@@ -1,8 +1,9 @@
 /** Reads the sources of settings, and decides the settings. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ConfigError, UsageError } from '../../engine/errors.js';
+import { ProfilesError, UsageError } from '../../engine/errors.js';
 import { fileTrouble } from '../../engine/file-trouble.js';
+import { readSmallFile } from '../../engine/read-small-file.js';
 import { readPath } from '../options/types.js';
 import { decideSettings } from './decide.js';
 import { readConfig, refuseExposed } from './file.js';
@@ -17,14 +18,14 @@ import type { Settings, SettingsFlags, SettingsWorld } from './types.js';
 export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags): Promise<Settings> {
   const location = configLocation(world, flags);
   const named = location.origin === 'default' ? undefined : location.origin;
-  const config = await readConfig(location.value, world.platform, named);
+  const config = await readConfig(location.value, world, named);
   const tokenFile = flags.tokenFile === undefined ? null : await readTokenFile(world, flags.tokenFile);
   return decideSettings({ world, flags, config, tokenFile });
 }
 
 /**
  * The token of `--token-file`.
- * @throws UsageError if the file cannot be read or is empty; ConfigError if others can read it
+ * @throws UsageError if the file cannot be read or is empty; ConfigError if others can read it; InterruptedError
  */
 export async function readTokenFile(world: SettingsWorld, name: string): Promise<Secret> {
   const origin = `--token-file ${name}`;
@@ -38,9 +39,9 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
         otherwise: '; if that is not possible, set PROFILES_TOKEN instead',
       });
     }
-    text = await readFile(path, 'utf8');
+    text = (await readSmallFile(path, world.stop)).toString();
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
+    if (error instanceof ProfilesError) throw error;
     throw new UsageError(`${origin}: ${fileTrouble((error as NodeJS.ErrnoException).code)}`, {
       cause: error,
     });

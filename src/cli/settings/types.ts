@@ -53,6 +53,8 @@ export interface SettingsWorld {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   cwd: string;
+  /** Aborted when reading must stop. */
+  stop?: AbortSignal;
 }
 
 /** The flags that decide settings, as commander names them. */

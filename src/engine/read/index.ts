@@ -27,10 +27,15 @@ export {
   type RejectsHead,
 } from './rejects-rows.js';
 /** The reader is loaded when it is needed: most imports have no mapping file. */
-export const readMappings = async (paths: readonly string[], cwd: string): Promise<Mapping[]> => {
-  const read = async (path: string) => (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
+export async function readMappings(
+  paths: readonly string[],
+  cwd: string,
+  stop?: AbortSignal,
+): Promise<Mapping[]> {
+  const read = async (path: string) =>
+    (await import('./mapping/mapping-file.js')).readMapping(path, cwd, stop);
   return (await Promise.all(paths.map(read))).flat();
-};
+}
 export { idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';

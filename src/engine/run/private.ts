@@ -7,6 +7,7 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
+import { folderAdvice } from '../file-trouble.js';
 import type { Condition, MappingRules } from '../mapping-rules.js';
 import { KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -197,8 +198,7 @@ async function keepPrivate(
     await writeSpooled(file, value);
   } catch (error) {
     throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
-      hint: 'free some disk space, and check the permissions of the folder',
-      problem: { code: 'state_folder' },
+      ...folderAdvice((error as Error).message),
       cause: error,
     });
   }

@@ -31,6 +31,8 @@ export type Answer =
       date?: string | null;
       requestId: string | null;
       contentType: string | null;
+      /** A compression of the body that cannot be undone. */
+      coding?: string | undefined;
       body: string;
       /** URL of the request. */
       url?: string;
@@ -145,9 +147,9 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
     const error = notJson(answer);
-    // An HTML page means a wrong address, which stays wrong. Broken JSON may be a reply without a length that
+    // An HTML page means a wrong address, which stays wrong, as a compression does. Broken JSON may be a reply without a length that
     // was cut off.
-    return isHtml(answer)
+    return isHtml(answer) || answer.coding
       ? { do: 'stop', error }
       : { do: 'again', waitMs: null, reason: error.message, error };
   }
@@ -176,6 +178,9 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body, true);
+  if (value === undefined && reply.coding && /\bjson\b/i.test(reply.contentType ?? '')) {
+    return untraceable(reply, whatCame(reply));
+  }
   if (value === undefined && (expected === 'job' || isHtml(reply))) {
     const error = notTheService(reply);
     return { do: 'doubt', reason: error.message, error };

@@ -1,20 +1,31 @@
 /** Decompresses replies. No compression is asked for, but some proxies compress them anyway. */
 import { createRequire as requireFrom } from 'node:module';
 
+/** Node supports zstd since 22.15 and 23.8. */
+interface Zstd {
+  zstdDecompressSync?: (bytes: Buffer, limit: { maxOutputLength: number }) => Buffer;
+}
+
 /** The decompressed reply would have more bytes than allowed. */
 export class TooLongError extends Error {}
 
 /**
  * Decompresses a reply by its `content-encoding`. One that cannot be decompressed is returned as it is: some proxies
  * decompress it and keep the header.
+ * @returns `coding`: one that this version of Node cannot decompress, if there is any
  * @throws TooLongError
  */
-export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutputLength: number): Buffer {
-  if (contentEncoding === null || bytes.length === 0) return bytes;
+export function decoded(
+  bytes: Buffer,
+  contentEncoding: string,
+  maxOutputLength: number,
+): { bytes: Buffer; coding?: string } {
+  if (contentEncoding === '' || bytes.length === 0) return { bytes };
   // Loaded only when it is needed, because that takes time.
-  const zlib = requireFrom(import.meta.url)('node:zlib') as typeof import('node:zlib');
+  const zlib = requireFrom(import.meta.url)('node:zlib') as typeof import('node:zlib') & Zstd;
   const limit = { maxOutputLength };
   let rest = bytes;
+  let unsupported: string | undefined;
   try {
     for (const coding of contentEncoding.toLowerCase().split(',').reverse()) {
       const name = coding.trim();
@@ -23,10 +34,12 @@ export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutput
       else if (name === 'deflate')
         rest = (rest[0]! & 15) === 8 ? zlib.inflateSync(rest, limit) : zlib.inflateRawSync(rest, limit);
       else if (name === 'br') rest = zlib.brotliDecompressSync(rest, limit);
+      else if (name === 'zstd' && zlib.zstdDecompressSync) rest = zlib.zstdDecompressSync(rest, limit);
+      else if (name !== '' && name !== 'identity') unsupported = name;
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
-    return bytes;
+    return { bytes };
   }
-  return rest;
+  return { bytes: rest, ...(unsupported && { coding: unsupported }) };
 }

@@ -53,7 +53,7 @@ export function exchange(
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let connection: Connection | undefined;
-    let head: { status: number; header: (name: string) => string | null } | undefined;
+    let head: Head | undefined;
     let settled = false;
     let bytes = 0;
     const chunks: Buffer[] = [];
@@ -117,7 +117,7 @@ export function exchange(
           const value = headers[name];
           return (Array.isArray(value) ? value[0] : value) ?? null;
         };
-        head = { status, header };
+        head = { status, header, codings: String(headers['content-encoding'] ?? '') };
       },
       onResponseData(_, chunk) {
         bytes += chunk.length;
@@ -152,19 +152,27 @@ const oversize = (host: string, maxBytes: number): Answer => ({
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
+interface Head {
+  status: number;
+  /** Returns the first header of this name. */
+  header: (name: string) => string | null;
+  /** All `content-encoding` headers, separated by commas. */
+  codings: string;
+}
+
 function reply(
-  { status, header }: { status: number; header: (name: string) => string | null },
+  { status, header, codings }: Head,
   chunks: readonly Buffer[],
   { url, host, maxBytes }: Pick<Limits, 'url' | 'host' | 'maxBytes'>,
 ): Answer {
-  let bytes: Buffer;
+  let content: ReturnType<typeof decoded>;
   try {
-    bytes = decoded(Buffer.concat(chunks), header('content-encoding'), maxBytes);
+    content = decoded(Buffer.concat(chunks), codings, maxBytes);
   } catch (error) {
     if (error instanceof TooLongError) return oversize(host, maxBytes);
     throw error;
   }
-  const body = new TextDecoder().decode(bytes);
+  const body = new TextDecoder().decode(content.bytes);
   const contentType = header('content-type');
   const success = isSuccess(status) && status !== 204;
   const bounded = header('content-length') !== null || header('transfer-encoding') !== null;
@@ -180,6 +188,7 @@ function reply(
     date: header('date'),
     requestId: header('x-request-id'),
     contentType,
+    coding: content.coding,
     body,
     url,
     location: header('location'),

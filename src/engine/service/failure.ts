@@ -69,27 +69,10 @@ export function connectFailure(error: unknown, host: string): Failure {
     const hint = `check the scheme and the port of ${setting}`;
     return { reason: `${other} ${what} (${code})`, tls: true, hint };
   }
-  switch (code) {
-    case 'ENOTFOUND':
-      return { reason: `host ${at} not found (${code})`, tls: false };
-    case 'EAI_AGAIN':
-      return {
-        reason: `the host name ${at} could not be looked up: no name server answered (${code})`,
-        tls: false,
-      };
-    case 'ECONNREFUSED':
-      return { reason: `${at} refused the connection (${code})`, tls: false };
-    case 'UND_ERR_CONNECT_TIMEOUT':
-    case 'ETIMEDOUT':
-      return { reason: `${at} did not accept a connection in time (${code})`, tls: false };
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'UND_ERR_SOCKET':
-      return { reason: `${at} closed the connection before anything was sent (${code})`, tls: false };
-    case 'ENETUNREACH':
-    case 'EHOSTUNREACH':
-    case 'EADDRNOTAVAIL':
-      return { reason: `${at} cannot be reached from this network (${code})`, tls: false };
+  const unconnected = notConnected(code, at);
+  if (unconnected !== null) {
+    const hint = proxy === null ? {} : { hint: `check the network, ${proxySetting} and NO_PROXY` };
+    return { reason: `${unconnected} (${code})`, tls: false, ...hint };
   }
   const hint = `check ${proxySetting} (its name and password too) and NO_PROXY`;
   if (code === 'NO_TUNNEL') {
@@ -105,6 +88,31 @@ export function connectFailure(error: unknown, host: string): Failure {
     return { reason, tls: false, hint: 'allow it more: ulimit -v unlimited' };
   }
   return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
+}
+
+/** Describes a connection that was not made to a host or address; null for other codes. */
+function notConnected(code: string, at: string): string | null {
+  switch (code) {
+    case 'ENOTFOUND':
+      return `host ${at} not found`;
+    case 'EAI_AGAIN':
+      return `the host name ${at} could not be looked up: no name server answered`;
+    case 'ECONNREFUSED':
+      return `${at} refused the connection`;
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+      return `${at} did not accept a connection in time`;
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'UND_ERR_SOCKET':
+      return `${at} closed the connection before anything was sent`;
+    case 'ENETUNREACH':
+    case 'EHOSTUNREACH':
+    case 'EADDRNOTAVAIL':
+      return `${at} cannot be reached from this network`;
+    default:
+      return null;
+  }
 }
 
 /**
@@ -136,7 +144,12 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
 
 /** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
 function causeOf(error: unknown): Cause {
-  if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    // What `proxyAgent` adds is on the error of all addresses.
+    const { proxy, setting } = error as Partial<Pick<Cause, 'proxy' | 'setting'>>;
+    const first = causeOf(error.errors[0]);
+    return { ...first, proxy: proxy ?? first.proxy, setting: setting ?? first.setting };
+  }
   if (!(error instanceof Error)) {
     return { code: '', message: String(error), peer: null, proxy: null, setting: SETTING };
   }

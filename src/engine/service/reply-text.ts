@@ -9,6 +9,8 @@ export interface ReplyText {
   status: number;
   requestId: string | null;
   contentType: string | null;
+  /** A compression of the body that cannot be undone. */
+  coding?: string | undefined;
   body: string;
 }
 
@@ -35,10 +37,13 @@ export function isHtml({ contentType, body }: Pick<ReplyText, 'contentType' | 'b
 }
 
 /** Describes an unexpected body, such as `an HTML page` or `an object with the keys error, code`. */
-export function whatCame(reply: Pick<ReplyText, 'contentType' | 'body'>): string {
+export function whatCame(reply: Omit<ReplyText, 'status' | 'requestId'>): string {
   if (reply.body.trim() === '') return 'an empty body';
   if (isHtml(reply)) return 'an HTML page';
   const value = parseJson(reply.body);
+  if (value === undefined && reply.coding) {
+    return `data compressed with ${oneLine(reply.coding)}, which this version of Node cannot read`;
+  }
   if (value === undefined) return 'text that is not JSON';
   if (value === null) return 'null';
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
+import { folderAdvice } from '../file-trouble.js';
 import { sqliteTrouble } from '../sqlite.js';
 
 /**
@@ -35,7 +36,7 @@ function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
   if (DAMAGE.test(detail)) {
     return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
   }
-  return { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } };
+  return folderAdvice(detail);
 }
 
 /** Creates a folder if needed, with private access (mode 0700). @returns the folder. @throws StateError */

@@ -213,7 +213,7 @@ describe('what is accepted', () => {
     const path = join(scratch(), 'config.json');
     writeFileSync(path, '{"token":"token-of-the-top-0000"}');
     chmodSync(path, 0o644);
-    expect((await readConfig(path, 'win32')).content.token).toBe('token-of-the-top-0000');
+    expect((await readConfig(path, { platform: 'win32' })).content.token).toBe('token-of-the-top-0000');
   });
   it('a byte order mark and $schema', async () => {
     expect((await settle({ file: `\uFEFF${JSON.stringify({ $schema: 'x', region: 'eu' })}` })).region).toBe(
@@ -275,7 +275,7 @@ describe('writing', () => {
     symlinkSync(real, link);
     await writeConfig(link, { region: 'eu' });
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
-    expect((await readConfig(real, 'linux')).content).toEqual({ region: 'eu' });
+    expect((await readConfig(real, { platform: 'linux' })).content).toEqual({ region: 'eu' });
   });
   it('a failure leaves the old file and no other', async () => {
     const folder = scratch();

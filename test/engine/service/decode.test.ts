@@ -1,26 +1,62 @@
 /** Replies that are compressed, although the client does not ask for that. */
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import * as zlibModule from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { classify } from '../../../src/engine/service/answer.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, rawServer } from './support/servers.js';
 
+const { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } = zlibModule;
+/** Node supports zstd since 22.15 and 23.8. */
+const zlib = zlibModule as { zstdCompressSync?: (bytes: Buffer) => Buffer };
+
 describe('a reply that is compressed, although nobody asked for that', () => {
   const json = Buffer.from(JSON.stringify(JOB));
-  const server = (coding: string, body: Buffer) =>
-    httpServer((_, response) => void response.writeHead(202, { 'content-encoding': coding }).end(body));
+  const server = (coding: string | string[], body: Buffer) =>
+    httpServer((_, response) => {
+      response.statusCode = 202;
+      response.setHeader('content-encoding', coding).end(body);
+    });
 
-  it.each<[coding: string, body: Buffer]>([
+  it.each<[coding: string | string[], body: Buffer]>([
     ['gzip', gzipSync(json)],
     ['X-GZIP', gzipSync(json)],
     ['deflate', deflateSync(json)],
     ['deflate', deflateRawSync(json)], // as some servers understand it
     ['br', brotliCompressSync(json)],
     ['br, gzip', gzipSync(brotliCompressSync(json))],
+    [['br', 'gzip'], gzipSync(brotliCompressSync(json))],
+    ['identity', json],
+    [['gzip', 'identity'], gzipSync(json)],
+    ['utf-8', json], // not compressed at all
     ['gzip', json], // a proxy has decompressed it, and kept the header
   ])('%s: its job is found', async (coding, body) => {
     const client = testClient((await server(coding, body)).url);
     const answer = await client.submit('companies', BODY);
     expect(answer).toMatchObject({ type: 'reply', status: 202, body: json.toString() });
+  });
+
+  const zstd = Buffer.from('28b52ffd', 'hex');
+  it.runIf(zlib.zstdCompressSync)('zstd: its job is found', async () => {
+    const client = testClient((await server('zstd', zlib.zstdCompressSync!(json))).url);
+    expect(await client.submit('companies', BODY)).toMatchObject({ status: 202, body: json.toString() });
+  });
+
+  it.each(zlib.zstdCompressSync ? ['compress'] : ['zstd', 'compress'])('%s: is named', async (coding) => {
+    const { url } = await httpServer((_, response) => {
+      response.writeHead(202, { 'content-type': 'application/json', 'content-encoding': coding }).end(zstd);
+    });
+    const client = testClient(url);
+    const came = `data compressed with ${coding}, which this version of Node cannot read`;
+    expect(classify(await client.submit('companies', BODY), 0)).toEqual({
+      do: 'accept_untraceable',
+      reason: `accepted with 202 Accepted, but the reply is ${came}`,
+    });
+    await expect(client.job('j')).rejects.toThrow(`answered 202 Accepted with ${came}`);
+    const page = await server(coding, zstd);
+    expect(classify(await testClient(page.url).submit('companies', BODY), 0)).toMatchObject({
+      do: 'doubt',
+      reason: expect.stringContaining(came),
+    });
   });
 
   it('gives up one that is far larger decompressed', async () => {

@@ -62,3 +62,13 @@ it.each<[error: unknown, replyStarted: boolean, reason: string]>([
 ])('after it was sent: %s', (error, replyStarted, reason) => {
   expect(lostReason(error, 'h:1', replyStarted)).toBe(reason);
 });
+
+it('names the setting of a proxy, all of whose addresses failed', () => {
+  const refused = ['::1', '127.0.0.1'].map((address) => coded('ECONNREFUSED', 'm', { address, port: 3128 }));
+  const error = Object.assign(new AggregateError(refused, ''), { proxy: 'p:3128', setting: 'HTTP_PROXY' });
+  expect(connectFailure(error, 'h:1')).toEqual({
+    reason: '::1:3128 refused the connection (ECONNREFUSED)',
+    tls: false,
+    hint: 'check the network, HTTP_PROXY and NO_PROXY',
+  });
+});

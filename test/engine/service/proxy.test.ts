@@ -218,18 +218,24 @@ describe('a proxy that fails', () => {
     });
   });
 
-  it('is down: the message names it, without its password', async () => {
-    const port = await closedPort();
-    const client = testClient('http://service.example', {
-      proxy: { HTTP_PROXY: `http://me:hunter2@127.0.0.1:${port}` },
-    });
-    const answer = await client.submit('users', BODY);
-    expect(answer).toMatchObject({
-      type: 'unsent',
-      reason: `127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
-    });
-    expect(JSON.stringify([answer, client.entries])).not.toContain('hunter2');
-  });
+  it.each(['http', 'https'])(
+    'is down, for %s: the message names it without its password, and the setting',
+    async (scheme) => {
+      const setting = `${scheme.toUpperCase()}_PROXY`;
+      const port = await closedPort();
+      const client = testClient(`${scheme}://service.example`, {
+        proxy: { [setting]: `http://me:hunter2@127.0.0.1:${port}` },
+      });
+      const answer = await client.submit('users', BODY);
+      expect(answer).toEqual({
+        type: 'unsent',
+        tls: false,
+        reason: `127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
+        hint: `check the network, ${setting} and NO_PROXY`,
+      });
+      expect(JSON.stringify([answer, client.entries])).not.toContain('hunter2');
+    },
+  );
 
   it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
     ['closes the connection', (socket) => socket.end(), 'other side closed'],

@@ -1,7 +1,7 @@
 /** Suggestions from this machine: from the config file, the state, and the input files on the line. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { readSmallFile } from '../../../engine/read-small-file.js';
 import { LOOKUP_LISTS } from '../../../engine/service/names.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
@@ -85,8 +85,9 @@ const named = (names: readonly string[]): Suggestion[] =>
 
 /** Reads the config file without checking it: loading the schema would make completion slow. */
 async function config(context: Context): Promise<ConfigFile> {
-  const text = await readFile(configLocation(context, context.flags).value, 'utf8').catch(() => '{}');
-  return JSON.parse(text) as ConfigFile;
+  const path = configLocation(context, context.flags).value;
+  const text = await readSmallFile(path, context.stop).catch(() => '{}');
+  return JSON.parse(text.toString()) as ConfigFile;
 }
 
 /** Reads the state without creating one. */

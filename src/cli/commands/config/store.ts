@@ -17,7 +17,7 @@ import type { ConfigFile } from '../../settings/schema.js';
 
 /** Reads the config file; a missing one counts as empty. @throws ConfigError */
 export function openConfig(context: Context): Promise<ReadConfig> {
-  return readConfig(configLocation(context, context.flags).value, context.platform);
+  return readConfig(configLocation(context, context.flags).value, context);
 }
 
 /**

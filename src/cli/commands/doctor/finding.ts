@@ -1,5 +1,5 @@
 /** The result of one check of `doctor`, and the exit code of all of them. Pure. */
-import { Exit, type ExitCode, ProfilesError } from '../../../engine/errors.js';
+import { Exit, type ExitCode, InterruptedError, ProfilesError } from '../../../engine/errors.js';
 import type { Commands } from '../../again.js';
 import { errorWords } from '../../messages.js';
 
@@ -32,10 +32,10 @@ export const warn = (check: string, message: string, hint: string): Finding => (
 
 /**
  * Turns an error into a failed check.
- * @throws the error itself if it is not a `ProfilesError`
+ * @throws the error itself if it is not a `ProfilesError`, or a signal ended the check
  */
 export function fail(check: string, error: unknown, commands?: Commands): Finding {
-  if (!(error instanceof ProfilesError)) throw error;
+  if (!(error instanceof ProfilesError) || error instanceof InterruptedError) throw error;
   // A state that cannot be opened is a setting to fix, not an unexpected failure.
   const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
   const { message, hint = null } = errorWords(error, commands);

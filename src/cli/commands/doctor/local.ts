@@ -34,7 +34,7 @@ export function checkNode(version: string): Finding {
 export async function checkConfig(context: Context): Promise<Finding> {
   try {
     const { value: path, origin } = configLocation(context, context.flags);
-    const config = await readConfig(path, context.platform, origin === 'default' ? undefined : origin);
+    const config = await readConfig(path, context, origin === 'default' ? undefined : origin);
     if (!config.exists) return ok('config', `no file at ${path}: flags, environment and defaults apply`);
     const mode = config.mode === null ? '' : ` (mode ${config.mode.toString(8).padStart(4, '0')})`;
     return ok('config', `${path}${mode}`);

@@ -1,13 +1,13 @@
 /** The mapping file (contract §3 "Columns"): the same rules as the flags, to keep in version control. */
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { ConfigError, UsageError } from '../../errors.js';
+import { ConfigError, ProfilesError, UsageError } from '../../errors.js';
 import { troubleOf } from '../../file-trouble.js';
 import type { MappingRules } from '../../mapping-rules.js';
 import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { WORDS } from '../../options.js';
+import { readSmallFile } from '../../read-small-file.js';
 import { cellType } from '../conversion/type.js';
 import type { Mapping } from './rules.js';
 
@@ -73,10 +73,11 @@ export function mappingJsonSchema(): Record<string, unknown> {
 
 /**
  * Reads a mapping file: the mapping for all inputs, and one for each kind that has a section.
- * @throws ConfigError if the file is missing, not JSON, or has a member or value that is not allowed
+ * @throws ConfigError if the file is missing, not JSON, or has a member or value that is not allowed;
+ * InterruptedError
  */
-export async function readMapping(path: string, cwd: string): Promise<Mapping[]> {
-  const file = checked(path, await jsonOf(path, cwd));
+export async function readMapping(path: string, cwd: string, stop?: AbortSignal): Promise<Mapping[]> {
+  const file = checked(path, await jsonOf(path, cwd, stop));
   const { $schema, kind, companies, users, ...all } = file;
   const sections = KINDS.flatMap((name): Mapping[] => {
     const found = { companies, users }[name];
@@ -139,11 +140,12 @@ function pairs<T>(path: string, key: string, members: object, schema: z.ZodType<
   });
 }
 
-async function jsonOf(path: string, cwd: string): Promise<unknown> {
+async function jsonOf(path: string, cwd: string, stop: AbortSignal | undefined): Promise<unknown> {
   let text: string;
   try {
-    text = await readFile(resolve(cwd, path), 'utf8');
+    text = (await readSmallFile(resolve(cwd, path), stop)).toString();
   } catch (error) {
+    if (error instanceof ProfilesError) throw error;
     throw new ConfigError(`${path}: the mapping file cannot be read: ${troubleOf(error)}`, {
       hint: 'check the path',
       cause: error,

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ensureFolder } from '../../ensure-folder.js';
 import { InputError, StateError } from '../../errors.js';
+import { folderAdvice } from '../../file-trouble.js';
 
 /**
  * Copies stdin to a private file. Returns the file's path; the caller removes the file.
@@ -57,8 +58,7 @@ export async function spoolStdin(
 /** The error for a disk that is full or not writable: the input is not at fault. */
 export function notSpooled(what: string, path: string, error: unknown): StateError {
   return new StateError(`cannot keep ${what} in ${path}: ${(error as Error).message}`, {
-    hint: 'free some disk space, and check the permissions of the folder',
-    problem: { code: 'state_folder' },
+    ...folderAdvice((error as Error).message),
     cause: error,
   });
 }

@@ -289,7 +289,7 @@ describe('stdin', () => {
       name: 'StateError',
       exit: 1,
       message: expect.stringContaining(`cannot keep stdin in ${join(folder, 'stdin')}: E`),
-      problem: { code: 'state_folder' },
+      problem: { code: 'state_folder', reason: null },
     });
   });
 
