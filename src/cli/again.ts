@@ -21,6 +21,8 @@ export interface Changes {
   without?: readonly string[];
   /** The only flags to keep, besides those that choose the service. Default: all that the command takes. */
   only?: readonly string[];
+  /** Columns that become identifiers: their `--map`, `--exclude`, and `--type` are removed. */
+  identifiers?: readonly string[];
   /** Flags and values to add. A flag that is not repeatable replaces the one that was typed. */
   plus?: readonly string[];
 }
@@ -101,14 +103,21 @@ export function commandsOf(running: Running, isShared = false): Commands {
   };
   return {
     command: (...words) => compose(words, [], []),
-    again: ({ command = typed.command ?? 'import', paths = typed.paths, without, only, plus = [] }) => {
+    again: ({
+      command = typed.command ?? 'import',
+      paths = typed.paths,
+      without,
+      only,
+      identifiers = [],
+      plus = [],
+    }) => {
       const isRemoved = (long: string): boolean =>
         without?.includes(long) || (plus.includes(long) && !optionOf(long)?.repeatable);
       const kept = typed.flags.flatMap(([long, words]) => {
         const commands = optionOf(long)?.commands;
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
-        if (!stays || CHOOSING_FLAGS.has(long)) return [];
+        if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, long, words)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       return compose([command], [...kept, ...plus], paths, isRemoved);
@@ -129,6 +138,14 @@ export function commandsOf(running: Running, isShared = false): Commands {
       return commandsOf(running, true);
     },
   };
+}
+
+/** Whether a flag is a rule that an identifier cannot have. */
+function isRuleFor(identifiers: readonly string[], long: string, words: readonly string[]): boolean {
+  const value = words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
+  if (long === '--exclude') return identifiers.includes(value);
+  if (long !== '--map' && long !== '--type') return false;
+  return identifiers.some((column) => value.startsWith(`${column}=`) && value !== `${column}=lower`);
 }
 
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');

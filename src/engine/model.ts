@@ -189,7 +189,10 @@ export interface Plan {
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
-  /** Estimated duration of the jobs in seconds, from earlier jobs of the account; null if there are none. */
+  /**
+   * Estimated duration of the jobs in seconds, for the rows to send, from earlier jobs of the account; null if
+   * there are none.
+   */
   estimated_seconds: number | null;
   changes?: PlanChanges;
   properties?: PropertyCheck;

@@ -34,17 +34,17 @@ function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, comp
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return {};
   const without = ['--kind', '--id'];
+  const identifiers = company === null ? [column] : [column, company];
   if (paths.length <= 1) {
     const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
     const plus = ['--kind', kind, '--id', column, ...named];
-    return {
-      hint: `if the rows are ${kind} by ${column}: ${again({ command: 'import', paths: [path], without, plus })}`,
-    };
+    const next = again({ command: 'import', paths: [path], without, identifiers, plus });
+    return { hint: `if the rows are ${kind} by ${column}: ${next}` };
   }
   const file = 'mapping.json';
   const lines = [
-    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], plus: ['--mapping', file] })}`,
+    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], identifiers, plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], identifiers, plus: ['--mapping', file] })}`,
   ];
   return { hint: lines.join('\n') };
 }

@@ -134,7 +134,7 @@ function toSend(plan: Plan): string {
     `  requests    ${grouped(plan.requests)}`,
     `  bytes       ${formatSize(plan.bytes)}`,
     `  duplicates  ${plan.duplicates === 0 ? '0' : count(plan.duplicates, 'row')}`,
-    `  time        ${time}`,
+    ...(plan.requests > 0 ? [`  time        ${time}`] : []),
     '',
   ].join('\n');
 }

@@ -6,6 +6,7 @@ import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { type Hint, hinted } from '../hint.js';
 import { GLOBAL } from '../options/index.js';
+import { NAME, NAME_RULE } from './keys.js';
 import { type Found, flagOrVariable } from './location.js';
 import { first, type Place, property, type Sources } from './sources.js';
 
@@ -17,10 +18,11 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
   const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
-  throw unknown('account', found, ({ command }) =>
-    like
-      ? `did you mean "${like}"?`
-      : `create it with: ${command('config', 'init', '--account', found.value)}`,
+  throw unknown(
+    'account',
+    found,
+    like,
+    ({ command }) => `create it with: ${command('config', 'init', '--account', found.value)}`,
   );
 }
 
@@ -39,15 +41,23 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   for (const { section } of sections) for (const name of Object.keys(section.regions ?? {})) known.add(name);
   if (known.has(found.value)) return found;
   const like = nearest(found.value, known);
-  throw unknown('region', found, ({ command }) =>
-    like
-      ? `did you mean "${like}"?`
-      : `available regions: ${[...known].join(', ')}; add this one with: ${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
+  const available = `available regions: ${[...known].join(', ')}`;
+  throw unknown(
+    'region',
+    found,
+    like,
+    ({ command }) =>
+      `${available}; add this one with: ${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
   );
 }
 
-/** The error for an unknown name: a `UsageError` if a flag gave it, otherwise a `ConfigError`. */
-function unknown(what: string, found: Found<string>, hint: Hint): Error {
+/**
+ * The error for an unknown name: a `UsageError` if a flag gave it, otherwise a `ConfigError`.
+ * @param like a known name that is similar
+ * @param add how to add the name; not for one that cannot be in the config file
+ */
+function unknown(what: string, found: Found<string>, like: string | undefined, add: Hint): Error {
   const message = `unknown ${what} "${found.value}" (${found.origin})`;
+  const hint: Hint = like ? () => `did you mean "${like}"?` : NAME.test(found.value) ? add : () => NAME_RULE;
   return hinted(found.origin.startsWith('flag ') ? new UsageError(message) : new ConfigError(message), hint);
 }

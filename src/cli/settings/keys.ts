@@ -27,6 +27,7 @@ export type Scalar = string | number | boolean | string[];
  * match, either.
  */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+export const NAME_RULE = 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit';
 
 /** All keys of the config file. `account` is allowed only at the top. */
 export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {

@@ -9,11 +9,9 @@ import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
 import { hinted } from '../hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
-import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
+import { KEYS, type Key, NAME, NAME_RULE, type Scalar, sentence } from './keys.js';
 
-const name = z
-  .string()
-  .regex(NAME, 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit');
+const name = z.string().regex(NAME, NAME_RULE);
 const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
 const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
 const COMMAND_FORM = 'must be an array of a program and its arguments, like ["pass","show","profiles"]';

@@ -18,6 +18,8 @@ export interface RequestTotals {
   /** Rows that are merged into others of the same identifier. */
   merged: number;
   unchanged: number;
+  /** Items of all bodies, by kind. */
+  items: Map<Kind, number>;
 }
 
 /**

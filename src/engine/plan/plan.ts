@@ -194,7 +194,7 @@ export function planOf(
   const files = scanned.inputs.map(filePlanOf);
   const work = [...scanned.duplicates.keys()].map((kind) => ({
     throughput: throughput(kind),
-    rows: files.filter((file) => file.kind === kind).reduce((sum, { rows }) => sum + acceptedOf(rows), 0),
+    rows: totals.items.get(kind) ?? 0,
   }));
   return {
     files,

@@ -127,7 +127,10 @@ export class CauseTotals {
     const cell = cells && index >= 0 ? cells[index] : undefined;
     let rest = column === null ? reason : reason.slice(column.length).replace(/^:? /, '');
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
-    rest = withoutValues(rest).slice(0, LONGEST);
+    // The type may contain digits, such as those of `number:1.234,56`. They are not values.
+    const ofType = cause && ` of type ${cause.type}`;
+    rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
+    rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const described = {

@@ -4,7 +4,7 @@
  */
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { type CellType, type ColumnPlan, envelopeBytes, kindsOf } from '../model.js';
+import { type CellType, type ColumnPlan, envelopeBytes, type Kind, kindsOf } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -157,10 +157,15 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
 }
 
 /** The totals of the plan, for an import that does not need to count its requests again. */
-export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
+export function totalsOfPlan({ inputs, requests: planned, totals }: SavedPlan): RequestTotals {
+  const items = new Map<Kind, number>();
+  for (const { input, rows } of planned) {
+    const { kind } = inputs[input]!;
+    items.set(kind, (items.get(kind) ?? 0) + rows);
+  }
   const { requests, bytes, merged, unchanged } = totals;
-  return { requests, bytes, merged, unchanged };
-};
+  return { requests, bytes, merged, unchanged, items };
+}
 
 /**
  * Makes the result of a scan from the plan, so that the inputs are read only once. `bytes` and

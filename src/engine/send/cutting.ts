@@ -134,39 +134,48 @@ export async function countRequests(
   exactly: boolean,
   each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
-  const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+  const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0, items: new Map() };
   let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
-    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits, canary);
+    const volume = volumeOf(scansOf(scanned, kind), kind);
+    const measured = measure(volume, deps.limits, canary);
     const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
     if (!each && (plain || !exactly)) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
+      total.items.set(kind, volume.rows - unchangedOf(scanned, kind));
       if (measured.requests > 0) canary = null;
       continue;
     }
-    const { items } = deps.limits;
-    const first = { ...deps.limits, items: Math.min(items, canary ?? items) };
+    const most = deps.limits.items;
+    const first = { ...deps.limits, items: Math.min(most, canary ?? most) };
     const chunks = chunksOf(scanned, kind, { ...deps, limits: first });
     for (
       let next = await chunks.next();
       !next.done;
-      next = await chunks.next(canary === null ? items : undefined)
+      next = await chunks.next(canary === null ? most : undefined)
     ) {
       const chunk = next.value;
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0 && !each) continue;
       const made = serialize(chunk);
-      const { body, merged } = made;
+      const { body, items, merged } = made;
       each?.(chunk, made);
       if (chunk.ends.length === 0) continue;
       canary = null;
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;
+      total.items.set(kind, (total.items.get(kind) ?? 0) + items);
     }
   }
   return total;
+}
+
+/** Rows of a kind that the scans found to be unchanged. */
+function unchangedOf({ inputs }: Scanned, kind: Kind): number {
+  const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
+  return ofKind.reduce((sum, { classes }) => sum + (classes?.unchanged ?? 0), 0);
 }
 
 /** Adds up the scans of all inputs of a kind. */

@@ -379,15 +379,36 @@ describe('columns that do not show the kind', () => {
     ['id,email', ['--kind', 'users', '--id', 'id']],
     ["Contact's ID,Last Name", ['--kind', 'users', '--id', "Contact's ID"]],
   ])('%s: the command for the likeliest reading works', async (header, words) => {
-    const run = folder({ 'my export.csv': `${header}\nx,y\n` });
-    const { code, stderr, printed, paste } = await run(
-      `import 'my export.csv' --exclude '${header.split(',')[0]!.replace("'", "'\\''")}' ${plan}`,
-    );
+    const run = folder({ 'my export.csv': `${header},Note\nx,y,z\n` });
+    const { code, stderr, printed, paste } = await run(`import 'my export.csv' --exclude Note ${plan}`);
     expect(code).toBe(2);
     expect(stderr).toContain(`no column user_id or company_id among ${header.split(',').join(', ')}`);
-    expect(printed[0]).toEqual(expect.arrayContaining([...words, 'my export.csv', '--exclude']));
-    const clean = await run(`import 'my export.csv' ${plan}`);
-    expect((await paste(clean.printed[0]!)).code).toBe(0);
+    expect(printed[0]).toEqual(expect.arrayContaining([...words, 'my export.csv', '--exclude', 'Note']));
+    expect((await paste(printed[0]!)).code).toBe(0);
+  });
+
+  it.each([
+    ["--map 'Kunden Nr=company_id'", { company_id: 'k' }],
+    ["--map='Kunden Nr=user_id' --map Firma=company_id", { user_id: 'k', company_id: 'f' }],
+    ["--kind users --type 'Kunden Nr=integer' --map 'Kunden Nr=user_id'", { user_id: 'k' }],
+    ["--map 'Kunden Nr=number'", { company_id: 'f', metadata: { number: 'k', Ort: 'o' } }],
+    ["--exclude 'Kunden Nr'", { company_id: 'f', metadata: { Ort: 'o' } }],
+    ["--exclude 'Kunden Nr' --exclude Firma --exclude=Ort", { company_id: 'k' }],
+    ["--type 'Kunden Nr=lower'", { company_id: 'k' }],
+  ])('%s: the command has no rule that its identifier cannot have', async (rules, item) => {
+    const run = folder({ 'a.csv': 'Kunden Nr,Firma,Ort\nk,f,o\n' });
+    const { code, printed, paste } = await run(`import a.csv ${rules} ${plan}`);
+    expect(code).toBe(2);
+    const then = await paste(printed[0]!);
+    expect(then.code).toBe(0);
+    expect(then.files['a.csv']!.sample).toMatchObject(item);
+  });
+
+  it('of several inputs, such a rule is not in the commands for the mapping file either', async () => {
+    const run = folder({ 'a.csv': 'Kunde,Ort\nk,o\n', 'b.csv': 'Kunde,Firma\nk,f\n' });
+    const { code, printed, paste } = await run(`import a.csv b.csv --map Kunde=company_id ${plan}`);
+    expect(code).toBe(2);
+    for (const command of printed.slice(0, 2)) expect((await paste(command)).code).toBe(0);
   });
 
   it('with --id alone, what is missing is the kind', async () => {

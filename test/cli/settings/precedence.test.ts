@@ -373,6 +373,24 @@ describe('unknown names are refused, with the nearest known one', () => {
       },
     ],
     [
+      'an account with a name that the config file cannot have',
+      { flags: { account: 'münchen' } },
+      {
+        name: 'UsageError',
+        message: 'unknown account "münchen" (flag --account)',
+        hint: 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
+      },
+    ],
+    [
+      'a region with such a name',
+      { env: { PROFILES_REGION: 'my region' } },
+      {
+        name: 'ConfigError',
+        message: 'unknown region "my region" (environment PROFILES_REGION)',
+        hint: 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
+      },
+    ],
+    [
       'a bare number as a deadline',
       { flags: { timeout: '30' } },
       {

@@ -474,6 +474,23 @@ describe('planImport', () => {
     expect(plan.estimated_seconds).not.toBeNull();
   });
 
+  test('estimates the time of the rows to send, not of all rows', async ({ start }) => {
+    const request = { ...aRequest(await start({ limits: { rowsPerSecond: 20 } }), 2_000), changedOnly: true };
+    await runImport(request).result();
+    const file = join(request.cwd, 'companies.csv');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(',Company 7\n', ',Company Seven\n'));
+    const seconds = async () => (await planImport(request)).plan.estimated_seconds!;
+    const ofOne = await seconds();
+    const ofAll = (await planImport({ ...request, changedOnly: false })).plan.estimated_seconds!;
+    expect(ofAll).toBeGreaterThan(0.3);
+    expect(ofOne).toBeLessThan(ofAll / 10);
+    const events = runImport(request);
+    for await (const event of events) {
+      if (event.type === 'plan') expect(event.plan.estimated_seconds).toBe(ofOne);
+    }
+    expect(await seconds()).toBe(0);
+  });
+
   test('counts what was completed longer ago as unknown, where it is asked to', async ({ sandbox }) => {
     const request = { ...aRequest(sandbox), changedOnly: true };
     await runImport(request).result();

@@ -151,6 +151,16 @@ describe('rows of one column and one cause are one', () => {
     if (problem?.code === 'missing_value') expect(causes[0]!.reason).toBe('holds a null marker');
   });
 
+  it.each(['number:1.234,56', 'money:1,234.56', 'boolean:1/0', 'percent:1.234,56'] as const)(
+    'with the type as it was given: %s',
+    (type) => {
+      const rows = ['12x', '7-7'].map((text, at) =>
+        row(at + 2, `size: "${text}" is not of type ${type}`, text, { column: 'size', code: 'form', type }),
+      );
+      expect(causesOf(rows)).toMatchObject([{ reason: `is not of type ${type}`, rows: 2 }]);
+    },
+  );
+
   it('a hundred thousand causes take the memory of two hundred, and add up', () => {
     const totals = new CauseTotals();
     for (let line = 2; line < 100_002; line++)

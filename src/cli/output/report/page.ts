@@ -130,7 +130,7 @@ function overview(facts: Facts, wording: Wording): Html {
       ? [large('Submitted', grouped(rows.submitted)), large('Completed', grouped(rows.completed))]
       : []),
     ...(rows ? [large(planned ? 'Would be rejected' : 'Rejected', grouped(rows.rejected))] : []),
-    ...(planned && plan
+    ...(planned && plan && plan.requests > 0
       ? [large('Requests', grouped(plan.requests)), large('Size', formatSize(plan.bytes))]
       : []),
     ...(summary && !planned

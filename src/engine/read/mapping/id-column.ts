@@ -5,7 +5,7 @@ import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
-import { likeliest, likeliestCompany, likeliestId } from './likeliest.js';
+import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';
 import { constantsOf, unknownColumn } from './targets.js';
 
 export interface Identity {
@@ -144,12 +144,29 @@ function guessed(kind: Kind, column: string, columns: readonly string[], asked: 
   };
 }
 
-/** The likeliest company column of a user, among columns without another use. */
+/** The likeliest company column of a user. */
 function companyOf(kind: Kind, id: string, columns: readonly string[], asked: Asked): string | null {
   if (kind !== 'users') return null;
-  const { map, exclude } = rulesOf(kind, asked);
-  const used = new Set([...map.map(([column]) => column), ...exclude, id]);
-  return likeliestCompany(columns.filter((column) => !used.has(column)));
+  const rules = rulesOf(kind, asked);
+  const others = columns.filter((column) => column !== id);
+  return mappedTo('company_id', others, rules) ?? likeliestCompany(unused(others, rules));
+}
+
+/** The likeliest identifier of a kind. */
+function likelyId(kind: Kind, columns: readonly string[], asked: Asked): string {
+  const rules = rulesOf(kind, asked);
+  const free = unused(columns, rules);
+  return mappedTo(ID_FIELD[kind], columns, rules) ?? likeliestId(kind, free.length > 0 ? free : columns);
+}
+
+/** The column that a rule maps to an identifier's key: such a rule does not make it the identifier, but was meant to. */
+const mappedTo = (field: IdField, columns: readonly string[], { map }: MappingRules): string | undefined =>
+  map.find(([column, key]) => key === field && columns.includes(column))?.[0];
+
+/** Columns without another use. */
+function unused(columns: readonly string[], { map, exclude }: MappingRules): string[] {
+  const used = new Set([...map.map(([column]) => column), ...exclude]);
+  return columns.filter((column) => !used.has(column));
 }
 
 const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
@@ -184,8 +201,9 @@ const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, 
 /** Handles columns that show no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {
   const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
-  const likely = likeliest(columns);
-  return withoutColumn({ ...likely, column: asked.id ?? likely.column }, names, columns, asked, {
+  const mapped = DETECTED.find((one) => mappedTo(ID_FIELD[one], columns, asked.rules) !== undefined);
+  const kind = mapped ?? likeliestKind(columns);
+  return withoutColumn({ kind, column: asked.id ?? likelyId(kind, columns, asked) }, names, columns, asked, {
     sentence: `no column user_id or company_id among ${list(columns)}`,
     hint: 'say what the rows are, and name the column of their identifier',
     code: 'kind_unknown',
@@ -194,7 +212,7 @@ function unknown(columns: readonly string[], asked: Asked): Identity {
 
 /** Handles a known kind without an identifier. */
 function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identity {
-  const column = likeliestId(kind, columns);
+  const column = likelyId(kind, columns, asked);
   return withoutColumn({ kind, column }, namesOf(kind, asked), columns, asked, {
     sentence: `no column ${ID_FIELD[kind]} among ${list(columns)}`,
     hint: `name the identifier's column, such as ${JSON.stringify(column)}`,

@@ -26,12 +26,10 @@ const IDS: Record<Kind, readonly RegExp[]> = {
   ],
 };
 
-/** The likeliest kind and identifier. */
-export function likeliest(columns: readonly string[]): { kind: Kind; column: string } {
+export function likeliestKind(columns: readonly string[]): Kind {
   const has = (pattern: RegExp): boolean => columns.some((column) => pattern.test(fold(column)));
   const users = has(PERSON) || (!has(COMPANY) && has(EMAIL));
-  const kind = users ? 'users' : 'companies';
-  return { kind, column: likeliestId(kind, columns) };
+  return users ? 'users' : 'companies';
 }
 
 /** The likeliest identifier; the first column if no name matches. */
