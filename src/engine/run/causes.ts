@@ -127,7 +127,8 @@ export class CauseTotals {
     const cell = cells && index >= 0 ? cells[index] : undefined;
     let rest = column === null ? reason : reason.slice(column.length).replace(/^:? /, '');
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
-    rest = withoutValues(rest).slice(0, LONGEST);
+    if (column !== null || !OF_A_KEY.test(rest)) rest = withoutValues(rest);
+    rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const described = {
@@ -260,6 +261,9 @@ const fits = (text: string, { converter }: OtherType): boolean =>
 
 /** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
+
+/** Reasons for a whole row that quote a key of metadata. Its name is not a value; a key inside a value may be one. */
+const OF_A_KEY = /^(?:metadata: )?the key "[^"]*" appears twice$|^"[^"]*" appears both beside metadata/;
 
 /** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
 function withoutValues(text: string): string {
