@@ -1,6 +1,6 @@
 /** Limits for numbers of rows. */
 
-/** A limit: a number of rows, or a percentage of the rows that were read (`percent`, 0 to 100). */
+/** A limit: a number of rows, or a percentage of the rows that were read, without filtered ones (`percent`, 0 to 100). */
 export type Bound = { rows: number } | { percent: number };
 
 /** Whether a number of rows is within a limit. @param of number of rows that were read */

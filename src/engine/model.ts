@@ -43,7 +43,7 @@ export type Conversion =
   | `datetime@${string}`;
 /** Placeholder in a suggested type for a time zone that only the user knows. */
 export const SOME_ZONE = '<zone>';
-/** The type as which the cells of a column are read. */
+/** How the cells of a column are read. */
 export type CellType = ColumnType | Conversion;
 
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
@@ -79,7 +79,7 @@ export interface Cause {
    * that does not exist in the zone. `digits`: a number that a double cannot represent.
    */
   code: 'type' | 'characters' | 'form' | 'range' | 'zone' | 'digits';
-  /** The type as which the column is read. */
+  /** How the column is read. */
   type: CellType;
   /** The characters of this value that the type does not allow. */
   characters?: string[];
@@ -285,9 +285,13 @@ export interface Summary {
   plan?: Plan;
   /** For an import of one shard. All other fields are about its part of the run. */
   shard?: {
+    /** Its part of the plan, from 1. */
     shard: number;
+    /** How many parts the plan has. */
     shards: number;
+    /** How many of them are finished. */
     finished: number;
+    /** The run of all shards, as far as it is now. */
     run: { status: RunStatus | 'running'; rows: RowCounts; requests: number };
   };
   /** Duration in seconds. */

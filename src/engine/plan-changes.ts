@@ -16,9 +16,11 @@ export interface KeyChange {
 export interface PlanChanges {
   /** Rows with identifiers that the state does not have. */
   new: number;
+  /** Rows that differ from what the service completed last, or whose outcome is unknown. */
   changed: number;
   /** Unchanged rows that were completed longer ago than `refreshAfterMs`. They are sent again. */
   refreshed: number;
+  /** Rows that are the same as what the service completed last. They are not sent. */
   unchanged: number;
   /** With `trackKeys`: counts by key, most rows first. */
   keys?: KeyChange[] | undefined;

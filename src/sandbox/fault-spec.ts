@@ -107,29 +107,10 @@ const FAULTS = {
 } satisfies Record<string, Record<string, Option>>;
 
 export type FaultKind = keyof typeof FAULTS;
+export type FaultOption = { [K in FaultKind]: keyof (typeof FAULTS)[K] }[FaultKind];
 
 const JOB_FAULTS: readonly FaultKind[] = ['fail-job', 'stuck-job', 'unknown-status', 'short-job'];
 export const isJobFault = (kind: FaultKind): boolean => JOB_FAULTS.includes(kind);
-
-/** The help text about faults. */
-export const FAULT_HELP = [
-  'A fault is <what>:<when>[,<option>…].',
-  ...listed('what', ['an HTTP status from 200 to 599', ...Object.keys(FAULTS).slice(1)]),
-  ...listed('when', ['nth=2', 'every=5', 'first=3', 'p=0.1']),
-  ...listed('option', [...new Set(Object.values(FAULTS).flatMap((options) => Object.keys(options)))]),
-  ...listed('on', [...TARGETS]),
-].join('\n');
-
-/** `  name    a, b, c`, wrapped at column 80. */
-function listed(name: string, words: string[]): string[] {
-  const lines = [`  ${name.padEnd(8)}`];
-  for (const [i, word] of words.entries()) {
-    const text = i < words.length - 1 ? `${word}, ` : word;
-    if (lines.at(-1)!.length + text.length > 80) lines.push(' '.repeat(10));
-    lines.push(lines.pop()! + text);
-  }
-  return lines.map((line) => line.trimEnd());
-}
 
 export interface Fault {
   /** The text of the fault, as the user wrote it. */

@@ -20,7 +20,9 @@ export interface ProfileQuery {
   search?: string | undefined;
   /** Default: by identifier, ascending. */
   sort?: { by: ProfileSort; descending: boolean } | undefined;
+  /** How many profiles to skip. Default 0. */
   offset?: number;
+  /** The most profiles to return. Default: all. */
   limit?: number | undefined;
 }
 

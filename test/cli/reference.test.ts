@@ -42,6 +42,14 @@ describe('the table of options', () => {
       expect([long, summary]).toEqual([long, expect.stringMatching(/^\S.*[^.\s]$/)]);
   });
 
+  it('names each word that an option takes', () => {
+    const worded = OPTIONS.filter(({ type, hidden }) => type.words && !hidden);
+    expect(worded.length).toBeGreaterThan(7);
+    for (const option of worded)
+      for (const word of option.type.words!)
+        expect([option.long, descriptionOf(option)]).toEqual([option.long, expect.stringContaining(word)]);
+  });
+
   it('a default is a value of its own type', () => {
     const valued = OPTIONS.filter(
       ({ default: value }) => typeof value === 'number' || typeof value === 'string',

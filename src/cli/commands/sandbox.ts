@@ -1,8 +1,8 @@
 /** `profiles sandbox`: serves the embedded service, shows its data, or erases it (contract §8). */
 import type { Command } from 'commander';
-import { FAULT_HELP } from '../../sandbox/fault-spec.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
+import { FAULT_HELP } from './sandbox/fault-help.js';
 import { list, listOptions } from './sandbox/list.js';
 import { reset } from './sandbox/reset.js';
 import { serve, serveOptions } from './sandbox/serve.js';

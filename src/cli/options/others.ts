@@ -195,7 +195,8 @@ export const SANDBOX = {
   },
   failRowsWith: {
     type: word('how', FAIL_ROWS_WITH),
-    summary: 'what --fail-rows does: fail the job, complete it without these rows, or refuse the request',
+    summary:
+      'what --fail-rows does: failed fails the job, short completes it without these rows, 422 refuses the request',
     otherwise: 'failed',
   },
   fault: {
@@ -211,7 +212,7 @@ export const SANDBOX_REGION = {
   regionOf: {
     type: word('region', ['default', 'eu']),
     default: 'default',
-    summary: 'which region of the sandbox to show; --region does the same',
+    summary: 'region of the sandbox to show: default or eu; --region does the same',
     commands: ['sandbox list', 'sandbox show'],
   },
 } as const satisfies Table;

@@ -80,7 +80,7 @@ export const SENDING = {
   },
   concurrency: {
     ...engineNumber('concurrency'),
-    summary: 'how many jobs may be unfinished at a time',
+    summary: 'how many jobs may be unfinished at a time, or with --no-wait, how many requests',
     config: 'import.concurrency',
     commands: ['import', 'apply'],
   },
@@ -111,6 +111,7 @@ export const WAITING = {
   interval: {
     ...engineNumber('intervalMs'),
     summary: 'fixed time between two polls of a job',
+    otherwise: "a tenth of the job's age, from 200ms to 10s",
     config: 'import.interval',
     commands: ['import', 'apply', 'resume', 'job'],
   },
@@ -125,7 +126,7 @@ export const RETRYING = {
   },
   retryDelay: {
     ...engineNumber('retryDelayMs'),
-    summary: 'delay before the first retry; it doubles each time',
+    summary: 'limit of the random delay before the first retry; it doubles each time, up to 1m',
     config: 'import.retry_delay',
   },
   maxRetryAfter: {

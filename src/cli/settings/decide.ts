@@ -46,6 +46,7 @@ export function decideSettings(sources: Sources): Settings {
     embedded: region.value === 'sandbox',
     baseUrl: base.value,
     lookupBaseUrl: lookup.value,
+    otherRegions: regionsWithHost(sections).filter((name) => name !== region.value),
     token: token.value,
     tokenCommand: token.command ?? null,
     state: state.value,
@@ -74,6 +75,14 @@ export function decideSettings(sources: Sources): Settings {
     warnings,
   };
 }
+
+const regionsWithHost = (sections: readonly Place[]): string[] => [
+  ...new Set(
+    sections.flatMap(({ section: { regions = {} } }) =>
+      Object.keys(regions).filter((name) => regions[name]?.base_url !== undefined),
+    ),
+  ),
+];
 
 interface Choice {
   account: string | null;

@@ -6,7 +6,7 @@ import type { Secret } from './secret.js';
 import type { CommandWorld } from './token-command.js';
 import type { Settings } from './types.js';
 
-type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
+type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
 /** The two commands that set the hosts of a region, for the user to complete. */
 export function hostLines(region: string, { command }: Commands): [base: string, lookup: string] {
@@ -17,7 +17,7 @@ export function hostLines(region: string, { command }: Commands): [base: string,
 
 /** @throws ConfigError with the lines to type */
 export function requireBaseUrl(settings: Hosts): string {
-  return settings.baseUrl ?? missingHost(settings.region, 'host');
+  return settings.baseUrl ?? missingHost(settings.region, 'host', settings.otherRegions);
 }
 
 /** @throws ConfigError with the lines to type */
@@ -25,11 +25,16 @@ export function requireLookupBaseUrl(settings: Hosts): string {
   return settings.lookupBaseUrl ?? missingHost(settings.region, 'lookup host');
 }
 
-function missingHost(region: string, what: string): never {
-  throw hinted(
-    new ConfigError(`region "${region}" has no ${what}, and none is built in`),
-    (commands) =>
-      `run these with the hosts of your account:\n${hostLines(region, commands).join('\n')}\nor rehearse with --region sandbox`,
+/** @param others regions that have it */
+function missingHost(region: string, what: string, others: readonly string[] = []): never {
+  const flags = others.map((name) => `--region ${name}`);
+  throw hinted(new ConfigError(`region "${region}" has no ${what}, and none is built in`), (commands) =>
+    [
+      ...(flags.length > 0 ? [`use a region that has one: ${flags.join(' or ')}`] : []),
+      `${flags.length > 0 ? 'or ' : ''}run these with the hosts of your account:`,
+      ...hostLines(region, commands),
+      'or rehearse with --region sandbox',
+    ].join('\n'),
   );
 }
 

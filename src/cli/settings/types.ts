@@ -22,6 +22,8 @@ export interface Settings {
    */
   baseUrl: string | null;
   lookupBaseUrl: string | null;
+  /** Other regions of the config file that have a host. */
+  otherRegions: readonly string[];
   /** Null if there is none, and for region `sandbox`, to which a real token is never sent. */
   token: Secret | null;
   /** The program that prints the token. If it is set, `token` is null. */

@@ -36,8 +36,9 @@ export interface ImportRun extends AsyncIterable<ImportEvent> {
  * Imports: plans, sends, and follows jobs, as the command does. Nothing happens before you read its events or
  * its result.
  *
- * It throws only if it cannot start: UsageError, ConfigError, InputError, StateError, InterruptedError, or
- * LockedError if another import of this account and kind is running. An error that ends it later is the
+ * It throws only if it cannot start: UsageError, ConfigError, InputError, StateError, InterruptedError, LockedError if
+ * another import of this account and kind is running, NetworkError if a download fails, or with `checkProperties`, what
+ * the lookup throws: AuthError, ServiceError, ContractError, or NetworkError. An error that ends it later is the
  * `failure` of the result, which also has a summary that accounts for every row.
  */
 export function runImport(request: ImportRequest): ImportRun {
@@ -55,7 +56,8 @@ export interface Planned {
 
 /**
  * Reads, maps, types, and checks every row, and sends nothing. Rejected rows are written to rejects files.
- * @throws UsageError, ConfigError, InputError, StateError, InterruptedError
+ * @throws UsageError, ConfigError, InputError, StateError, InterruptedError; NetworkError if a download fails; with
+ * `checkProperties` also AuthError, ServiceError, ContractError, or NetworkError, if the lookup fails after retries
  */
 export async function planImport(request: PlanRequest): Promise<Planned> {
   checkNames(request, REQUEST_NAMES);

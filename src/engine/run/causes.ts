@@ -129,7 +129,8 @@ export class CauseTotals {
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     // The type may contain digits, such as those of `number:1.234,56`. They are not values.
     const ofType = cause && ` of type ${cause.type}`;
-    rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
+    if (ofType) rest = rest.split(ofType).map(withoutValues).join(ofType);
+    else if (column !== null || !OF_A_KEY.test(rest)) rest = withoutValues(rest);
     rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
@@ -263,6 +264,9 @@ const fits = (text: string, { converter }: OtherType): boolean =>
 
 /** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
+
+/** Reasons for a whole row that quote a key of metadata. Its name is not a value; a key inside a value may be one. */
+const OF_A_KEY = /^(?:metadata: )?the key "[^"]*" appears twice$|^"[^"]*" appears both beside metadata/;
 
 /** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
 function withoutValues(text: string): string {

@@ -136,6 +136,19 @@ describe('a setup in order', () => {
 });
 
 describe('each problem has its hint and exit code', () => {
+  it('the region has no host, but another one does: exit 2, with its flag', async () => {
+    const cwd = scratch();
+    const env = { PROFILES_CONFIG: 'c.json' };
+    for (const name of ['eu', 'us'])
+      await cli(['config', 'set', `regions.${name}.base_url`, 'https://api.example.com'], { cwd, env });
+    writeFileSync(join(cwd, 'a.csv'), 'company_id\n1\n');
+    const { code, stderr } = await cli(['import', 'a.csv'], { cwd, env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`profiles: region "default" has no host, and none is built in
+  use a region that has one: --region eu or --region us
+  or run these with the hosts of your account:
+  profiles config set regions.default.base_url https://…`);
+  });
   it('nothing is set: exit 2, and no host is asked', async () => {
     const { code, report, of } = await doctor({ PROFILES_TOKEN: '' });
     expect({ code, status: report.status }).toEqual({ code: 2, status: 'fail' });

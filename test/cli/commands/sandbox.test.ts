@@ -179,18 +179,27 @@ describe('sandbox', () => {
     expect(stderr).toContain(hint);
   });
 
-  it('--help shows how a fault is written', async () => {
+  it('--help shows how a fault is written, and says what each one does', async () => {
     const { code, stdout } = await cli(['sandbox', '--help']);
     expect(code).toBe(0);
-    for (const word of [
-      '<what>:<when>',
-      'reset-before',
-      'unknown-status',
-      'first=3',
-      'retry-after-date',
-      'identify',
-    ])
-      expect(stdout).toContain(word);
+    expect(stdout).toContain('<what>:<when>');
+    const help = stdout.slice(stdout.indexOf('A fault is'));
+    const terms = [...help.matchAll(/^ {2}(\S+) {2,}\S/gm)].map(([, term]) => term!);
+    // The errors name all faults, and the options of one.
+    const hintOf = async (fault: string): Promise<string[]> => {
+      const { stderr } = await cli(['sandbox', ...FREE, '--fault', fault]);
+      return stderr
+        .trim()
+        .split(/\s+(?:.*599, or |available options: )/)[1]!
+        .split(', ');
+    };
+    const faults = await hintOf('nope:first=1');
+    expect(faults.length).toBeGreaterThan(15);
+    expect(terms).toEqual(expect.arrayContaining(faults));
+    for (const fault of ['503', ...faults]) {
+      const options = await hintOf(`${fault}:first=1,nope`);
+      expect(terms).toEqual(expect.arrayContaining(options.filter((option) => option !== 'none')));
+    }
   });
 
   it('an invalid token is refused without being printed', async () => {

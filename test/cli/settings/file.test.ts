@@ -294,7 +294,7 @@ describe('writing', () => {
 });
 
 it('a region without hosts shows the two lines to type', () => {
-  const bare = { region: 'eu', baseUrl: null, lookupBaseUrl: null };
+  const bare = { region: 'eu', baseUrl: null, lookupBaseUrl: null, otherRegions: [] };
   for (const [require, what] of [
     [requireBaseUrl, 'host'],
     [requireLookupBaseUrl, 'lookup host'],

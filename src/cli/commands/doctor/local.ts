@@ -104,7 +104,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
 function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
   if (oldest_completed_at === null || newest_completed_at === null) return '';
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
-  return `; knows profiles completed from ${oldest} to ${newest}`;
+  return `; knows profiles completed ${oldest === newest ? newest : `from ${oldest} to ${newest}`}`;
 }
 
 /** Reports the proxy variables without the passwords that they may contain. */
