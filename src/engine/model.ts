@@ -189,10 +189,7 @@ export interface Plan {
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
-  /**
-   * Estimated duration of the jobs in seconds, for the rows to send, from earlier jobs of the account; null if
-   * there are none.
-   */
+  /** Estimated time that the jobs of the rows to send take, in seconds; null without earlier jobs. */
   estimated_seconds: number | null;
   changes?: PlanChanges;
   properties?: PropertyCheck;
