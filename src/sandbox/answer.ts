@@ -69,7 +69,7 @@ export function refuse(
 }
 
 /** The HTML page of a proxy that answers in place of the service. */
-export function htmlPage(status: number, headers: Record<string, string> = {}): Answer {
+export function htmlPage(status: number, headers: Record<string, string>): Answer {
   const title = `${status} ${NAMES[status]?.[0] ?? 'Welcome'}`;
   const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n`;
   return { status, headers: { 'content-type': 'text/html', ...headers }, body };

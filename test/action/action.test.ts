@@ -3,16 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/index.js';
 import { built } from '../support/child.js';
-import { environmentOf, ManualClock, test } from '../support/sandbox.js';
+import { acceptedBy, environmentOf, ManualClock, test } from '../support/sandbox.js';
 import { ACTION, INPUTS, OUTPUTS, Runner, step } from './runner.js';
 
 beforeAll(built);
 
 const FILES = 'companies.csv\nusers.csv\n';
-const posts = (sandbox: Sandbox): string[] =>
-  sandbox.ledger().flatMap(({ accepted }) => (accepted ? [`${accepted.items} ${accepted.kind}`] : []));
 
 describe('action.yml', () => {
   test('has the inputs and outputs that are documented', () => {
@@ -59,7 +56,7 @@ describe('an import', () => {
     expect(first.log).toContain('::warning::The state is kept in the cache of GitHub');
     const second = await runner.import(inputs);
     expect(second).toMatchObject({ code: 0, outputs: { 'rows-unchanged': '24', 'rows-submitted': '0' } });
-    expect(posts(sandbox)).toEqual(['12 companies', '12 users']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies', '12 users']);
     expect(readdirSync(join(runner.temp, 'profiles-state'))).toContain('state.db');
     expect(existsSync(join(runner.workspace, '.profiles-state'))).toBe(false);
   });
@@ -91,7 +88,7 @@ describe('an import', () => {
     });
     expect(result.outputs.next).not.toBe('');
     expect(result.log).toContain('::error file=my exports/new users.csv,line=3::');
-    expect(posts(sandbox)).toEqual([]);
+    expect(acceptedBy(sandbox)).toEqual([]);
   });
 
   test('with a job that fails', async ({ start }) => {
@@ -123,7 +120,7 @@ describe('an import', () => {
     expect([code, outputs.resumable, outputs['rows-submitted']]).toEqual([0, 'false', '24']);
     ids.add(outputs.run!);
     expect(ids.size).toBe(1);
-    expect(posts(sandbox)).toEqual(['12 companies', '12 users']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies', '12 users']);
   });
 
   test('while another one runs: exit 8, and nothing is sent twice', async ({ start }) => {
@@ -137,7 +134,7 @@ describe('an import', () => {
     const time = setInterval(() => clock.advance(1_000), 10);
     expect((await first).code).toBe(0);
     clearInterval(time);
-    expect(posts(sandbox)).toEqual(['12 companies']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies']);
   });
 });
 
@@ -213,6 +210,6 @@ describe('what cannot work is said at once', () => {
     const { code, log } = await new Runner(environmentOf(sandbox)).import({ files: FILES }, env);
     expect(code).not.toBe(0);
     expect(log).not.toContain('The state is kept in the cache');
-    expect(posts(sandbox)).toEqual([]);
+    expect(acceptedBy(sandbox)).toEqual([]);
   });
 });

@@ -1,17 +1,9 @@
 /** `confirm: true` in the config: nothing is sent before somebody says yes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { describe, expect } from 'vitest';
-import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
+import { type CliOptions, type CliResult, cli, scratch, typing } from '../support/cli.js';
 import { environmentOf, test } from '../support/sandbox.js';
-
-/** Someone at a terminal who types this when asked. */
-const typing = (text: string): PassThrough => {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
-  stdin.write(text);
-  return stdin;
-};
 
 interface Sandbox {
   ledger(): { method: string }[];

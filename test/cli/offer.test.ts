@@ -1,17 +1,9 @@
 /** At a terminal, an import of files whose run is unfinished asks whether to continue that. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { expect } from 'vitest';
-import { cli, scratch } from '../support/cli.js';
+import { cli, scratch, typing } from '../support/cli.js';
 import { environmentOf, test } from '../support/sandbox.js';
-
-/** Someone at a terminal who types this when asked. */
-const typing = (text: string): PassThrough => {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
-  stdin.write(text);
-  return stdin;
-};
 
 test.for([
   ['Enter continues', '\n', [], true],

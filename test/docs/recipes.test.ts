@@ -8,10 +8,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
-import type { Sandbox } from '../../src/sandbox/index.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
-import { environmentOf, ManualClock, test } from '../support/sandbox.js';
+import { acceptedBy, environmentOf, ManualClock, test } from '../support/sandbox.js';
 import { blocksOf, ROOT } from './documents.js';
 
 /** A recipe as a shell script, and the variables that it sets itself. */
@@ -124,9 +123,6 @@ function start({ script, env }: Recipe, folder: string): Run {
   return { child, ended };
 }
 
-const posts = (sandbox: Sandbox): string[] =>
-  sandbox.ledger().flatMap(({ accepted }) => (accepted ? [`${accepted.items} ${accepted.kind}`] : []));
-
 const document = (folder: string): Summary | null => {
   const file = join(folder, 'import.json');
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Summary) : null;
@@ -149,14 +145,14 @@ describe.each(Object.entries(RECIPES))('%s', (name, recipeOf) => {
 
     const first = await start(recipe, folder).ended;
     expect(first).toEqual({ code: 0, output: quiet ? '' : expect.stringMatching(PROGRESS) });
-    expect(posts(sandbox)).toEqual(['12 companies', '12 users']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies', '12 users']);
     if (!quiet)
       expect(document(folder)).toMatchObject({ status: 'completed', rows: { read: 24, completed: 24 } });
     expect(existsSync(join(folder, recipe.kept[0]!))).toBe(true);
 
     const second = await start(recipe, folder).ended;
     expect(second.code).toBe(0);
-    expect(posts(sandbox)).toHaveLength(2);
+    expect(acceptedBy(sandbox)).toHaveLength(2);
     if (!quiet)
       expect(document(folder)).toMatchObject({ status: 'completed', rows: { read: 24, unchanged: 24 } });
   });
@@ -172,7 +168,7 @@ describe.each(Object.entries(RECIPES))('%s', (name, recipeOf) => {
     await expect.poll(() => sandbox.ledger().map(({ operation }) => operation)).toContain('job');
     process.kill(-killed.child.pid!, 'SIGKILL');
     await killed.ended;
-    expect(posts(sandbox)).toEqual(['12 companies']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies']);
 
     const time = setInterval(() => clock.advance(1_000), 10);
     const { code, output } = await start(recipe, folder).ended;
@@ -181,7 +177,7 @@ describe.each(Object.entries(RECIPES))('%s', (name, recipeOf) => {
       code: 0,
       output: quiet ? '' : expect.stringMatching(PROGRESS),
     });
-    expect(posts(sandbox)).toEqual(['12 companies', '12 users']);
+    expect(acceptedBy(sandbox)).toEqual(['12 companies', '12 users']);
     if (!quiet) {
       expect(document(folder)).toMatchObject({ status: 'completed', rows: { read: 24, completed: 24 } });
       expect(document(folder)?.maybe_sent_twice).toEqual([]);
@@ -194,7 +190,7 @@ describe.each(Object.entries(RECIPES))('%s', (name, recipeOf) => {
     const { code, output } = await start(recipeOf(environmentOf(sandbox), folder), folder).ended;
     expect(code).toBe(5);
     expect(output).toContain('users.rejects.csv');
-    expect(posts(sandbox)).toEqual([]);
+    expect(acceptedBy(sandbox)).toEqual([]);
     if (name === 'GitHub Actions') {
       expect(output).toContain('::error file=users.csv,line=3::');
       expect(readFileSync(join(folder, 'summary.md'), 'utf8')).toMatch(

@@ -20,7 +20,7 @@ import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { openState } from '../support/state.js';
-import { seeded } from './support.js';
+import { failing, seeded } from './support.js';
 
 type How = 'failed' | '422' | 'short';
 
@@ -215,27 +215,6 @@ class Machine {
     const lines = readFileSync(join(this.folder, file), 'utf8').trimEnd().split('\r\n').slice(1);
     return lines.map((line) => line.split(',')[0]!);
   }
-}
-
-/** A state whose disk is full from the nth commit on: what is on it is what a killed process would leave. */
-function failing(state: State, after: number): State {
-  let commits = 0;
-  const error = new StateError('database or disk is full');
-  const writes = new Set(['startRun', 'reopenRun', 'retryRun', 'endRun', 'updateJob', 'setRejectsFile']);
-  return new Proxy(state, {
-    get: (target, name) => {
-      const member = Reflect.get(target, name) as unknown;
-      if (typeof member !== 'function') return member;
-      const isFull = (): boolean => commits++ >= after;
-      if (name === 'record' || name === 'recordAll' || name === 'written') {
-        return (...args: unknown[]) => (isFull() ? Promise.reject(error) : member.apply(target, args));
-      }
-      return (...args: unknown[]) => {
-        if (writes.has(String(name)) && isFull()) return Promise.reject(error);
-        return (member as (...args: unknown[]) => unknown).apply(target, args);
-      };
-    },
-  });
 }
 
 /** Holds an ended run against the service's books. */

@@ -28,7 +28,7 @@ import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { openState } from '../support/state.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
-import { seeded } from './support.js';
+import { failing, seeded } from './support.js';
 
 interface Row {
   /** Empty: an invalid row. */
@@ -135,34 +135,6 @@ class Machine {
       await state.close();
     }
   }
-}
-
-/** A state whose disk is full from the nth commit on, for good. */
-function failing(state: State, after: number): State {
-  let commits = 0;
-  const full = (): boolean => commits++ >= after;
-  const error = new StateError('database or disk is full');
-  const guarded = new Set([
-    'startRun',
-    'reopenRun',
-    'endRun',
-    'updateJob',
-    'setColumnTypes',
-    'setRejectsFile',
-  ]);
-  return new Proxy(state, {
-    get: (target, name) => {
-      const member = Reflect.get(target, name) as unknown;
-      if (typeof member !== 'function') return member;
-      if (name === 'record' || name === 'recordAll' || name === 'written') {
-        return (...args: unknown[]) => (full() ? Promise.reject(error) : member.apply(target, args));
-      }
-      return (...args: unknown[]) => {
-        if (guarded.has(String(name)) && full()) throw error;
-        return (member as (...args: unknown[]) => unknown).apply(target, args);
-      };
-    },
-  });
 }
 
 function addsUp(rows: RowCounts): void {

@@ -5,8 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import type { Clock } from '../../src/engine/clock.js';
+import { StateError } from '../../src/engine/errors.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
+import type { State } from '../../src/engine/state/state.js';
 import { type CliOptions, cli, scratch } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
 
@@ -224,4 +226,33 @@ export function seeded(seed: number): () => number {
 export function seeds(count: number): number[] {
   const only = process.env.LOSS_SEED;
   return only === undefined ? Array.from({ length: count }, (_, i) => i + 1) : [Number(only)];
+}
+
+/** A state whose disk is full from the nth commit on: what is on it is what a killed process would leave. */
+export function failing(state: State, after: number): State {
+  let commits = 0;
+  const error = new StateError('database or disk is full');
+  const writes = new Set([
+    'startRun',
+    'reopenRun',
+    'retryRun',
+    'endRun',
+    'updateJob',
+    'setColumnTypes',
+    'setRejectsFile',
+  ]);
+  return new Proxy(state, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name) as unknown;
+      if (typeof member !== 'function') return member;
+      const isFull = (): boolean => commits++ >= after;
+      if (name === 'record' || name === 'recordAll' || name === 'written') {
+        return (...args: unknown[]) => (isFull() ? Promise.reject(error) : member.apply(target, args));
+      }
+      return (...args: unknown[]) => {
+        if (writes.has(String(name)) && isFull()) return Promise.reject(error);
+        return (member as (...args: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
 }

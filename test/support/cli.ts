@@ -44,6 +44,13 @@ export function scratch(files: Readonly<Record<string, string | Uint8Array>> = {
   return folder;
 }
 
+/** Someone at a terminal who types this when asked. */
+export const typing = (text: string): PassThrough => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
+  stdin.write(text);
+  return stdin;
+};
+
 function capture(columns: number | undefined): { stream: TextStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream = new PassThrough() as PassThrough & TextStream;

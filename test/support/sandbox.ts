@@ -33,6 +33,10 @@ export function environmentOf(sandbox: Sandbox): Record<string, string> {
   };
 }
 
+/** What a sandbox has accepted, in order, such as `12 companies`. */
+export const acceptedBy = (sandbox: Sandbox): string[] =>
+  sandbox.ledger().flatMap(({ accepted }) => (accepted ? [`${accepted.items} ${accepted.kind}`] : []));
+
 export interface SandboxFixtures {
   /** Options of `sandbox`. Override them with `test.override` or `test.extend`. */
   sandboxOptions: SandboxOptions;

@@ -12,7 +12,7 @@ import type { Context } from '../context.js';
 export async function saveJobs(
   context: Context,
   jobs: readonly Job[],
-  recorded: Scope | null = null,
+  recorded: Scope | null,
 ): Promise<void> {
   try {
     const state = await context.state();

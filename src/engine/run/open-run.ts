@@ -40,7 +40,7 @@ export class OpenRun {
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
-    readonly shard: Shard | null = null,
+    readonly shard: Shard | null,
   ) {
     this.#earlier = earlier;
     this.#id = shard?.of.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);

@@ -127,8 +127,8 @@ export class Fingerprints {
     on: Reader,
     scope: number,
     kind: Kind,
-    since: string | null = null,
-    now = '9999',
+    since: string | null,
+    now: string,
   ): Promise<FingerprintIndex> {
     let index: FingerprintIndex | null = null;
     // The number of rows is part of the query, because other processes may add rows between two queries.

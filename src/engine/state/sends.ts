@@ -90,7 +90,7 @@ export class Sends {
    * ends doubts that are too old.
    * @param made when its data was read, if that was before the run began
    */
-  async begin(tx: Transaction, run: string, made: Made | null = null): Promise<void> {
+  async begin(tx: Transaction, run: string, made: Made | null): Promise<void> {
     const number = await this.next(tx);
     const kept = made && (await planNumber(tx, made.plan));
     // A plan that was edited, or that another state made, may name the run of another plan.

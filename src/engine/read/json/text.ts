@@ -229,7 +229,7 @@ function isDeeperThan(levels: number, json: string): boolean {
 }
 
 /** The members of the JSON object in a `metadata` cell, as keys and JSON texts; or why the cell must be rejected. */
-export function membersOf(cell: string, rounds = false): [key: string, json: string][] | string {
+export function membersOf(cell: string, rounds: boolean): [key: string, json: string][] | string {
   let value: unknown;
   try {
     value = JSON.parse(cell);
