@@ -8,7 +8,7 @@ import { isLoopback } from '../engine/service/address.js';
 import { isWebAddress } from '../engine/service/web-address.js';
 import { hasPassword } from '../engine/state/location.js';
 import { GLOBAL, optionOf, spelled } from './options/index.js';
-import { configLocation, stateLocation } from './settings/location.js';
+import { configLocation, stateLocation, stateName } from './settings/location.js';
 import type { Settings, SettingsFlags, SettingsWorld } from './settings/types.js';
 import { shellOf } from './shell.js';
 
@@ -38,6 +38,8 @@ export interface Commands {
   isOf(command: string): boolean;
   /** Name of the account in use; null if it has none. */
   account: string | null;
+  /** The state in use; null if that is not known. */
+  state: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
   /** The same with other settings. */
@@ -125,6 +127,10 @@ export function commandsOf(running: Running, isShared = false): Commands {
     wasTyped: (long) => typed.flags.some(([name]) => name === long),
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
+    },
+    get state() {
+      const settings = running.settings?.();
+      return settings ? stateName(settings) : null;
     },
     isOf: (command) => typed.command === command,
     paths: typed.paths,

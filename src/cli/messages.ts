@@ -70,8 +70,8 @@ const WORDS: Dictionary = {
   state_folder: ({ reason }) => ({
     hint: `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state-dir`,
   }),
-  state_damaged: () => ({
-    hint: 'restore a copy of it, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed',
+  state_damaged: (_, { state }) => ({
+    hint: `restore a copy of ${state ?? 'it'}, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed`,
   }),
   state_emptied: ({ file }) => ({
     hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,

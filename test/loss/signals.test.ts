@@ -147,6 +147,15 @@ describe('Ctrl-C at once ends', () => {
     await resumes([]);
   });
 
+  test('a check of doctor that is not answered', async () => {
+    service.trouble = { poll: () => () => {} };
+    const child = start(['doctor']);
+    await once(service.events, 'poll');
+    child.kill('SIGINT');
+    const { code, stderr } = await child.ended;
+    expect([code, stderr]).toEqual([130, 'profiles: interrupted\n']);
+  });
+
   test('reading from a pipe that stays open', async () => {
     const child = start(['import', '-', '--id', 'company_id'], 'open');
     child.process.stdin!.write(file.text);

@@ -67,6 +67,15 @@ describe.runIf(hasPostgres)('commands', () => {
       check: 'requests',
       message: expect.stringContaining('was accepted as job another, which is not recorded'),
     });
+    db.sql(`INSERT INTO shards (run, shard, status, finished, rejects)
+      SELECT run, shard, 'completed', 1, '{"cut' FROM runs, generate_series(1, 2) AS shard`);
+    const { problems } = JSON.parse((await run('state', 'check', '--json')).stdout);
+    for (const shard of [1, 2]) {
+      const message = expect.stringMatching(
+        `^shard ${shard} of run \\S+ has damaged JSON in shards.rejects$`,
+      );
+      expect(problems).toContainEqual({ check: 'shards', message });
+    }
   });
 
   test('state backup writes the database of a state directory', async ({ db }) => {

@@ -11,7 +11,7 @@ import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import type { Settings } from '../settings/index.js';
-import { examples, type Wire } from './command.js';
+import { examples, stopOnSignal, type Wire } from './command.js';
 import { type Finding, fail, worst } from './doctor/finding.js';
 import { checkConfig, checkNode, checkProxy, checkSettings, checkState, checkToken } from './doctor/local.js';
 import { checkService } from './doctor/remote.js';
@@ -23,10 +23,12 @@ export function define(command: Command, wire: Wire): void {
 
 async function run(_: object, context: Context): Promise<ExitCode> {
   const findings: Finding[] = [];
-  for await (const finding of waited(diagnose(context), context)) {
-    findings.push(finding);
-    if (!context.flags.json) await writeOut(context.stdout, line(finding, context));
-  }
+  await stopOnSignal(context, async () => {
+    for await (const finding of waited(diagnose(context), context)) {
+      findings.push(finding);
+      if (!context.flags.json) await writeOut(context.stdout, line(finding, context));
+    }
+  });
   if (context.flags.json) {
     const checks = findings.map(({ check, status, message, hint }) => ({ check, status, message, hint }));
     const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));

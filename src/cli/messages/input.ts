@@ -56,7 +56,9 @@ const typeFlag = (column: string, type: string): string => `--type ${shellWord(`
 /** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */
 const asStored = (type: string): string => {
   if (type === 'boolean') return ' (a workbook has TRUE and FALSE as true and false, however it shows them)';
-  return type.startsWith('date') ? ' (a workbook has dates as 2024-03-31, however it shows them)' : '';
+  return type.startsWith('date')
+    ? ' (a workbook has dates as 2024-03-31, however it shows them), and rejects text such as 31.03.2024'
+    : '';
 };
 
 const nullFlags = (markers: readonly string[]): string[] =>

@@ -4,7 +4,7 @@ export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';
 export { decideSettings } from './decide.js';
 export { type ReadConfig, readConfig, writeConfig } from './file.js';
-export { configLocation, stateLocation } from './location.js';
+export { configLocation, stateLocation, stateName } from './location.js';
 export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';

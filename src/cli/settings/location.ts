@@ -1,9 +1,10 @@
 /** Where the config file and the state folder are, by flag, environment, and platform (contract §2). */
 import { posix, win32 } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { withoutPassword } from '../../engine/state/location.js';
 import { GLOBAL, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
-import type { SettingsFlags, SettingsWorld } from './types.js';
+import type { Settings, SettingsFlags, SettingsWorld } from './types.js';
 
 /** A value and its origin, as `config list` shows it. */
 export interface Found<T> {
@@ -48,6 +49,10 @@ export function configLocation(world: SettingsWorld, flags: SettingsFlags): Foun
     below: ['profiles', 'config.json'],
   });
 }
+
+/** The folder of the state, or its URL without the password. */
+export const stateName = ({ state }: Pick<Settings, 'state'>): string =>
+  state.kind === 'sqlite' ? state.folder : withoutPassword(state.url.reveal());
 
 /** `--state-dir`, otherwise `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
 export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {

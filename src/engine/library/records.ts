@@ -3,7 +3,10 @@
  * matches.
  */
 
-/** A background job (spec: Job). Fields that the spec does not name are kept. */
+/**
+ * A background job (spec: Job). Fields that the spec does not name are kept. Where a service sends another type than
+ * the spec shows, `job_id`, `status` and the numbers of rows still have the type below; the other fields are as they came.
+ */
 export interface Job {
   job_id: string;
   /** `queued`, `validating`, `processing`, `pending_refresh`, `completed`, `failed`, or one that the spec does not name. */

@@ -7,7 +7,7 @@ import type { Reader } from './database.js';
 interface Column {
   table: string;
   column: string;
-  /** The record in words, and the column that names it. */
+  /** The record in words, and the SQL of its name, such as a column. */
   of: readonly [words: string, column: string];
   /** Checks as much of the form as its readers need to do no harm. */
   fits: (value: unknown) => boolean;
@@ -19,6 +19,10 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isSummary = (value: unknown): boolean =>
   isObject(value) && isObject(value.rows) && Array.isArray(value.files);
+
+/** The SQL of what `shardName` returns. */
+const SHARD = "CAST(shard AS TEXT) || ' of run ' || run";
+export const shardName = (run: string, shard: number): string => `${shard} of run ${run}`;
 
 /** All columns with JSON, except notes, which last only as long as a copy of the state. */
 export const STORED = {
@@ -54,15 +58,15 @@ export const STORED = {
   shardRejects: {
     table: 'shards',
     column: 'rejects',
-    of: ['run', 'run'],
+    of: ['shard', SHARD],
     fits: isList((file) => file === null || isText(file)),
   },
-  shardSummary: { table: 'shards', column: 'summary', of: ['run', 'run'], fits: isSummary },
+  shardSummary: { table: 'shards', column: 'summary', of: ['shard', SHARD], fits: isSummary },
 } satisfies Record<string, Column>;
 
 /**
  * The value in a column with JSON.
- * @param record the run, job, or batch, as `of` of the column says
+ * @param record the run, job, batch, or shard, as `of` of the column says
  * @throws StateError if it is damaged
  */
 export function storedJson<T>(text: string, column: Column, record: string | number): T {

@@ -20,7 +20,8 @@ async function planned(cells: readonly Cell[], type: string): Promise<{ code: nu
   return { code, text: stderr };
 }
 
-const DATES = '(a workbook has dates as 2024-03-31, however it shows them)';
+const DATES =
+  '(a workbook has dates as 2024-03-31, however it shows them), and rejects text such as 31.03.2024';
 
 describe('the type that reads rejected cells of a workbook is named', () => {
   it.each<[what: string, cells: Cell[], type: string, reads: string, why: string]>([
@@ -45,6 +46,14 @@ describe('the type that reads rejected cells of a workbook is named', () => {
     expect(text).toContain(`      --type at=${reads} reads them ${why}\n`);
     expect((await planned(cells, reads)).code).toBe(0);
   });
+});
+
+it('the hint for dates says which rows of a mixed column its type rejects', async () => {
+  const cells = ['31.03.2024', day('45383')];
+  const { code, text } = await planned(cells, 'date:dd.MM.yyyy');
+  expect([code, text]).toEqual([5, expect.stringContaining(`--type at=date:iso reads them ${DATES}\n`)]);
+  const other = await planned(cells, 'date:iso');
+  expect([other.code, other.text]).toEqual([5, expect.stringContaining('31.03.2024')]);
 });
 
 it('the pattern that leaves out the times of a workbook is named', async () => {

@@ -108,7 +108,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
     [
       'fields of the wrong type',
       { job_id: 'j', status: 'queued', total_rows: '3', end_time: 7, mine: [1] },
-      { job_id: 'j', status: 'queued', mine: [1] },
+      { job_id: 'j', status: 'queued', end_time: 7, mine: [1] },
     ],
   ])('a job with %s can still be followed', (_, body, job) => {
     expect(classify(reply(202, body), NOW)).toEqual({ do: 'accept', job });

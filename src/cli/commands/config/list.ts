@@ -2,9 +2,8 @@
 
 import { writeDuration } from '../../../engine/duration.js';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
-import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context } from '../../context.js';
-import { camelCase, type Settings } from '../../settings/index.js';
+import { camelCase, type Settings, stateName } from '../../settings/index.js';
 import { leaves, type Scalar } from '../../settings/keys.js';
 import { type Listing, printListing } from '../listing.js';
 import { openConfig, shown } from './store.js';
@@ -35,8 +34,7 @@ function inEffect(settings: Settings): Row[] {
     lookup_base_url: settings.lookupBaseUrl,
     // `token_command` is not run for this: the origin shows that it is set.
     token: settings.token === null ? null : String(settings.token),
-    state:
-      settings.state.kind === 'sqlite' ? settings.state.folder : withoutPassword(settings.state.url.reveal()),
+    state: stateName(settings),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),
     confirm: settings.confirm,

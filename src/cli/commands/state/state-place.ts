@@ -1,9 +1,9 @@
 /** Finds the state without creating it. */
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
-import { withoutPassword } from '../../../engine/state/location.js';
 import { databaseFile } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
+import { stateName } from '../../settings/index.js';
 
 export interface StatePlace {
   /** The folder, or the URL without its password. */
@@ -18,14 +18,14 @@ export interface StatePlace {
 }
 
 export async function statePlace(context: Context): Promise<StatePlace> {
-  const { state, origins } = await context.settings();
-  const origin = origins.state!;
-  if (state.kind === 'postgres') {
-    const name = withoutPassword(state.url.reveal());
+  const settings = await context.settings();
+  const name = stateName(settings);
+  const origin = settings.origins.state!;
+  if (settings.state.kind === 'postgres') {
     return { name, origin, database: name, exists: true, isFolder: false };
   }
-  const database = databaseFile(state.folder);
-  return { name: state.folder, origin, database, exists: existsSync(database), isFolder: true };
+  const database = databaseFile(name);
+  return { name, origin, database, exists: existsSync(database), isFolder: true };
 }
 
 /** @throws UsageError if there is no state yet */

@@ -89,12 +89,10 @@ function rowOf(request: RequestRecord, { seen }: Facts, waits: readonly Wait[]):
  * between the two times that this machine recorded, because the specification does not show its format (spec:
  * Job).
  */
-function spanOfJob(
-  { submitted_at, seen_at }: { submitted_at: string; seen_at: string },
-  end?: string | null,
-): Span {
+function spanOfJob({ submitted_at, seen_at }: { submitted_at: string; seen_at: string }, end: unknown): Span {
   const [from, seen] = [Date.parse(submitted_at), Date.parse(seen_at)];
-  const ended = /^\d{4}-\d\d-\d\dT/.test(end ?? '') ? Date.parse(end!) : Number.NaN;
+  const isTime = typeof end === 'string' && /^\d{4}-\d\d-\d\dT/.test(end);
+  const ended = isTime ? Date.parse(end) : Number.NaN;
   return [from, ended >= from && ended <= seen ? ended : Math.max(from, seen)];
 }
 

@@ -4,7 +4,7 @@ import type { RunStatus, Summary } from '../../model.js';
 import type { Transaction } from '../database.js';
 import { withoutCells } from '../runs.js';
 import type { ShardRecord, ShardStore } from '../shards.js';
-import { STORED, storedJson, storedOrNull } from '../stored-json.js';
+import { STORED, shardName, storedJson, storedOrNull } from '../stored-json.js';
 import type { Tables } from '../tables.js';
 import type { ShardOf } from '../types.js';
 
@@ -28,8 +28,8 @@ const recordOf = ({
   shard,
   status,
   finished: finished === 1,
-  rejects: storedJson<(string | null)[]>(rejects, STORED.shardRejects, run),
-  summary: storedOrNull<Summary>(summary, STORED.shardSummary, run),
+  rejects: storedJson<(string | null)[]>(rejects, STORED.shardRejects, shardName(run, shard)),
+  summary: storedOrNull<Summary>(summary, STORED.shardSummary, shardName(run, shard)),
   started_at,
   ended_at,
 });
@@ -81,7 +81,11 @@ export function shardsOf(tables: Tables): ShardStore | null {
           of.run,
           of.shard,
         );
-        const files = storedJson<(string | null)[]>(own!.rejects, STORED.shardRejects, of.run);
+        const files = storedJson<(string | null)[]>(
+          own!.rejects,
+          STORED.shardRejects,
+          shardName(of.run, of.shard),
+        );
         files[input] = file;
         await tx.run(
           'UPDATE shards SET rejects = ? WHERE run = ? AND shard = ?',
