@@ -272,7 +272,7 @@ export interface Summary {
   causes: RejectionCause[];
   /** The jobs of the run, including those of earlier attempts. */
   jobs: RunJob[];
-  /** Requests that were sent again because their answer was lost. */
+  /** Requests that were sent again because their outcome was unknown, such as after a lost answer or a 503. */
   maybe_sent_twice: MaybeSentTwice[];
   /** Problems that did not stop the import. */
   warnings: string[];

@@ -18,13 +18,13 @@ export type Place = FileRange | { ranges: FileRange[] };
 export type RunJob = Job & Place;
 
 /**
- * A request that was sent again because its answer was lost. The service may have processed its rows twice,
+ * A request that was sent again because its outcome was unknown. The service may have processed its rows twice,
  * which is safe because they are upserts.
  */
 export type MaybeSentTwice = Place & {
   /** Number of rows. */
   rows: number;
-  /** Why the first answer was lost. */
+  /** Why the outcome of the first attempt was unknown. */
   reason: string;
   /** The job of the attempt that was acknowledged; null if none was, or if the answer named no job. */
   job_id: string | null;

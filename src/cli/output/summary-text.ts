@@ -205,7 +205,7 @@ function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): s
   });
   if (all.length > SHOWN_RESENT) lines.push(`    and ${count(all.length - SHOWN_RESENT, 'more request')}`);
   return [
-    `  ${style('sent again because the reply was lost')} (safe, because requests are upserts):`,
+    `  ${style('sent again because the outcome was unknown')} (safe, because requests are upserts):`,
     ...lines,
   ];
 }

@@ -84,7 +84,7 @@ describe('summaryLines', () => {
     const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
     const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
     expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
-      '  sent again because the reply was lost (safe, because requests are upserts):',
+      '  sent again because the outcome was unknown (safe, because requests are upserts):',
       '    lines 2-501 (500 rows, job job-1): connection reset',
       '    lines 2-501 (500 rows): connection reset',
     ]);

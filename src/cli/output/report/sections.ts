@@ -166,7 +166,7 @@ export function resentSection({ summary }: Facts, wording: Wording, room: Room):
   );
   return section(
     'resent',
-    'Sent again because the reply was lost',
+    'Sent again because the outcome was unknown',
     html`<p>This is safe: requests are upserts.</p>
 <ul>
 ${shown}</ul>
