@@ -5,6 +5,7 @@ import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
+import { checkShardState } from '../../engine/run/shard.js';
 import type { Context } from '../context.js';
 import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
@@ -119,6 +120,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     });
   }
   const state = await context.state();
+  if (shard) checkShardState(state);
   const found = shard
     ? (await state.knownRuns({ run: plan.run }))[0]
     : await runOfPlan(plan, state, await context.scope());
