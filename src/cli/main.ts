@@ -112,7 +112,11 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
-    .configureHelp({ showGlobalOptions: true });
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: (command) =>
+        command.parent ? program.options.filter((option) => !option.hidden) : [],
+    });
   declareOptions(program);
   examples(program, [
     'profiles import companies.csv --region sandbox',

@@ -6,6 +6,7 @@ import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
+import { checkShardState } from '../../engine/run/shard.js';
 import type { Context } from '../context.js';
 import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
@@ -131,6 +132,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     });
   }
   const state = await context.state();
+  if (shard) checkShardState(state);
   const found = shard
     ? (await state.knownRuns({ run: plan.run }))[0]
     : await runOfPlan(plan, state, await context.scope());

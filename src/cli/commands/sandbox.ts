@@ -1,5 +1,6 @@
 /** `profiles sandbox`: serves the embedded service, shows its data, or erases it (contract §8). */
 import type { Command } from 'commander';
+import { UsageError } from '../../engine/errors.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
 import { FAULT_HELP } from './sandbox/fault-help.js';
@@ -38,4 +39,22 @@ export function define(command: Command, wire: Wire): void {
   const erased = command.command('reset').description('erase all profiles and jobs');
   examples(erased, ['profiles sandbox reset', 'profiles sandbox reset --json']);
   erased.action(wire((_, flags, context) => dataFolder(flags, context), reset));
+
+  for (const child of command.commands) child.hook('preAction', () => refuseOptionsOfServer(child));
+}
+
+/**
+ * Commander accepts the options of the server for its subcommands, too: `sandbox reset --memory` would erase what is
+ * on disk.
+ */
+function refuseOptionsOfServer(command: Command): void {
+  const server = command.parent!;
+  const own = new Set(command.options.map(({ long }) => long));
+  const given = server.options.find(
+    (option) => !own.has(option.long) && server.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (!given) return;
+  throw new UsageError(`unknown option ${given.long}`, {
+    hint: `see profiles sandbox ${command.name()} --help`,
+  });
 }

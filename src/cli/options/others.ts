@@ -167,7 +167,12 @@ const PORT = countType(0, { most: 65_535 });
 const NUMBER = countType(1);
 
 export const SANDBOX = {
-  data: { type: path('folder'), summary: 'folder for its data', otherwise: 'the state directory' },
+  data: {
+    type: path('folder'),
+    summary: 'folder for its data',
+    otherwise: 'the state directory',
+    commands: ['sandbox', 'sandbox list', 'sandbox show', 'sandbox reset'],
+  },
   memory: { type: FLAG, default: false, summary: 'keep its data in memory only' },
   port: { type: PORT, default: 4100, summary: 'port of the default region; 0 picks a free one' },
   lookupPort: { type: PORT, default: 4101, summary: 'port of the lookup lists' },

@@ -145,16 +145,20 @@ function rowsIn(request: SavedRequest, input: number | undefined): number {
   );
 }
 
+/** @throws UsageError if the state has no shards */
+export function checkShardState({ shards }: State): void {
+  if (shards) return;
+  throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
+    problem: { code: 'shards_need_postgres' },
+  });
+}
+
 /**
  * @throws UsageError if the state has no shards, or the plan changes too many rows or has too many invalid
  * ones
  */
-export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: State): void {
-  if (!shards) {
-    throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
-      problem: { code: 'shards_need_postgres' },
-    });
-  }
+export function checkShard(plan: SavedPlan, options: ImportOptions, state: State): void {
+  checkShardState(state);
   const { totals, changes } = plan;
   if (isHeld(totals, changes, options)) {
     throw new UsageError('the plan changes more rows than its limit allows, so its shards send nothing', {

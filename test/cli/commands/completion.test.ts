@@ -81,6 +81,11 @@ describe('what is offered', async () => {
     expect(values).toEqual(expect.arrayContaining(['--chunk-size', '--region', '--json', '--help']));
     expect(new Set(values).size).toBe(values.length);
   });
+  it('not the flags of the server behind a subcommand of the sandbox', async () => {
+    const { values } = await offer(['sandbox', 'reset', '-'], cwd);
+    expect(values).toEqual(expect.arrayContaining(['--data', '--json']));
+    expect(values).not.toContain('--memory');
+  });
   it('no values that a shell could interpret', async () => {
     const { values } = await offer(['job', ''], cwd);
     expect(values.sort()).toEqual([JOB, URI_JOB].sort());

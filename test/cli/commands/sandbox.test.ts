@@ -297,6 +297,29 @@ describe('sandbox reset', () => {
     expect((await cli(['sandbox', 'reset', '--region', 'sandbox'], { cwd })).code).toBe(0);
   });
 
+  it.each([
+    'sandbox reset --memory',
+    'sandbox reset --no-page',
+    'sandbox --port 0 reset',
+    'sandbox list companies --fault 503:first=1',
+    'sandbox show company 1 --seed=1',
+  ])('%s: an option of the server is refused, and nothing is erased', async (line) => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n');
+    await cli(['import', 'c.csv', '--region', 'sandbox'], { cwd });
+    const { code, stderr } = await cli(line.split(' '), { cwd });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^profiles: unknown option --(?!data)[a-z-]+\n/),
+    ]);
+    const [command] = /(?:reset|list|show)/.exec(line)!;
+    const help = (await cli(['sandbox', command, '--help'], { cwd })).stdout;
+    expect(help).toContain('--data <folder>');
+    expect(help).not.toContain('--memory');
+    const words = ['sandbox', 'list', 'companies', '--data', '.state', '--json'];
+    expect(JSON.parse((await cli(words, { cwd })).stdout)).toHaveLength(1);
+  });
+
   it('forgets what the state knows of the sandbox, and nothing else', async () => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');

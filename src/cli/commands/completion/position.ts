@@ -84,10 +84,12 @@ function note(at: Position, option: Option, value: string): void {
 
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
-/** The flags of a command, and those of the commands above it, which it accepts, too. */
+/** The flags of a command, and those of every command. */
 export function optionsOf(command: Command): Option[] {
-  const above = command.parent ? optionsOf(command.parent) : [];
-  return [...command.options, ...above].filter((option) => !option.hidden && option.long !== '--version');
+  let root = command;
+  while (root.parent) root = root.parent;
+  const global = root === command ? [] : root.options;
+  return [...command.options, ...global].filter((option) => !option.hidden && option.long !== '--version');
 }
 
 const optionOf = (command: Command, name: string): Option | undefined =>
