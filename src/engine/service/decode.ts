@@ -5,8 +5,8 @@ import { createRequire as requireFrom } from 'node:module';
 export class TooLongError extends Error {}
 
 /**
- * Decompresses a reply by its `content-encoding`. One that cannot be decompressed is returned as it is: some proxies
- * decompress it and keep the header.
+ * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
+ * header.
  * @throws TooLongError
  */
 export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutputLength: number): Buffer {
@@ -26,7 +26,7 @@ export function decoded(bytes: Buffer, contentEncoding: string | null, maxOutput
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
-    return bytes;
+    return rest;
   }
   return rest;
 }
