@@ -10,8 +10,8 @@ interface Zstd {
 export class TooLongError extends Error {}
 
 /**
- * Decompresses a reply by its `content-encoding`. One that cannot be decompressed is returned as it is: some proxies
- * decompress it and keep the header.
+ * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
+ * header.
  * @returns `coding`: one that this version of Node cannot decompress, if there is any
  * @throws TooLongError
  */
@@ -39,7 +39,6 @@ export function decoded(
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
-    return { bytes };
   }
   return { bytes: rest, ...(unsupported && { coding: unsupported }) };
 }

@@ -1,7 +1,8 @@
 /** Which request comes next for rows that failed: decisions as tables, and what they come to for random rows at fault. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mayIsolate, nextStep, type Part } from '../../../src/engine/send/isolate.js';
+import { isOpen, mayIsolate, nextStep, type Part } from '../../../src/engine/send/isolate.js';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';
 
 let seq = 0;
@@ -86,8 +87,38 @@ describe('the next step', () => {
     ['what failed stays as it is', failed(8, failed(8, failed(4), ended(4))), 'done', { jobs: 3 }],
     ['but a single item is rejected', failed(2, failed(2, failed(1), ended(1))), 'reject 0.0', { jobs: 3 }],
     ['the repetition itself', failed(8, failed(8)), 'done', { jobs: 1 }],
+    [
+      'a request that was not sent takes none',
+      failed(8, failed(8, completed(4), known(4, waiting(2), waiting(2)))),
+      'send 0.1.0',
+      { jobs: 3 },
+    ],
+    [
+      'nor does one of a later attempt',
+      failed(8, failed(8, failed(4, completed(4)), waiting(4))),
+      'send 0.1',
+      { jobs: 3 },
+    ],
   ])('%s', (_, source, step, rules = {}) => {
     expect(stepOf(source, { ...RULES, ...rules })).toBe(step);
+  });
+});
+
+describe('what is left to do for a request', () => {
+  const root = { ...recordedRange(0, 2), seq: 1, rows: 2 };
+  const job = (status: string, completed_rows: number) => ({ job_id: 'j', status, completed_rows });
+  const again = { ...root, seq: 2, parent: 1, state: 'settled', job: job('failed', 0) } as const;
+  test.each<[string, RequestRecord[], boolean]>([
+    ['refused for its content', [{ ...root, state: 'refused', failure: '422 invalid' }], true],
+    ['refused for its size', [{ ...root, state: 'refused', failure: '413' }], false],
+    ['failed, and sent again alike', [{ ...root, state: 'settled', job: job('failed', 0) }, again], true],
+    [
+      'short, and failed the second time',
+      [{ ...root, state: 'settled', job: job('completed', 1) }, again],
+      false,
+    ],
+  ])('%s', (_, records, open) => {
+    expect(isOpen(records[0]!, records, { isolate: true, isolateJobs: 128 })).toBe(open);
   });
 });
 

@@ -7,7 +7,7 @@ import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/s
 import { halve } from '../../../src/engine/send/halve.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { collected } from '../../support/collected.js';
-import { cut, numbered, ofInput } from '../support/cut.js';
+import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';
 
 /** Chunks of inputs 1, 2, …, so that no place is the number of an input by accident. */
@@ -30,6 +30,15 @@ async function packed(
   const chunks = await collected(cutChunks(all(), rules));
   return chunks;
 }
+
+test('what is left out stays with its input where a chunk is halved between two', async () => {
+  const [chunk] = await packed([numbered(2), rowsOf('x', 'c2', 'c3')], {
+    sentLater: async () => (id) => (id === idHash('x') ? 'tuesday' : null),
+  });
+  const halves = halve(chunk!);
+  expect(halves.map(({ parts }) => parts.map(({ input }) => input))).toEqual([[1], [2]]);
+  expect(halves.map(({ leftOut }) => leftOut.map(({ input, row }) => [input, row]))).toEqual([[], [[2, 0]]]);
+});
 
 /** Input and row of each item. */
 const placesOf = (chunk: Chunk): [number, number][] =>

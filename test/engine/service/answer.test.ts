@@ -86,7 +86,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
     busy: [409],
     halve: [413],
     refuse: [400, 402, 406, 407, 410, 411, 415, 418, 422, 425, 431, 451, 499],
-    stop: [300, 301, 302, 303, 304, 307, 308, 401, 403, 404, 405, 501, 600],
+    stop: [101, 300, 301, 302, 303, 304, 307, 308, 401, 403, 404, 405, 501, 600],
   };
   it.each(Object.entries(statuses).flatMap(([what, list]) => list.map((status) => [status, what] as const)))(
     '%i: %s',

@@ -29,6 +29,7 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     [['gzip', 'identity'], gzipSync(json)],
     ['utf-8', json], // not compressed at all
     ['gzip', json], // a proxy has decompressed it, and kept the header
+    ['gzip, gzip', gzipSync(json)], // likewise, of what was compressed twice
   ])('%s: its job is found', async (coding, body) => {
     const client = testClient((await server(coding, body)).url);
     const answer = await client.submit('companies', BODY);
@@ -59,9 +60,14 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     });
   });
 
-  it('gives up one that is far larger decompressed', async () => {
-    const body = gzipSync(Buffer.alloc(20 << 20, ' '));
-    const client = testClient((await server('gzip', body)).url);
+  it.each<[coding: string, compress: (text: Buffer) => Buffer]>([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+  ])('%s: gives up one that is far larger decompressed', async (coding, compress) => {
+    const body = compress(Buffer.alloc(20 << 20, ' '));
+    const client = testClient((await server(coding, body)).url);
     expect(await client.submit('companies', BODY)).toMatchObject({
       type: 'lost',
       reason: expect.stringMatching(/sent a reply of more than 8 MiB$/),

@@ -159,6 +159,25 @@ describe('a SOCKS5 proxy', () => {
     await client.close();
   });
 
+  it('gets the name and the password as they are, without the escapes of a URL', async () => {
+    const words: string[] = [];
+    const proxy = createTcp(async (socket) => {
+      socket.on('error', () => {});
+      await nextOf(socket);
+      socket.write(Buffer.from([5, 2])); // a name and a password
+      const given = await nextOf(socket);
+      const end = 2 + given[1]!;
+      words.push(given.toString('utf8', 2, end), given.toString('utf8', end + 1));
+      socket.end();
+    });
+    const { port } = await listen(proxy);
+    const client = testClient('http://service.example', {
+      proxy: { HTTP_PROXY: `socks5://na%3Ame:p%40ss@127.0.0.1:${port}` },
+    });
+    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'unsent' });
+    expect(words).toEqual(['na:me', 'p@ss']);
+  });
+
   it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
     ['closes the connection', (socket) => socket.end(), 'other side closed'],
     ['resets the connection', (socket) => void socket.resetAndDestroy(), 'read ECONNRESET'],

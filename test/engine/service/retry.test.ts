@@ -53,6 +53,7 @@ describe('parseRetryAfter', () => {
     ['Thursday, 29-Feb-24 12:00:30 GMT', 30_000],
     ['Thu Feb 29 12:00:30 2024', 30_000], // asctime names no zone: it is UTC, not ours
     ['Thu, 29 Feb 2024 11:59:00 GMT', null],
+    ['Thu, 29 Feb 2024 12:00:00 GMT', null], // a pause of nothing would be none at all
     ['Thu, 99 Feb 2024 12:00:30 GMT', null],
     ['-5', null],
     ['1.5', null],

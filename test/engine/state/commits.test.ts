@@ -79,6 +79,24 @@ describe('Commits', () => {
     expect(onDisk()).toEqual([]);
   });
 
+  test('is not written before it is known what became of the group in front of it', async () => {
+    const written: string[] = [];
+    const commits = new Commits<string>(async ([word], ready) => {
+      await ready();
+      if (word === 'a') {
+        await setImmediate();
+        throw new Error('disk full');
+      }
+      written.push(word!);
+    }, 'words.db');
+    const first = commits.commit(['a']);
+    void commits.flush();
+    const second = commits.commit(['b']);
+    void commits.flush();
+    expect(await outcomes([first, second])).toEqual([expect.any(StateError), expect.any(StateError)]);
+    expect(written).toEqual([]);
+  });
+
   afterEach(() => void vi.useRealTimers());
 
   test('is on disk when it resolves, and not before', async ({ db, commits, onDisk }) => {

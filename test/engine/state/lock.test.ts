@@ -42,6 +42,14 @@ describe('takeLock', () => {
     await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(/^cannot look at the lock in /);
   });
 
+  test('its file must be there until it is released, and not after that', async ({ folder, state }) => {
+    const lock = await state.takeLock(SCOPE, 'companies');
+    rmSync(join(folder, 'locks'), { recursive: true });
+    expect(() => state.check()).toThrow(/^the lock .* was removed while it was in use/);
+    await lock!.release();
+    expect(() => state.check()).not.toThrow();
+  });
+
   test('its files are private', async ({ folder, state }) => {
     await state.takeLock(SCOPE, 'companies');
     const place = join(folder, 'locks');

@@ -1,0 +1,142 @@
+/** Which rows are remembered while other sends may still change the same profiles. */
+import { describe, expect } from 'vitest';
+import type { Kind } from '../../../src/engine/model.js';
+import type { State } from '../../../src/engine/state/state.js';
+import { acknowledged, aJob, aRequest, aRun, contentsOf, printsOf, SCOPE, test } from './support/state.js';
+
+type Pair = readonly [id: number, content: number];
+
+/** One session of one run, which sends companies unless said otherwise. */
+class Session {
+  #requests = 0;
+
+  private constructor(
+    private readonly state: State,
+    private readonly run: string,
+    /** Ids that appear more than once in the inputs. */
+    private readonly shared: ReadonlySet<bigint>,
+  ) {}
+
+  static async of(state: State, run: string, ...shared: number[]): Promise<Session> {
+    await state.startRun(aRun({ run }));
+    return new Session(state, run, new Set(shared.map(BigInt)));
+  }
+
+  /** Records the intent of a request. @returns its number */
+  async intent(pairs: readonly Pair[], kind: Kind = 'companies'): Promise<number> {
+    const seq = ++this.#requests;
+    const shared = new Set(pairs.map(([id]) => BigInt(id)).filter((id) => this.shared.has(id)));
+    await this.state.record(this.run, SCOPE, kind, aRequest({ seq }), printsOf(...pairs), shared);
+    return seq;
+  }
+
+  async lose(seq: number): Promise<void> {
+    const lost = aRequest({ seq, state: 'unknown', reason: 'reset' });
+    await this.state.record(this.run, SCOPE, 'companies', lost, null);
+  }
+
+  /** @param possibleDuplicate why it may have been sent twice */
+  async acknowledge(seq: number, possibleDuplicate: string | null = null, kind: Kind = 'companies') {
+    const record = acknowledged(aJob(`${this.run} ${seq}`), { seq, possibleDuplicate });
+    await this.state.record(this.run, SCOPE, kind, record, null);
+  }
+
+  async complete(seq: number): Promise<void> {
+    await this.state.updateJob(SCOPE, aJob(`${this.run} ${seq}`, { status: 'completed' }));
+  }
+
+  /** Sends rows, and sees them completed. */
+  async send(...pairs: Pair[]): Promise<void> {
+    const seq = await this.intent(pairs);
+    await this.acknowledge(seq);
+    await this.complete(seq);
+  }
+}
+
+const known = async (state: State, kind: Kind = 'companies') =>
+  contentsOf(await state.fingerprints(SCOPE, kind), [1, 2], [5, 6, 7]);
+
+/** The content of all rows of an id that one run has sent, together; 0 if it is not known. */
+async function contentOf(state: State, id: number): Promise<bigint> {
+  const index = await state.fingerprints(SCOPE, 'companies');
+  return index.remembered(index.rowOf(BigInt(id))).content;
+}
+
+describe('what another run has sent of an id', () => {
+  test('two contents in doubt: neither is remembered when it is sent again', async ({ state }) => {
+    for (const content of [5, 6]) {
+      const session = await Session.of(state, `run ${content}`);
+      await session.lose(await session.intent([[1, content]]));
+    }
+    await (await Session.of(state, 'run 7')).send([1, 5], [2, 5]);
+    expect(await known(state)).toEqual(new Map([[2, 5]]));
+  });
+
+  test('sent by identify between two requests of the run: not remembered', async ({ state }) => {
+    const session = await Session.of(state, 'one');
+    await session.send([2, 5]);
+    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n));
+    await session.send([1, 5]);
+    expect(await known(state)).toEqual(new Map([[2, 5]]));
+  });
+
+  test('in a job that ends between two requests of the run: remembered', async ({ state }) => {
+    const before = await Session.of(state, 'before');
+    const seq = await before.intent([[1, 5]]);
+    await before.acknowledge(seq);
+    const session = await Session.of(state, 'one');
+    await session.send([2, 5]);
+    await before.complete(seq);
+    await session.send([1, 6]);
+    expect(await known(state)).toEqual(
+      new Map([
+        [1, 6],
+        [2, 5],
+      ]),
+    );
+  });
+
+  test('in an unfinished job of users: not remembered by a run that sends companies before', async ({
+    state,
+  }) => {
+    const before = await Session.of(state, 'before');
+    await before.acknowledge(await before.intent([[1, 5]], 'users'), null, 'users');
+    const session = await Session.of(state, 'one');
+    await session.send([1, 5]);
+    const seq = await session.intent(
+      [
+        [1, 6],
+        [2, 6],
+      ],
+      'users',
+    );
+    await session.acknowledge(seq, null, 'users');
+    await session.complete(seq);
+    expect(await known(state)).toEqual(new Map([[1, 5]]));
+    expect(await known(state, 'users')).toEqual(new Map([[2, 6]]));
+  });
+});
+
+describe('what the same session has sent of an id', () => {
+  test('in an unfinished job: not remembered', async ({ state }) => {
+    const session = await Session.of(state, 'one', 1);
+    const seq = await session.intent([[1, 5]]);
+    await session.acknowledge(seq);
+    await session.send([1, 6], [2, 6]);
+    await session.complete(seq);
+    expect(await known(state)).toEqual(new Map([[2, 6]]));
+    expect(await contentOf(state, 1)).toBe(0n);
+  });
+
+  test('in a request that may have been sent twice: not remembered, however often it is sent after that', async ({
+    state,
+  }) => {
+    const session = await Session.of(state, 'one', 1);
+    const seq = await session.intent([[1, 5]]);
+    await session.acknowledge(seq, 'reset');
+    await session.complete(seq);
+    await session.send([1, 6]);
+    await session.send([1, 7]);
+    expect(await contentOf(state, 1)).toBe(0n);
+  });
+});
