@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
+import { isUnfinished } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -114,8 +115,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
-    // Jobs of rows that are sent again are always followed to their end.
-    wait: kept.wait || failed || isolate === true,
+    // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
+    wait: kept.wait || failed || isolate === true || stored.finished,
     failed,
     resume: false,
     full: false,
@@ -131,9 +132,9 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
   const runs = await state.knownRuns();
   if (id === undefined) {
-    const unfinished = runs.filter((run) => !run.finished);
+    const isFree = async (run: StoredRun) => (await isUnfinished(run, state)) && !(await isAlive(run, state));
     // If a process is working on each of them, takes the newest: the error about its lock names the process.
-    const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
+    const newest = (await firstOf(runs, isFree)) ?? runs.find((run) => !run.finished);
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -141,7 +142,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     );
   }
   const found = findRun(runs, id);
-  if (!found.finished) return found;
+  if (await isUnfinished(found, state)) return found;
   const hasFailed = failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
