@@ -1,7 +1,7 @@
 /** Runs that did not wait for their jobs: they are unfinished until the jobs are (contract §4 "State"). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
-import { fates } from './faults.js';
+import { fates, status } from './faults.js';
 import { elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
@@ -65,6 +65,16 @@ test('a resume that runs out of time is resumed', async () => {
   const id = await accepted();
   expect(ended(await machine.run(['resume', '--wait-timeout', '1s']))).toEqual([3, 'timed_out', id]);
   service.trouble = {};
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
+});
+
+test('an import with unsent rows comes first', async () => {
+  service.trouble.submit = (nth) => (nth === 2 ? status(403) : undefined);
+  const stopped = await machine.run(SEND);
+  expect(stopped.code).toBe(4);
+  machine.write('other.csv', 'company_id\nother\n');
+  const id = await accepted(['import', 'other.csv', '--no-wait']);
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', stopped.summary!.run]);
   expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
 });
 

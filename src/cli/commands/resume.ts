@@ -132,9 +132,13 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
   const runs = await state.knownRuns();
   if (id === undefined) {
-    const isFree = async (run: StoredRun) => (await isUnfinished(run, state)) && !(await isAlive(run, state));
-    // If a process is working on each of them, takes the newest: the error about its lock names the process.
-    const newest = (await firstOf(runs, isFree)) ?? runs.find((run) => !run.finished);
+    const unfinished = runs.filter((run) => !run.finished);
+    const newest =
+      (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ??
+      // If a process is working on each of them, takes the newest: the error about its lock names the process.
+      unfinished[0] ??
+      // Those that have sent everything come last: their jobs end without them.
+      (await firstOf(runs, (run) => isUnfinished(run, state)));
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
