@@ -187,9 +187,8 @@ export class Session {
     const found = await unfinished(identity, here, service.account, state);
     if (!found) return;
     if (!this.options.resume) {
-      // A run that cannot be continued is superseded, as without `offer`. One that has sent everything is not offered.
-      if (found.finished || !isContinuable(found, scanned.inputs)) return;
-      if (!(await this.deps.offer!(found))) return;
+      // A run that cannot be continued is superseded, as without `offer`.
+      if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {
       yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);

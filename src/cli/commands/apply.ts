@@ -4,7 +4,6 @@ import { Exit, type ExitCode, ProfilesError, UsageError } from '../../engine/err
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { isUnfinished } from '../../engine/run/earlier.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import { checkShardState } from '../../engine/run/shard.js';
@@ -148,14 +147,12 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     const which = `shard ${shard!.shard} of ${shard!.shards} of run ${found!.run}`;
     return nothingLeft(`${which} has sent its part already; nothing was sent`, part.summary, report, context);
   }
-  const sendsOnly = again || how.wait === false || shards.length > 0;
-  const isLeft = found && (sendsOnly ? !found.finished : await isUnfinished(found, state));
-  if (found && !isLeft && !again) {
+  if (found?.finished && !again) {
     const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
     const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
     return nothingLeft(message, found.summary, report, context);
   }
-  const earlier = isLeft ? found : null;
+  const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);
   // The plan contains the private values (`--set`, `--where`), so they need not be given again.
   const values = { sets: setsOf(planned), where: planned.where };
@@ -170,8 +167,6 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     // A continued run waits without a limit unless a flag sets one: otherwise, a run that timed out could
     // time out again at once.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
-    // Everything was sent without waiting for the jobs.
-    ...(earlier?.finished && { wait: true }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
   const isolate = isolateOf(options, how.isolate === true);

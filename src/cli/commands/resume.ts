@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
-import { isUnfinished } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -115,8 +114,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
-    // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait: kept.wait || failed || isolate === true || stored.finished,
+    // Jobs of rows that are sent again are always followed to their end.
+    wait: kept.wait || failed || isolate === true,
     failed,
     resume: false,
     full: false,
@@ -133,12 +132,8 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   const runs = await state.knownRuns();
   if (id === undefined) {
     const unfinished = runs.filter((run) => !run.finished);
-    const newest =
-      (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ??
-      // If a process is working on each of them, takes the newest: the error about its lock names the process.
-      unfinished[0] ??
-      // Those that have sent everything come last: their jobs end without them.
-      (await firstOf(runs, (run) => isUnfinished(run, state)));
+    // If a process is working on each of them, takes the newest: the error about its lock names the process.
+    const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -146,7 +141,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     );
   }
   const found = findRun(runs, id);
-  if (await isUnfinished(found, state)) return found;
+  if (!found.finished) return found;
   const hasFailed = failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),

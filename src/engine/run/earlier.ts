@@ -27,16 +27,6 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
  */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
-/**
- * Whether rows of the run are unsent, or jobs are unfinished (contract §4). A run that did not wait for its jobs
- * (`wait: false`) is recorded as finished once it has sent everything: then this looks for jobs whose end is unknown.
- */
-export async function isUnfinished(run: StoredRun, state: State): Promise<boolean> {
-  if (!run.finished) return true;
-  if ((run.options as Partial<ImportOptions>).wait !== false || run.status === 'superseded') return false;
-  return (await state.requests(run.run)).some((request) => request.state === 'acknowledged');
-}
-
 /** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
 export async function unfinished(
   identity: string,
@@ -44,11 +34,9 @@ export async function unfinished(
   account: string | null,
   state: State,
 ): Promise<StoredRun | undefined> {
-  for (const run of await state.knownRuns()) {
-    const isSame = run.identity === identity && !isPlanned(run) && mayContinue(run, here, account);
-    if (isSame && (await isUnfinished(run, state))) return run;
-  }
-  return undefined;
+  return (await state.knownRuns({ finished: false })).find(
+    (run) => run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+  );
 }
 
 /**
@@ -57,7 +45,7 @@ export async function unfinished(
  */
 export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
-  if (now && (await isUnfinished(now, state))) return now;
+  if (now && !now.finished) return now;
   throw new UsageError(
     `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
     { problem: { code: 'run_not_unfinished' } },

@@ -167,9 +167,7 @@ export class OpenRun {
       await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
       await keepPlaces(this.#earlier, locations, state);
-      // A run that is finished but for its jobs: a later resume follows them, too.
-      if (plan.options.isolate || (this.#earlier.finished && plan.options.wait))
-        await this.#reopenWith(plan.options, [], []);
+      if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
         if (file !== this.#earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);
@@ -278,10 +276,8 @@ export class OpenRun {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return failure;
-      // The copies of the inputs stay while requests can be sent again, or jobs followed. The latter only until the
-      // next import: if nobody asks how the jobs ended, they would stay for good.
-      const isFollowed = !this.#records.some((record) => record.state === 'acknowledged');
-      if (isFollowed && failedOf(this.#records).length === 0) state.removeSpool(this.#id);
+      // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
+      if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
       return failureAfter(error, failure);
