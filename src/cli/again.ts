@@ -151,7 +151,8 @@ function isRuleFor(identifiers: readonly string[], long: string, words: readonly
   const value = words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
   if (long === '--exclude') return identifiers.includes(value);
   if (long !== '--map' && long !== '--type') return false;
-  return identifiers.some((column) => value.startsWith(`${column}=`) && value !== `${column}=lower`);
+  const isKept = (column: string): boolean => long === '--type' && value === `${column}=lower`;
+  return identifiers.some((column) => value.startsWith(`${column}=`) && !isKept(column));
 }
 
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');

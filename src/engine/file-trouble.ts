@@ -32,13 +32,17 @@ export function noRoom(name: string, error: unknown): OutputError | null {
   return new OutputError(name, new Error(fileTrouble(code), { cause: error }));
 }
 
-/** Advice for a state directory that cannot be written. @param words for the failure, or the system's own text */
-export function folderAdvice(words: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/permission denied|operation not permitted/i.test(words)) {
+/**
+ * Advice for a state directory that cannot be written.
+ * @param failure the error of the file system; for SQLite, its words, which contain no path
+ */
+export function folderAdvice(failure: unknown): Pick<ErrorDetails, 'hint' | 'problem'> {
+  const words = troubleOf(failure);
+  if (/^permission denied/.test(words)) {
     const hint = 'check the owner and the permissions of the folder';
     return { hint, problem: { code: 'state_folder', reason: 'permission' } };
   }
-  if (/read-?only/i.test(words)) {
+  if (/^(?:the file system is read-only|attempt to write a readonly)/.test(words)) {
     const hint = 'make the folder and its file system writable';
     return { hint, problem: { code: 'state_folder', reason: 'read_only' } };
   }

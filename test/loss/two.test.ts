@@ -29,13 +29,13 @@ const start = (argv: string[], env: Record<string, string> = {}): Child =>
   profiles(argv, { cwd: machine.folder, env: { ...machine.env, ...env } });
 
 /** An import that waits for a job which does not end until `finish`. */
-async function underWay(): Promise<{ child: Child; run: string; finish(): void }> {
+async function underWay(argv: string[] = SEND): Promise<{ child: Child; run: string; finish(): void }> {
   let over = false;
   service.trouble = {
     fate: () => (job) =>
       over ? { ...job, status: 'completed', completed_rows: job.total_rows } : fates.stuck(job),
   };
-  const child = start(SEND);
+  const child = start(argv);
   await once(service.events, 'poll');
   const [run] = await machine.runs();
   return {
@@ -129,6 +129,23 @@ test('of two that wait to apply the same plan, one sends it, and the other sends
   const told = ends.map(({ stderr }) => /has applied this plan already; nothing was sent/.test(stderr));
   expect(told.sort()).toEqual([false, true]);
   expect(readdirSync(machine.folder).filter((name) => name.startsWith('report-'))).toHaveLength(1);
+  expect(service.ledger.timesAccepted.get('p-1')).toBe(1);
+});
+
+test('an apply that waits for the apply of the same plan sends nothing', async () => {
+  machine.write('planned.csv', 'company_id,name\np-1,One\n');
+  const plan = ['import', 'planned.csv', '--dry-run', '--save-plan', 'plan.json'];
+  expect((await machine.run(plan)).code).toBe(0);
+  const apply = ['apply', 'plan.json', '--interval', '5ms', '--wait-for-lock', '1m'];
+  const first = await underWay(apply);
+  const second = start([...apply, '--json', '--report', 'report.html']);
+  await second.says('waiting up to');
+  first.finish();
+  const { code, stdout, stderr } = await second.ended;
+  expect([code, JSON.parse(stdout).run], stderr).toEqual([0, first.run]);
+  expect(stderr).toContain('has applied this plan already; nothing was sent');
+  expect(readdirSync(machine.folder)).not.toContain('report.html');
+  expect((await first.child.ended).code).toBe(0);
   expect(service.ledger.timesAccepted.get('p-1')).toBe(1);
 });
 

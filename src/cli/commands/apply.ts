@@ -117,8 +117,9 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   try {
     return await send(plan, asked, context);
   } catch (error) {
-    // While this process waited for the lock, another one began the run: continue that run, or send nothing.
-    if (!(error instanceof ProfilesError && error.problem?.code === 'plan_begun')) throw error;
+    // While this process waited for the lock, another one began or finished the run: continue it, or send nothing.
+    const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+    if (code !== 'plan_begun' && code !== 'run_not_unfinished') throw error;
     return await send(plan, asked, context);
   }
 }

@@ -163,8 +163,9 @@ async function writingReport<T>(
     result = await follow();
   } catch (error) {
     const code = error instanceof ProfilesError ? error.problem?.code : undefined;
-    // `apply` begins again after `plan_begun`, and nothing has been planned by then.
-    if (code === 'report_file' || code === 'plan_begun') throw error;
+    // Nothing has been planned by then, and `apply` begins again.
+    const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
+    if (code === 'report_file' || isTooLate) throw error;
     await recorder.write(error).then(
       (name) => printReportPath(name, context),
       (lost) => context.warn((lost as Error).message),

@@ -129,8 +129,7 @@ export class CauseTotals {
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     // The type may contain digits, such as those of `number:1.234,56`. They are not values.
     const ofType = cause && ` of type ${cause.type}`;
-    if (ofType) rest = rest.split(ofType).map(withoutValues).join(ofType);
-    else if (column !== null || !OF_A_KEY.test(rest)) rest = withoutValues(rest);
+    rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
     rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
@@ -264,9 +263,6 @@ const fits = (text: string, { converter }: OtherType): boolean =>
 
 /** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
-
-/** Reasons for a whole row that quote a key of metadata. Its name is not a value; a key inside a value may be one. */
-const OF_A_KEY = /^(?:metadata: )?the key "[^"]*" appears twice$|^"[^"]*" appears both beside metadata/;
 
 /** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
 function withoutValues(text: string): string {

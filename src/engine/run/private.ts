@@ -198,7 +198,7 @@ async function keepPrivate(
     await writeSpooled(file, value);
   } catch (error) {
     throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
-      ...folderAdvice((error as Error).message),
+      ...folderAdvice(error),
       cause: error,
     });
   }

@@ -147,9 +147,9 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
     const error = notJson(answer);
-    // An HTML page means a wrong address, which stays wrong, as a compression does. Broken JSON may be a reply without a length that
+    // An HTML page means a wrong address, which stays wrong. Broken JSON may be a reply without a length that
     // was cut off.
-    return isHtml(answer) || answer.coding
+    return isHtml(answer)
       ? { do: 'stop', error }
       : { do: 'again', waitMs: null, reason: error.message, error };
   }
@@ -178,9 +178,6 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body, true);
-  if (value === undefined && reply.coding && /\bjson\b/i.test(reply.contentType ?? '')) {
-    return untraceable(reply, whatCame(reply));
-  }
   if (value === undefined && (expected === 'job' || isHtml(reply))) {
     const error = notTheService(reply);
     return { do: 'doubt', reason: error.message, error };

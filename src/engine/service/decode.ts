@@ -25,20 +25,22 @@ export function decoded(
   const zlib = requireFrom(import.meta.url)('node:zlib') as typeof import('node:zlib') & Zstd;
   const limit = { maxOutputLength };
   let rest = bytes;
-  let unsupported: string | undefined;
-  try {
-    for (const coding of contentEncoding.toLowerCase().split(',').reverse()) {
-      const name = coding.trim();
+  let coding: string | undefined;
+  for (const name of contentEncoding
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .reverse()) {
+    try {
       if (/^(?:x-)?gzip$/.test(name)) rest = zlib.gunzipSync(rest, limit);
       // Some servers leave out the header of zlib, whose low four bits are 8.
       else if (name === 'deflate')
         rest = (rest[0]! & 15) === 8 ? zlib.inflateSync(rest, limit) : zlib.inflateRawSync(rest, limit);
       else if (name === 'br') rest = zlib.brotliDecompressSync(rest, limit);
       else if (name === 'zstd' && zlib.zstdDecompressSync) rest = zlib.zstdDecompressSync(rest, limit);
-      else if (name !== '' && name !== 'identity') unsupported = name;
+      else if (/^(?:zstd|(?:x-)?compress)$/.test(name)) coding = name;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
     }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
   }
-  return { bytes: rest, ...(unsupported && { coding: unsupported }) };
+  return { bytes: rest, ...(coding && { coding }) };
 }

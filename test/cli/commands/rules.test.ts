@@ -1,3 +1,4 @@
+/** Which rules apply to which of several inputs, what their rows are, and whether what is advised works when it is pasted. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CliResult, cli, scratch } from '../../support/cli.js';
@@ -402,6 +403,15 @@ describe('columns that do not show the kind', () => {
     const then = await paste(printed[0]!);
     expect(then.code).toBe(0);
     expect(then.files['a.csv']!.sample).toMatchObject(item);
+  });
+
+  it.each([
+    ['--map Firm=company_id', { user_id: 'e', company_id: 'a', metadata: { 'First Name': 'f' } }],
+    ['--exclude Email', { user_id: 'e', metadata: { 'First Name': 'f', Firm: 'a' } }],
+  ])('%s: columns of persons stay users, by the column with the likeliest name', async (rules, item) => {
+    const run = folder({ 'a.csv': 'First Name,Email,Firm\nf,e,a\n' });
+    const { printed, paste } = await run(`import a.csv ${rules} ${plan}`);
+    expect((await paste(printed[0]!)).files['a.csv']!.sample).toMatchObject(item);
   });
 
   it('of several inputs, such a rule is not in the commands for the mapping file either', async () => {

@@ -100,26 +100,6 @@ describe('rows of one column and one cause are one', () => {
         [null, 'has 3 cells, the header has 4', 1],
       ],
     ],
-    [
-      'keys that appear twice, by their names',
-      ['the key "a1" appears twice', 'metadata: the key "b" appears twice'].map((reason, at) =>
-        row(at + 2, reason),
-      ),
-      [
-        [null, 'the key "a1" appears twice', 1],
-        [null, 'metadata: the key "b" appears twice', 1],
-      ],
-    ],
-    [
-      'a key inside a value',
-      [row(2, 'size: the key "b" appears twice')],
-      [['size', 'the key "…" appears twice', 1]],
-    ],
-    [
-      'a key beside metadata and inside it',
-      [row(2, '"name" appears both beside metadata (column "Firm") and inside it')],
-      [[null, '"name" appears both beside metadata (column "Firm") and inside it', 1]],
-    ],
     ['what is no column', [row(2, 'sizeable: x')], [[null, 'sizeable: x', 1]]],
   ])('%s', (_, rows, causes) => {
     expect(causesOf(rows).map(({ column, reason, rows }) => [column, reason, rows])).toEqual(causes);

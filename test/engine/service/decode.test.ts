@@ -30,6 +30,8 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     ['utf-8', json], // not compressed at all
     ['gzip', json], // a proxy has decompressed it, and kept the header
     ['gzip, gzip', gzipSync(json)], // likewise, of what was compressed twice
+    ['gzip, br', gzipSync(json)],
+    ['br, gzip', brotliCompressSync(json)],
   ])('%s: its job is found', async (coding, body) => {
     const client = testClient((await server(coding, body)).url);
     const answer = await client.submit('companies', BODY);
@@ -48,16 +50,11 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     });
     const client = testClient(url);
     const came = `data compressed with ${coding}, which this version of Node cannot read`;
-    expect(classify(await client.submit('companies', BODY), 0)).toEqual({
-      do: 'accept_untraceable',
-      reason: `accepted with 202 Accepted, but the reply is ${came}`,
-    });
-    await expect(client.job('j')).rejects.toThrow(`answered 202 Accepted with ${came}`);
-    const page = await server(coding, zstd);
-    expect(classify(await testClient(page.url).submit('companies', BODY), 0)).toMatchObject({
+    expect(classify(await client.submit('companies', BODY), 0)).toMatchObject({
       do: 'doubt',
       reason: expect.stringContaining(came),
     });
+    await expect(client.job('j')).rejects.toThrow(`answered 202 Accepted with ${came}`);
   });
 
   it.each<[coding: string, compress: (text: Buffer) => Buffer]>([

@@ -152,11 +152,12 @@ function companyOf(kind: Kind, id: string, columns: readonly string[], asked: As
   return mappedTo('company_id', others, rules) ?? likeliestCompany(unused(others, rules));
 }
 
-/** The likeliest identifier of a kind. */
+/** The likeliest identifier of a kind: by its name, also if it has another use, before any column. */
 function likelyId(kind: Kind, columns: readonly string[], asked: Asked): string {
   const rules = rulesOf(kind, asked);
   const free = unused(columns, rules);
-  return mappedTo(ID_FIELD[kind], columns, rules) ?? likeliestId(kind, free.length > 0 ? free : columns);
+  const named = likeliestId(kind, free) ?? likeliestId(kind, columns);
+  return mappedTo(ID_FIELD[kind], columns, rules) ?? named ?? free[0] ?? columns[0] ?? '';
 }
 
 /** The column that a rule maps to an identifier's key: such a rule does not make it the identifier, but was meant to. */
@@ -201,8 +202,9 @@ const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, 
 /** Handles columns that show no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {
   const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
-  const mapped = DETECTED.find((one) => mappedTo(ID_FIELD[one], columns, asked.rules) !== undefined);
-  const kind = mapped ?? likeliestKind(columns);
+  // A rule for `company_id` says nothing: users may have a company, too.
+  const isUsers = mappedTo('user_id', columns, asked.rules) !== undefined;
+  const kind = isUsers ? 'users' : likeliestKind(columns);
   return withoutColumn({ kind, column: asked.id ?? likelyId(kind, columns, asked) }, names, columns, asked, {
     sentence: `no column user_id or company_id among ${list(columns)}`,
     hint: 'say what the rows are, and name the column of their identifier',

@@ -32,13 +32,13 @@ export function likeliestKind(columns: readonly string[]): Kind {
   return users ? 'users' : 'companies';
 }
 
-/** The likeliest identifier; the first column if no name matches. */
-export function likeliestId(kind: Kind, columns: readonly string[]): string {
+/** The likeliest identifier; null if no name matches. */
+export function likeliestId(kind: Kind, columns: readonly string[]): string | null {
   for (const pattern of IDS[kind]) {
     const found = columns.find((column) => pattern.test(fold(column)));
     if (found !== undefined) return found;
   }
-  return columns[0] ?? '';
+  return null;
 }
 
 const COMPANY_OF_USER = /(?:company|account|organi[sz]ation|tenant|workspace)(?:id|key|uuid|guid|number|no)$/;

@@ -58,7 +58,7 @@ export async function spoolStdin(
 /** The error for a disk that is full or not writable: the input is not at fault. */
 export function notSpooled(what: string, path: string, error: unknown): StateError {
   return new StateError(`cannot keep ${what} in ${path}: ${(error as Error).message}`, {
-    ...folderAdvice((error as Error).message),
+    ...folderAdvice(error),
     cause: error,
   });
 }
