@@ -124,7 +124,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
 }
 
-/** @throws UsageError with the problem `plan_begun` if another process began the run in the meantime */
+/** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
 async function send(plan: SavedPlan, asked: Options, context: Context): Promise<ExitCode | Ending> {
   const { report, inputs, again, shard, how } = asked;
   if (how.maxChanged && !plan.changes) {

@@ -174,7 +174,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
 
 /**
  * Decides about a 2xx reply. A usable job id is enough to follow the job: a missing status counts as
- * `queued`, and fields of a wrong type are removed.
+ * `queued`, and a status or number of rows of a wrong type is removed.
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body, true);

@@ -26,10 +26,8 @@ export function decoded(
   const limit = { maxOutputLength };
   let rest = bytes;
   let coding: string | undefined;
-  for (const name of contentEncoding
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .reverse()) {
+  const names = contentEncoding.toLowerCase().split(/[\s,]+/);
+  for (const name of names.reverse()) {
     try {
       if (/^(?:x-)?gzip$/.test(name)) rest = zlib.gunzipSync(rest, limit);
       // Some servers leave out the header of zlib, whose low four bits are 8.
