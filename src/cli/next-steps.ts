@@ -101,7 +101,7 @@ function stepsOf(summary: Summary, known: Known): Step[] {
     case 'held':
       return sendHeld(summary, known);
     case 'submitted':
-      return [];
+      return sendFailed(summary, known);
     case 'failed':
     case 'partial':
       return [...sendFailed(summary, known), ...importRejects(summary, known)];
@@ -206,14 +206,14 @@ function sendFailed({ run, rows }: Summary, known: Known): Step[] {
 const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
   rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
 
-function follow({ jobs }: Summary, known: Known): Step[] {
+function follow({ run, jobs }: Summary, known: Known): Step[] {
   // The service no longer knows those that are `unknown`.
   const unfinished = jobs.filter(({ status }) => !isFinal(status) && status !== 'unknown');
   const open = unfinished.map((job) => job.job_id);
   if (open.length === 0) return [];
   return [
-    open.length > MOST_JOBS
-      ? step(known, 'see how they are doing with', ({ command }) => command('jobs', '--refresh'))
-      : step(known, 'follow with', ({ command }) => command('job', ...open, '--watch')),
+    step(known, 'follow with', ({ command }) =>
+      open.length > MOST_JOBS && run !== null ? command('resume', run) : command('job', ...open, '--watch'),
+    ),
   ];
 }

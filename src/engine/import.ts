@@ -3,6 +3,7 @@ import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js'
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
+import { Following, isFollowedOnly } from './run/following.js';
 import type { Apply } from './run/planned.js';
 import { Session } from './session.js';
 import type { StoredRun } from './state/runs.js';
@@ -21,7 +22,10 @@ export async function* runImport(
   earlier: StoredRun | null = null,
   apply: Apply | null = null,
 ): AsyncGenerator<ImportEvent, ImportResult> {
-  const session = new Session(options, deps, earlier, apply);
+  const session =
+    earlier && isFollowedOnly(earlier, options)
+      ? new Following(options, deps, earlier)
+      : new Session(options, deps, earlier, apply);
   try {
     return yield* session.run();
   } catch (error) {

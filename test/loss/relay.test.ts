@@ -146,7 +146,7 @@ describe('an input', () => {
     const lost = await second.run(['resume']);
     expect([lost.code, lost.error?.message]).toEqual([
       2,
-      expect.stringMatching(/^run .* read stdin, and the copy of it is on another machine$/),
+      expect.stringMatching(/^run .* read stdin, and there is no copy of it here$/),
     ]);
     expect(lost.error?.hint).toContain('--input');
     const stop = service.seen.submit + 2;

@@ -98,7 +98,9 @@ export class Machine {
   }
 
   /** Imports known to the machine, newest first. */
-  async runs(): Promise<{ run: string; resume: string | null; summary: Summary }[]> {
+  async runs(): Promise<
+    { run: string; resume: string | null; next: string[]; jobs: Summary['jobs']; summary: Summary }[]
+  > {
     const show = async (argv: string[]) =>
       JSON.parse((await cli(argv, { cwd: this.folder, env: this.env })).stdout);
     const list = (await show(['runs', '--json'])) as { run: string }[];

@@ -1,7 +1,8 @@
-/** `profiles resume [run]`: continues an unfinished import (contract §4). */
+/** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
+import { hasOpenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -51,7 +52,7 @@ const TIMING = {
 export function define(command: Command, wire: Wire): void {
   command.argument(
     '[run]',
-    'run id (default: the newest unfinished run that no process is running; with --failed, the newest with failed rows)',
+    'run id (default: the newest with unsent rows that no process is running, then the newest with unfinished jobs; with --failed, the newest with failed rows)',
   );
   examples(command, [
     'profiles resume',
@@ -114,8 +115,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
-    // Jobs of rows that are sent again are always followed to their end.
-    wait: kept.wait || failed || isolate === true,
+    // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
+    wait: kept.wait || failed || isolate === true || stored.finished,
     failed,
     resume: false,
     full: false,
@@ -133,7 +134,10 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   if (id === undefined) {
     const unfinished = runs.filter((run) => !run.finished);
     // If a process is working on each of them, takes the newest: the error about its lock names the process.
-    const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
+    const newest =
+      (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ??
+      unfinished[0] ??
+      (await firstOf(runs, (run) => hasOpenJobs(run, state)));
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -141,7 +145,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     );
   }
   const found = findRun(runs, id);
-  if (!found.finished) return found;
+  if (!found.finished || (await hasOpenJobs(found, state))) return found;
   const hasFailed = failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),

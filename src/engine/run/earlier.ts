@@ -5,6 +5,7 @@ import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
@@ -26,6 +27,22 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
  * of the plan.
  */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
+
+/** Whether the outcome of a request is still unknown, because nobody has followed its job to the end. */
+export const hasJobToFollow = ({ state }: RequestRecord): boolean => state === 'acknowledged';
+
+/**
+ * Whether a run has sent everything, and its jobs are unfinished as far as is known, because it did not wait for
+ * them (contract §4). It is recorded as finished: nothing of it is left to send.
+ */
+export async function hasOpenJobs(
+  { run, finished, status, options }: StoredRun,
+  state: State,
+): Promise<boolean> {
+  const waited = (options as Partial<ImportOptions>).wait !== false;
+  if (!finished || waited || status === 'superseded') return false;
+  return (await state.requests(run)).some(hasJobToFollow);
+}
 
 /** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
 export async function unfinished(

@@ -167,7 +167,9 @@ export class OpenRun {
       await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
       await keepPlaces(this.#earlier, locations, state);
-      if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
+      // A run that has sent everything without waiting for its jobs: from now on, every session follows them.
+      const waitsNow = this.#earlier.finished && !plan.options.failed;
+      if (plan.options.isolate || waitsNow) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
         if (file !== this.#earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);

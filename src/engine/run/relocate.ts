@@ -103,7 +103,7 @@ async function* fetchAgain(
     problem: { code: 'run_input', run, path },
   } as const;
   if (path === '-') {
-    throw new InputError(`run ${run} read stdin, and the copy of it is on another machine`, details);
+    throw new InputError(`run ${run} read stdin, and there is no copy of it here`, details);
   }
   try {
     const [source, ...more] = await expandInputs([path], deps);

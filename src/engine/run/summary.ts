@@ -181,11 +181,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     })),
     rejected: facts.rejected,
     causes: facts.causes.list(),
-    jobs: jobsOf(
-      // If rows were sent again, only the last job counts. Rejected requests appear in `causes`.
-      standing(records).filter(({ state }) => state !== 'rejected'),
-      paths,
-    ),
+    jobs: lastJobs(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
     warnings: facts.warnings,
     resume: facts.resume,
@@ -193,6 +189,16 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     elapsed_seconds: Math.round(facts.elapsedMs) / 1_000,
   };
 }
+
+/**
+ * The jobs in the result document. If rows were sent again, only the last job counts. Rejected requests appear in
+ * `causes`.
+ */
+export const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
+  jobsOf(
+    standing(records).filter(({ state }) => state !== 'rejected'),
+    paths,
+  );
 
 /** @param paths of the run's inputs */
 export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {

@@ -120,7 +120,7 @@ export async function sendOnce(
   release?: () => void,
 ): Promise<ServiceError | null> {
   if (record.state === 'acknowledged') {
-    await follow(record, record.job!, deps);
+    await follow([record], deps);
     return null;
   }
   let intent: Chunk | null = chunk;
@@ -156,7 +156,7 @@ export async function sendOnce(
       });
       if (outcome.job && deps.options.wait) {
         await Promise.all([reported, deps.state.written()]);
-        await follow(record, outcome.job, deps);
+        await follow([record], deps);
       } else {
         // Not awaited: the next request can go out. The sender waits for all writes before it ends.
         reported.catch(() => {});

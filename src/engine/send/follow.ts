@@ -1,4 +1,4 @@
-/** Follows the job of a request to its end, and reports requests and jobs from their records. */
+/** Follows the jobs of requests to their ends, and reports requests and jobs from their records. */
 import type { Clock } from '../clock.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
@@ -63,42 +63,68 @@ export interface Slots {
   release(request: number): Promise<void>;
 }
 
+/** What is needed to follow jobs. */
+export type FollowDeps = Pick<
+  DeliverDeps,
+  | 'run'
+  | 'scope'
+  | 'state'
+  | 'client'
+  | 'clock'
+  | 'isCanary'
+  | 'totals'
+  | 'inputs'
+  | 'totalRows'
+  | 'emit'
+  | 'stop'
+> & { options: Pick<SendOptions, 'intervalMs'> };
+
 /**
- * Follows the job of an acknowledged request to its end.
+ * Follows the jobs of acknowledged requests to their ends.
  * @throws the error of a failed poll; the reason of `stop`
  */
-export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
-  const { kind } = deps.inputs[record.input]!;
-  const see = async (seen: Job, missing: boolean): Promise<void> => {
+export async function follow(records: readonly RequestRecord[], deps: FollowDeps): Promise<void> {
+  const { run, scope, state, client, clock, stop, options } = deps;
+  const see = async (record: RequestRecord, seen: Job, missing: boolean): Promise<void> => {
+    const { kind } = deps.inputs[record.input]!;
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
-    if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
-    else await deps.state.updateJob(deps.scope, seen);
+    if (missing) await state.record(run, scope, kind, record, null);
+    else await state.updateJob(scope, seen);
     reportJob(kind, record, deps);
   };
-  if (isFinal(job.status)) return see(job, false);
-  for await (const seen of watchJobs(deps.client, [job], {
-    clock: deps.clock,
-    signal: deps.stop,
-    intervalMs: deps.options.intervalMs,
-    ...forgiving(deps.state, deps.scope),
+  /** The requests of each job. A service may accept two requests in one job. */
+  const ofJob = new Map<string, RequestRecord[]>();
+  for (const record of records) {
+    const { job_id, status } = record.job!;
+    if (isFinal(status)) await see(record, record.job!, false);
+    else ofJob.set(job_id, [...(ofJob.get(job_id) ?? []), record]);
+  }
+  const jobs = [...ofJob.values()].map(([record]) => record!.job!);
+  for await (const seen of watchJobs(client, jobs, {
+    clock,
+    signal: stop,
+    intervalMs: options.intervalMs,
+    ...forgiving(state, scope),
   })) {
-    if (!seen.missing) {
-      // The state identifies a job by the id in the request, even if the record has another one.
-      await see({ ...seen.job, job_id: seen.job_id }, false);
-      continue;
+    for (const record of ofJob.get(seen.job_id)!) {
+      if (!seen.missing) {
+        // The state identifies a job by the id in the request, even if the record has another one.
+        await see(record, { ...seen.job, job_id: seen.job_id }, false);
+        continue;
+      }
+      await see(record, { ...record.job!, status: 'unknown' }, true);
+      // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
+      if (deps.isCanary) continue;
+      deps.emit({
+        type: 'warning',
+        message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
+      });
     }
-    await see({ ...(record.job ?? job), status: 'unknown' }, true);
-    // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
-    if (deps.isCanary) continue;
-    deps.emit({
-      type: 'warning',
-      message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
-    });
   }
 }
 
-export const pathsOf = ({ inputs }: DeliverDeps): string[] => inputs.map(({ path }) => path);
+export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
 
 export function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   deps.totals.count(record);
@@ -119,7 +145,8 @@ export function reportSubmitted(kind: Kind, record: RequestRecord, deps: Deliver
   });
 }
 
-function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+/** Reports the job of a request as it was last seen. */
+export function reportJob(kind: Kind, record: RequestRecord, deps: FollowDeps): void {
   const job = record.job!;
   deps.totals.count(record);
   deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });

@@ -208,7 +208,7 @@ class Sender {
       await this.#room(shared);
       const slot = await this.#slot(record);
       if (this.#deps.stop.aborted) return;
-      this.#launch(shared, slot, follow(record, record.job, this.#deps));
+      this.#launch(shared, slot, follow([record], this.#deps));
     }
   }
 

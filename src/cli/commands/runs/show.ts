@@ -4,7 +4,7 @@ import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../../engine/run/outcome.js';
-import { jobsOf } from '../../../engine/run/summary.js';
+import { jobsOf, lastJobs } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/accounts.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
@@ -141,7 +141,12 @@ function printedSummary(
     rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
   }));
   const failed = run.status === 'superseded' ? [] : failedOf(requests);
-  return summaryWords({ ...summary, files }, { commands, failed });
+  // Jobs may have ended since.
+  const jobs = lastJobs(
+    requests,
+    run.inputs.map(({ path }) => path),
+  );
+  return summaryWords({ ...summary, files, jobs }, { commands, failed });
 }
 
 /**

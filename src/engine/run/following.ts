@@ -1,0 +1,133 @@
+/**
+ * One session that follows the jobs of a run that has sent all its rows without waiting for them (contract §4
+ * "State"). It reads no input, so they may have changed or be gone.
+ */
+import { Channel } from '../channel.js';
+import { InterruptedError, WaitTimeoutError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import type { Summary } from '../model.js';
+import { type ImportOptions, NUMBERS } from '../options.js';
+import { completedRows, Totals } from '../send/accounts.js';
+import { Deadline } from '../send/deadline.js';
+import { type FollowDeps, follow, reportJob } from '../send/follow.js';
+import type { StoredRun } from '../state/runs.js';
+import type { ImportDeps, ImportResult } from './deps.js';
+import { hasJobToFollow, stillFinished } from './earlier.js';
+import { OpenRun } from './open-run.js';
+import { type Ending, exitOf, givenUpWarnings, lastJobs, statusOf } from './summary.js';
+
+/**
+ * Whether a session only follows jobs: the run has sent everything, and no option needs its rows. Runs of early versions
+ * may have no summary.
+ */
+export const isFollowedOnly = (run: StoredRun, { failed, isolate, outcomes }: ImportOptions): boolean =>
+  run.finished && run.summary !== null && !failed && !isolate && outcomes === null;
+
+export class Following {
+  readonly #started: number;
+  readonly #deadline: Deadline;
+  readonly #run: OpenRun;
+  readonly #warnings: string[] = [];
+
+  /** @param found the run, as read before its lock was taken. It has a summary */
+  constructor(
+    private readonly options: ImportOptions,
+    private readonly deps: ImportDeps,
+    private readonly found: StoredRun,
+  ) {
+    this.#started = deps.clock.monotonic();
+    this.#deadline = new Deadline(options.waitTimeoutMs, deps);
+    this.#run = new OpenRun(found, deps, null);
+  }
+
+  async *run(): AsyncGenerator<ImportEvent, ImportResult> {
+    const { found, deps } = this;
+    await deps.state.refuseMoved();
+    yield* this.#run.lock(this.options, found.inputs, this.#deadline.signal);
+    const stored = await stillFinished(found, deps.state);
+    await this.#run.continueWith(stored);
+    const failure = yield* this.#follow(stored);
+    const result = this.#result(stored, failure);
+    if (!failure) {
+      const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };
+      result.failure = await this.#run.end(result.summary, true, null, keep);
+    }
+    yield { type: 'summary', summary: result.summary };
+    return result;
+  }
+
+  async close(): Promise<void> {
+    this.#deadline.clear();
+    await this.#run.close();
+  }
+
+  /** @returns the error that ended it early, or null. The run then stays as it was recorded */
+  async *#follow({ summary, inputs }: StoredRun): AsyncGenerator<ImportEvent, unknown> {
+    const { deps, options } = this;
+    const { id, scope, records } = this.#run;
+    const left = new AbortController();
+    const stop = AbortSignal.any([this.#deadline.signal, left.signal]);
+    const events = new Channel<ImportEvent>();
+    const followDeps: FollowDeps = {
+      ...deps,
+      run: id,
+      scope,
+      client: await deps.client(),
+      options,
+      isCanary: false,
+      totals: new Totals(records),
+      inputs,
+      totalRows: summary!.rows.submitted,
+      emit: (event) => events.push(event),
+      stop,
+    };
+    const open = records.filter(hasJobToFollow);
+    for (const record of open) reportJob(inputs[record.input]!.kind, record, followDeps);
+    const following = follow(open, followDeps)
+      .then(
+        () => null,
+        (error: unknown) => {
+          if (!stop.aborted) return error;
+          return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
+        },
+      )
+      .finally(() => events.close());
+    try {
+      for await (const event of events) yield this.#seen(event);
+    } finally {
+      left.abort(); // if the consumer stops, the polls end
+      await following;
+    }
+    const failure = await following;
+    const paths = inputs.map(({ path }) => path);
+    for (const message of failure ? [] : givenUpWarnings(records, paths))
+      yield this.#seen({ type: 'warning', message });
+    return failure;
+  }
+
+  #seen(event: ImportEvent): ImportEvent {
+    if (event.type === 'warning') this.#warnings.push(event.message);
+    return event;
+  }
+
+  /** The result of the run, from its summary so far and the jobs as they are now. */
+  #result({ summary, inputs }: StoredRun, failure: unknown): ImportResult {
+    const { records } = this.#run;
+    const rows = { ...summary!.rows, completed: completedRows(records) };
+    const ending: Ending = { mode: 'sent', rows, records, wait: true, failure };
+    const now: Summary = {
+      ...summary!,
+      ...this.deps.service,
+      status: statusOf(ending),
+      rows,
+      jobs: lastJobs(
+        records,
+        inputs.map(({ path }) => path),
+      ),
+      warnings: this.#warnings,
+      resume: failure ? this.#run.id : null,
+      elapsed_seconds: Math.round(this.deps.clock.monotonic() - this.#started) / 1_000,
+    };
+    return { summary: now, exit: exitOf(ending), failure };
+  }
+}

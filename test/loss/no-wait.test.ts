@@ -1,0 +1,138 @@
+/** Runs that did not wait for their jobs: `resume` follows them (contract §4 "State"). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FaultServer } from '../support/fault-server.js';
+import { fates } from './faults.js';
+import { elevenCompanies, Machine, type Outcome } from './support.js';
+
+const file = elevenCompanies();
+const SEND = ['import', file.path, '--chunk-size', '4'];
+
+let service: FaultServer;
+let machine: Machine;
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+});
+afterEach(() => service.stop());
+
+const arrived = (): number => service.ledger.arrivals.length;
+const ended = ({ code, summary, stderr }: Outcome) => [code, summary?.status ?? stderr, summary?.run];
+
+/** An import that does not wait. Returns the id of its run. */
+async function accepted(argv = [...SEND, '--no-wait'], options = {}): Promise<string> {
+  const first = await machine.run(argv, options);
+  expect([first.code, first.summary?.status], first.stderr).toEqual([0, 'submitted']);
+  return first.summary!.run!;
+}
+
+test.each([['without a name'], ['by its name']])('resume follows its jobs: %s', async (how) => {
+  const id = await accepted();
+  const sent = arrived();
+  const named = how === 'by its name' ? [id] : [];
+  // It reads no row, so the file may have changed or be gone.
+  machine.write(file.path, 'company_id,name\nother,1\n');
+  const followed = await machine.run(['resume', ...named]);
+  expect(ended(followed)).toEqual([0, 'completed', id]);
+  expect(followed.summary!.rows).toMatchObject({ read: 12, merged: 1, submitted: 11, completed: 11 });
+  expect(followed.summary!.jobs.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
+  expect(arrived()).toBe(sent);
+  const [kept] = await machine.runs();
+  expect(kept).toMatchObject({ run: id, status: 'completed', summary: { status: 'completed' } });
+  const again = await machine.run(['resume', ...named]);
+  expect([again.code, again.error?.message]).toEqual([
+    2,
+    named.length > 0
+      ? `run ${id} is finished (completed): there is nothing to resume`
+      : 'no unfinished import to resume',
+  ]);
+});
+
+test('what it saw completed is known: --changed-only sends nothing', async () => {
+  await accepted();
+  expect((await machine.run(['resume'])).code).toBe(0);
+  const sent = arrived();
+  const next = await machine.run([...SEND, '--changed-only']);
+  expect([next.code, next.summary!.rows.unchanged, arrived()]).toEqual([0, 12, sent]);
+});
+
+test('its failed jobs are found, and sent again', async () => {
+  service.trouble.fate = () => fates.failed;
+  const id = await accepted();
+  expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
+  service.trouble = {};
+  expect(ended(await machine.run(['resume', '--failed']))).toEqual([0, 'completed', id]);
+});
+
+test('a resume that runs out of time is resumed', async () => {
+  service.trouble.fate = () => fates.stuck;
+  const id = await accepted();
+  const late = await machine.run(['resume', '--wait-timeout', '1s']);
+  expect(ended(late)).toEqual([3, 'timed_out', id]);
+  expect(late.summary!.resume).toContain(`resume ${id}`);
+  service.trouble = {};
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
+});
+
+test('an import with unsent rows comes first, then the newest', async () => {
+  machine.write('a.csv', 'company_id,name\na,1\n');
+  machine.write('b.csv', 'company_id,name\nb,1\n');
+  const a = await accepted(['import', 'a.csv', '--no-wait']);
+  service.trouble.fate = () => fates.stuck;
+  const waiting = await machine.run([...SEND, '--wait-timeout', '1s']);
+  const b = await accepted(['import', 'b.csv', '--no-wait']);
+  service.trouble = {};
+  for (const next of [waiting.summary!.run, b, a]) {
+    expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', next]);
+  }
+});
+
+test('the steps after it fit what is known of its jobs', async () => {
+  const steps = async (): Promise<string[]> =>
+    (await machine.runs())[0]!.next.map((next) => next.replace(/ --base-url \S+$/, ''));
+  service.trouble.fate = () => fates.failed;
+  const id = await accepted([...SEND.slice(0, -1), '1', '--no-wait']);
+  // Twelve jobs are too many for one command line.
+  expect(await steps()).toEqual([`profiles resume ${id}`]);
+  await machine.run(['jobs', '--refresh']);
+  expect(await steps()).toEqual([`profiles resume ${id} --failed`]);
+  const few = await accepted();
+  const jobs = (await machine.runs())[0]!.jobs.map(({ job_id }) => job_id);
+  expect(await steps()).toEqual([`profiles job ${jobs.join(' ')} --watch`]);
+  expect(ended(await machine.run(['resume', few]))[0]).toBe(7);
+});
+
+test('it is finished once jobs --refresh has seen the ends of its jobs', async () => {
+  const id = await accepted();
+  expect((await machine.run(['jobs', '--refresh'])).code).toBe(0);
+  expect((await machine.run(['resume', id])).error?.message).toContain('there is nothing to resume');
+});
+
+test('--outcomes needs the rows: the file says how the jobs ended, and the input may not have changed', async () => {
+  const id = await accepted();
+  const argv = ['resume', id, '--outcomes', 'outcomes.csv'];
+  const followed = await machine.run(argv);
+  expect(ended(followed)).toEqual([0, 'completed', id]);
+  expect(readFileSync(join(machine.folder, 'outcomes.csv'), 'utf8').match(/,completed,/g)).toHaveLength(11);
+  const other = await accepted();
+  machine.write(file.path, 'company_id,name\nother,1\n');
+  const refused = await machine.run(['resume', other, '--outcomes', 'outcomes.csv']);
+  expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('has changed since')]);
+  expect(ended(await machine.run(['resume', other]))).toEqual([0, 'completed', other]);
+});
+
+test('another import of the kind does not run while its jobs are followed', async () => {
+  const id = await accepted();
+  let next: Outcome | undefined;
+  service.trouble.poll = (nth) =>
+    nth === 1
+      ? async (exchange) => {
+          next = await machine.run(SEND);
+          exchange.reply(503, '{}');
+        }
+      : undefined;
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
+  expect(next!.error?.code).toBe('locked');
+});
