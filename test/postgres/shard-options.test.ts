@@ -92,7 +92,7 @@ describe.runIf(hasPostgres)('two shards of a plan, through PgBouncer', { timeout
     expect(whole(again)).toMatchObject({ status: 'completed', rows: { read: 60, completed: 60 } });
   });
 
-  test('with --no-wait, all is accepted while the jobs run', async () => {
+  test('with --no-wait, all is accepted while the jobs run, and resume follows them on any machine', async () => {
     await begin({ rowsPerSecond: 2 });
     await machines.plan({ 'companies.csv': companies(40), 'users.csv': users(20) }, ...SIZE, '--no-wait');
     const ends = await machines.complete();
@@ -101,6 +101,11 @@ describe.runIf(hasPostgres)('two shards of a plan, through PgBouncer', { timeout
     // No request with users goes out before all companies are accepted.
     const kinds = machines.accepted().map(({ kind }) => kind);
     expect(kinds.lastIndexOf('companies')).toBeLessThan(kinds.indexOf('users'));
+    sandbox.limits.rowsPerSecond = 1_000;
+    const followed = await machines.start(['resume', '--json'], 'desk').ended;
+    expect(followed.code, followed.stderr).toBe(0);
+    expect(summaryOf(followed)).toMatchObject({ status: 'completed', rows: { read: 60, completed: 60 } });
+    expect(sum(sizes())).toBe(60);
   });
 
   test('slots of a shard that died are free once its jobs have ended, though nobody repeats it', async () => {
