@@ -1,5 +1,5 @@
 /** Runs that did not wait for their jobs: `resume` follows them (contract §4 "State"). */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
@@ -64,6 +64,13 @@ test('its failed jobs are found, and sent again', async () => {
   expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
   service.trouble = {};
   expect(ended(await machine.run(['resume', '--failed']))).toEqual([0, 'completed', id]);
+});
+
+test('neither the copy of stdin nor the values of --set and --where are needed, which are deleted by then', async () => {
+  const argv = ['import', '-', '--kind', 'companies', '--set', 'plan=pro', '--where', 'name!=x', '--no-wait'];
+  const id = await accepted(argv, { stdin: file.text });
+  expect(readdirSync(join(machine.folder, '.state', 'spool'))).toEqual([]);
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
 });
 
 test('a resume that runs out of time is resumed', async () => {

@@ -1,9 +1,10 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
-import { NUMBERS } from '../../engine/options.js';
+import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { hasOpenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
+import { isFollowedOnly } from '../../engine/run/following.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
@@ -101,7 +102,10 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     context,
   );
   checkAccount(stored, await there.scope());
-  const kept = restoreOptions(state, stored, asked.values);
+  const own = stored.options as ImportOptions;
+  const needs = { failed, isolate: isolate ?? own.isolate, outcomes: outcomes ?? own.outcomes ?? null };
+  // Private values are for rows, and are deleted when all rows are sent.
+  const kept = isFollowedOnly(stored, needs) ? own : restoreOptions(state, stored, asked.values);
   const { importDefaults } = await there.settings();
   const defaults = engineValues(TIMING, importDefaults);
   const options = {

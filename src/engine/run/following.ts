@@ -20,8 +20,10 @@ import { type Ending, exitOf, givenUpWarnings, lastJobs, statusOf } from './summ
  * Whether a session only follows jobs: the run has sent everything, and no option needs its rows. Runs of early versions
  * may have no summary.
  */
-export const isFollowedOnly = (run: StoredRun, { failed, isolate, outcomes }: ImportOptions): boolean =>
-  run.finished && run.summary !== null && !failed && !isolate && outcomes === null;
+export const isFollowedOnly = (
+  run: StoredRun,
+  { failed, isolate, outcomes }: Pick<ImportOptions, 'failed' | 'isolate' | 'outcomes'>,
+): boolean => run.finished && run.summary !== null && !failed && !isolate && outcomes === null;
 
 export class Following {
   readonly #started: number;
