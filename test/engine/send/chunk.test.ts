@@ -5,7 +5,7 @@ import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
 import { type CutRules, cutChunks } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/halve.js';
+import { halve } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import {
   batchesOf,

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
 import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/halve.js';
+import { halve } from '../../../src/engine/send/pick.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
@@ -50,7 +50,7 @@ const bodies = (chunks: readonly Chunk[]): string[] =>
   chunks.map((chunk) => serialize(chunk).body.toString());
 
 function recorded(chunk: Chunk, seq: number, state: RequestRecord['state']): RequestRecord {
-  const [first, ...more] = rangesOf(chunk);
+  const [first, ...more] = rangesToRecord(chunk);
   return { ...recordedRange(0, 1, { state }), ...first!, seq, rows: chunk.ends.length, more };
 }
 
@@ -67,7 +67,7 @@ test('a request takes what the end of one input leaves of it from the next', asy
     ],
     [{ input: 4, first_row: 1, end_row: 3, from: 0 }],
   ]);
-  expect(rangesOf(chunks[0]!)).toEqual([
+  expect(rangesToRecord(chunks[0]!)).toEqual([
     { input: 1, first_row: 0, end_row: 3, first_line: 2, last_line: 4, rows: 3 },
     { input: 3, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
     { input: 4, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
