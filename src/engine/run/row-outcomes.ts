@@ -1,7 +1,7 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
 import { isClosed, wasAccepted } from '../send/accounts.js';
 import type { KnownRows } from '../state/history.js';
-import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
@@ -54,7 +54,7 @@ export class RowOutcomes {
     private readonly unsent: string,
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
-    for (const record of standing(records)) {
+    for (const record of notReplaced(records)) {
       // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
       // they are unsent.
       const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';

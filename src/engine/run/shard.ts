@@ -10,7 +10,7 @@ import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
 import { type Numbers, type RequestRecord, rangesOf, rootsNow } from '../state/requests.js';
-import type { Standing } from '../state/shards.js';
+import type { WholeRun } from '../state/shards.js';
 import type { ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { isHeld } from './compared.js';
@@ -182,7 +182,8 @@ export function summarizeRun(
   return summarize(ending, { ...facts, rejected: [], causes, warnings: [], resume: null });
 }
 
-export const standingOf = (
+/** A shard and the whole run, as the summary has them. */
+export const shardOf = (
   { shard, shards }: ShardOf,
-  { status, finished, summary: { rows, requests } }: Standing,
+  { status, finished, summary: { rows, requests } }: WholeRun,
 ): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });

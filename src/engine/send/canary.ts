@@ -5,7 +5,7 @@
  */
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
-import { type RequestRecord, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord } from '../state/requests.js';
 import { placeOf, placeText } from './accounts.js';
 import { isCompleted } from './isolate.js';
 
@@ -15,7 +15,7 @@ export const isCanaryDue = (items: number | null | undefined, records: readonly 
 
 /** Canaries that ended without completing. Their rows are sent again as the new canary. */
 export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
-  standing(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
+  notReplaced(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
 
 /** @throws CanaryError if a canary has ended and none has completed */
 export function checkCanary(run: string, records: readonly RequestRecord[], paths: readonly string[]): void {
