@@ -60,7 +60,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps, prepared = prepar
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const error = await sendOnce(chunk, body, record, deps, release);
+  const error = await sendAndFollow(chunk, body, record, deps, release);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
@@ -112,7 +112,7 @@ export async function rejectWhole(
  * @returns the error with which the service refused it; null if it was accepted, or waiting ended first
  * @throws ProfilesError when the run cannot continue
  */
-export async function sendOnce(
+export async function sendAndFollow(
   chunk: Chunk,
   { body }: Serialized,
   record: RequestRecord,

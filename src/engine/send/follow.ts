@@ -11,9 +11,8 @@ import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { placeOf, placeText, runJob, type Totals } from './accounts.js';
 import type { Chunk } from './chunk.js';
-import { forgiving } from './other-jobs.js';
 import type { Remembering } from './remembering.js';
-import { watchJobs } from './watch.js';
+import { missingOptions, watchJobs } from './watch.js';
 
 export interface DeliverDeps {
   run: string;
@@ -81,7 +80,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     clock: deps.clock,
     signal: deps.stop,
     intervalMs: deps.options.intervalMs,
-    ...forgiving(deps.state, deps.scope),
+    ...missingOptions(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
       // The state identifies a job by the id in the request, even if the record has another one.

@@ -10,7 +10,7 @@ import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
-import { content, type Failed, newRecord, refusal, repeated, sendOnce } from './deliver.js';
+import { content, type Failed, newRecord, refusal, repeated, sendAndFollow } from './deliver.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
@@ -94,7 +94,7 @@ async function carryOut(
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
   const record = await repeated(chunk, content(chunk, body), waiting, deps);
-  const error = await sendOnce(chunk, body, record, deps);
+  const error = await sendAndFollow(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;

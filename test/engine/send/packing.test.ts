@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
-import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
+import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { halve } from '../../../src/engine/send/pick.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { collected } from '../../support/collected.js';
@@ -13,13 +13,13 @@ import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../sup
 /** Chunks of inputs 1, 2, …, so that no place is the number of an input by accident. */
 async function packed(
   inputs: readonly Row[][],
-  over: Partial<CutRules> = {},
+  over: Partial<ChunkRules> = {},
   batch?: number,
 ): Promise<Chunk[]> {
   async function* all(): AsyncGenerator<InputBatch> {
     for (const [index, rows] of inputs.entries()) yield* ofInput(index + 1, batchesOf(rows, batch));
   }
-  const rules: CutRules = {
+  const rules: ChunkRules = {
     kind: 'companies',
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: duplicatesOf(inputs.flat()),
@@ -27,7 +27,7 @@ async function packed(
     recorded: [],
     ...over,
   };
-  const chunks = await collected(cutChunks(all(), rules));
+  const chunks = await collected(splitIntoChunks(all(), rules));
   return chunks;
 }
 
@@ -94,7 +94,7 @@ describe('any rows in any inputs', () => {
           (what, i): Row => ({ id: what === 'again' ? 'same' : `c${i}`, rejected: what === 'rejected' }),
         );
         const unchanged = new Set(are.flatMap((what, i) => (what === 'unchanged' ? [idHash(`c${i}`)] : [])));
-        const isUnchanged: CutRules['isUnchanged'] = (prints, at) => unchanged.has(prints.ids[at]!);
+        const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => unchanged.has(prints.ids[at]!);
         const edges = [0, ...breaks.filter((at) => at < rows.length).sort((a, b) => a - b), rows.length];
         const inputs = edges.slice(1).map((to, i) => rows.slice(edges[i], to));
         const rules = { limits: { items, bytes: 1_000_000 }, isUnchanged };

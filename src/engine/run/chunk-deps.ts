@@ -1,7 +1,7 @@
-/** Provides what `send/cutting.ts` needs from a session to split rows into requests. */
+/** Provides what `send/read-chunks.ts` needs from a session to split rows into requests. */
 import type { ImportOptions } from '../options.js';
 import type { OpenedInput, Pool } from '../read/index.js';
-import type { CutDeps } from '../send/cutting.js';
+import type { ChunkDeps } from '../send/read-chunks.js';
 import type { ComparedRows } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
@@ -18,12 +18,12 @@ interface How {
   known: KnownProfiles;
 }
 
-export function cutDepsOf(
+export function chunkDepsOf(
   run: OpenRun,
   options: ImportOptions,
   { state, stop }: ImportDeps,
   { opened, apply, compared, pool, known }: How,
-): CutDeps {
+): ChunkDeps {
   const needs = needsOf(run, options);
   const isLater = run.earlier !== null || (apply !== null && !apply.again);
   return {
