@@ -27,7 +27,7 @@ import {
 } from './run/earlier.js';
 import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
-import { openFor } from './run/open.js';
+import { openFor } from './run/open-inputs.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
 import { type Apply, checkOutdated, checkStillNew, runPlanned } from './run/planned.js';

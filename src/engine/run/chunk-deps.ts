@@ -8,7 +8,7 @@ import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import { endOfRest, startOfRest } from './plan-requests.js';
 import type { Apply } from './planned.js';
-import { needsOf, sentLater } from './sent-later.js';
+import { repeatRules, sentLater } from './sent-later.js';
 
 interface How {
   opened: readonly OpenedInput[];
@@ -24,7 +24,7 @@ export function chunkDepsOf(
   { state, stop }: ImportDeps,
   { opened, apply, compared, pool, known }: How,
 ): ChunkDeps {
-  const needs = needsOf(run, options);
+  const rules = repeatRules(run, options);
   const isLater = run.earlier !== null || (apply !== null && !apply.again);
   return {
     options,
@@ -35,10 +35,10 @@ export function chunkDepsOf(
     known: (kind) => known.of(kind),
     repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
     // A retry leaves out ids that other runs have sent since.
-    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, needs.isSentAgain) : null),
-    recorded: (kind) => needs.recorded((input) => opened[input]!.kind === kind),
-    isSentAgain: needs.isSentAgain,
-    startAt: (input) => (apply ? startOfRest(apply.plan, input, needs.isDone) : null),
-    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, needs.isDone) }),
+    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, rules.isSentAgain) : null),
+    recorded: (kind) => rules.recorded((input) => opened[input]!.kind === kind),
+    isSentAgain: rules.isSentAgain,
+    startAt: (input) => (apply ? startOfRest(apply.plan, input, rules.isDone) : null),
+    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, rules.isDone) }),
   };
 }

@@ -7,7 +7,7 @@ import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
-import { submittedRows } from '../send/accounts.js';
+import { submittedRows } from '../send/row-counts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';

@@ -1,5 +1,5 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
-import { isClosed, wasAccepted } from '../send/accounts.js';
+import { isClosed, wasAccepted } from '../send/row-counts.js';
 import type { KnownRows } from '../state/history.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';

@@ -15,7 +15,7 @@ import type { Scope, State } from '../state/state.js';
  * Rules for requests of earlier sessions and of a saved plan: which are repeated as they were, and which are
  * done.
  */
-export function needsOf(
+export function repeatRules(
   run: {
     records: readonly RequestRecord[];
     /** Requests of a saved plan that other shards send. */

@@ -16,6 +16,7 @@ import type {
 import { count } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
+import { isOpen } from '../send/isolate.js';
 import {
   completedRows,
   isAccepted,
@@ -27,8 +28,7 @@ import {
   submittedRows,
   sum,
   wasAccepted,
-} from '../send/accounts.js';
-import { isOpen } from '../send/isolate.js';
+} from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
 import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';

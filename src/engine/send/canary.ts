@@ -6,8 +6,8 @@
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
 import { notReplaced, type RequestRecord } from '../state/requests.js';
-import { placeOf, placeText } from './accounts.js';
 import { isCompleted } from './isolate.js';
+import { placeOf, placeText } from './row-counts.js';
 
 /** Whether a canary must still complete. @param items value of the option `canary`: its number of items */
 export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>

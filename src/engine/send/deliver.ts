@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
 import { bodyMemory } from '../read/index.js';
 import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
-import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import { type Chunk, rangesToRecord, rowsToRecord } from './chunk.js';
@@ -15,6 +14,7 @@ import { failureOf, failureText, isAboutRows } from './isolate.js';
 import { halve } from './pick.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
+import { isAccepted, placeOf, placeText } from './row-counts.js';
 
 /** A failed request for which to search the rows at fault. */
 export interface Failed {

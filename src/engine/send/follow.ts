@@ -9,9 +9,9 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
-import { placeOf, placeText, runJob, type Totals } from './accounts.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
+import { placeOf, placeText, runJob, type Totals } from './row-counts.js';
 import { missingOptions, watchJobs } from './watch.js';
 
 export interface DeliverDeps {

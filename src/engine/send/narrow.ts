@@ -6,7 +6,6 @@
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
 import { type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
-import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
@@ -23,6 +22,7 @@ import {
   starts,
 } from './isolate.js';
 import { divide, pick, type Rows } from './pick.js';
+import { wasAccepted } from './row-counts.js';
 
 /**
  * Carries out all steps that are left for a failed request.
