@@ -21,7 +21,7 @@ export const MEANING: Record<keyof typeof Exit, string> = {
   service: 'the service or the network failed after retries; continue with profiles resume',
   jobFailed: 'a job failed',
   busy: 'another import of this account and kind is running',
-  held: 'held back by --max-changed: more rows are new or changed; nothing was sent',
+  held: 'held back by --max-changed; nothing was sent',
   interrupted: 'interrupted by Ctrl-C; continue with profiles resume',
   terminated: 'ended by a signal (SIGTERM); continue with profiles resume',
 };
