@@ -1,4 +1,4 @@
-/** The layering of the source (README "How it is built"), read from its import lines. */
+/** The layering of the source (CONTRIBUTING "Rules"), read from its import lines. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

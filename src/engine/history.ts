@@ -12,7 +12,7 @@ import { envelopeBytes, type Kind } from './model.js';
 import type { ImportOptions } from './options.js';
 import { buildItems, idHashes, Pool } from './read/index.js';
 import type { ImportDeps } from './run/deps.js';
-import { reopenInputs } from './run/open.js';
+import { reopenInputs } from './run/open-inputs.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './run/outcome.js';
 import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';

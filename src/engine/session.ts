@@ -12,9 +12,9 @@ import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { checkIdentifierKeys, type OpenedInput, Pool } from './read/index.js';
 import { afterPlan } from './run/after-plan.js';
+import { chunkDepsOf } from './run/chunk-deps.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
-import { cutDepsOf } from './run/cut-deps.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkContinuable,
@@ -27,7 +27,7 @@ import {
 } from './run/earlier.js';
 import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
-import { openFor } from './run/open.js';
+import { openFor } from './run/open-inputs.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
 import { type Apply, checkOutdated, checkStillNew, runPlanned } from './run/planned.js';
@@ -39,8 +39,8 @@ import { sendKinds } from './run/send-kinds.js';
 import { checkShard, Shard } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
-import type { CutDeps } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
+import type { ChunkDeps } from './send/read-chunks.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -117,9 +117,9 @@ export class Session {
       cells: options.trackKeys ? (send) => deps.state.cells(send) : null,
     });
     const changes = yield* this.#changes(compared);
-    const cut = this.#cutDeps(compared);
+    const chunkDeps = this.#chunkDeps(compared);
     const from = { run: this.#run.id, options, apply, changes, start };
-    const { plan, totals } = await makePlan(scanned, cut, from, deps);
+    const { plan, totals } = await makePlan(scanned, chunkDeps, from, deps);
     yield { type: 'plan', plan };
 
     const planned = shard?.rows() ?? plannedRows(scanned);
@@ -134,11 +134,11 @@ export class Session {
     if (next.mode !== 'sent') {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
-    if (totals.requests >= MANY_REQUESTS) await deps.state.recordMany();
+    if (totals.requests >= MANY_REQUESTS) await deps.state.startWriter();
     const sending = sendKinds({
       scanned,
       opened: this.#opened,
-      cut,
+      chunkDeps,
       run: this.#run,
       options,
       deps,
@@ -209,10 +209,10 @@ export class Session {
     return found?.changes;
   }
 
-  #cutDeps(compared: ComparedRows): CutDeps {
+  #chunkDeps(compared: ComparedRows): ChunkDeps {
     const { deps, options } = this;
     const how = { opened: this.#opened, apply: this.apply, compared, pool: this.#pool, known: this.#known };
-    return cutDepsOf(this.#run, options, deps, how);
+    return chunkDepsOf(this.#run, options, deps, how);
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {

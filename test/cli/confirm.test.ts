@@ -51,7 +51,7 @@ describe('an import', () => {
       await run(IMPORT, { ...asked('y\n'), env: { CI: 'true' } }),
     ]) {
       expect(ended.code).toBe(2);
-      expect(ended.stderr).toContain('there is no terminal to ask on');
+      expect(ended.stderr).toMatch(/a yes, and there is no terminal to ask on; see \S+ \(confirm\)\n/);
       expect(ended.stderr).toMatch(/ profiles import c\.csv .*--yes/);
     }
     const one = await run(['identify', 'company', 'c-1']);

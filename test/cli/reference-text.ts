@@ -5,7 +5,7 @@ import { COMMANDS } from '../../src/cli/commands/index.js';
 import { MEANING, TOPICS, USUAL } from '../../src/cli/commands/topics.js';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
-import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
+import { defaultOf, type Entry, OPTIONS, optionsOf, pathOf } from '../../src/cli/options/index.js';
 import { Exit } from '../../src/engine/errors.js';
 
 /** The tree of one command; only `stdout` is looked at while it is made. */
@@ -61,7 +61,7 @@ const usage = (command: Command): string =>
   ].join(' ');
 
 function section(command: Command): string {
-  const options = OPTIONS.filter(({ commands, hidden }) => !hidden && commands.includes(pathOf(command)));
+  const options = optionsOf(pathOf(command)).filter(({ hidden }) => !hidden);
   const words = command.registeredArguments.map(
     (argument) => `- \`${argument.name()}\`: ${cell(argument.description)}`,
   );

@@ -1,6 +1,6 @@
 /** `docs/reference.md` is what the program says of itself; `npm run reference` writes it. */
 import { describe, expect, it } from 'vitest';
-import { descriptionOf, OPTIONS, pathOf } from '../../src/cli/options/index.js';
+import { descriptionOf, OPTIONS, optionsOf, pathOf } from '../../src/cli/options/index.js';
 import { allCommands, referenceText } from './reference-text.js';
 
 it('docs/reference.md is up to date (npm run reference writes it)', async () => {
@@ -30,11 +30,23 @@ describe('the table of options', () => {
     for (const command of await allCommands()) {
       const path = pathOf(command);
       const declared = command.options.filter((option) => !option.hidden);
-      const listed = OPTIONS.filter(({ commands, hidden }) => !hidden && commands.includes(path));
+      const listed = optionsOf(path).filter(({ hidden }) => !hidden);
       expect(declared.map(({ flags, description }) => ({ path, flags, description }))).toEqual(
         listed.map((option) => ({ path, flags: option.flags, description: descriptionOf(option) })),
       );
     }
+  });
+
+  it('has the defaults and config keys of import only for commands that use them', () => {
+    const of = (path: string, long: string) => {
+      const { config, otherwise } = optionsOf(path).find((option) => option.long === long)!;
+      return [config, otherwise];
+    };
+    expect(of('import', '--isolate')).toEqual(['import.isolate', undefined]);
+    expect(of('apply', '--isolate')).toEqual([undefined, 'as in the plan']);
+    expect(of('resume', '--isolate')).toEqual([undefined, 'as in the run']);
+    expect(of('resume', '--wait-timeout')).toEqual(['import.wait_timeout', undefined]);
+    for (const path of ['apply', 'job']) expect(of(path, '--wait-timeout')).toEqual([undefined, undefined]);
   });
 
   it('says what each option does in a phrase without a full stop', () => {

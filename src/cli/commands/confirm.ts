@@ -31,7 +31,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   if (!isAttended(context)) {
     throw hinted(
       new UsageError(
-        `nothing is sent without a yes (confirm, ${origins.confirm}), and there is no terminal to ask on`,
+        `nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`,
       ),
       ({ again, isOf }) =>
         `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked: ${again({ plus: ['--yes'] })}`,

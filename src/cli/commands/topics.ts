@@ -21,7 +21,7 @@ export const MEANING: Record<keyof typeof Exit, string> = {
   service: 'the service or the network failed after retries; continue with profiles resume',
   jobFailed: 'a job failed',
   busy: 'another import of this account and kind is running',
-  held: 'held back by --max-changed: more rows are new or changed; nothing was sent',
+  held: 'held back by --max-changed; nothing was sent',
   interrupted: 'interrupted by Ctrl-C; continue with profiles resume',
   terminated: 'ended by a signal (SIGTERM); continue with profiles resume',
 };
@@ -90,9 +90,9 @@ ${paragraph(`A flag overrides the environment, the environment overrides the fil
 overrides the one at the top. The token at the top is not used for a named account. The region
 sandbox needs no keys. A host without https:// is taken as https://.`)}
 
-${paragraph(`accounts.<name>.base_url and lookup_base_url are the hosts of the account's own region: the one in
-its key region, else the one at the top, else default. There, they override regions. With another
-region, chosen by --region or PROFILES_REGION, they do not apply.`)}
+${paragraph(`accounts.<name>.base_url and lookup_base_url are for one region: that in the account's key region,
+else in the key region at the top, else default. There, they override the hosts under regions. In
+another region, chosen by --region or PROFILES_REGION, they are not used.`)}
 
 ${paragraph(`token_command is run when a token is needed and no other one is set: without a shell, with nothing
 on stdin, and for at most 60 s. The first line of its output is the token. A program with a slash in

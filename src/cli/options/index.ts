@@ -77,19 +77,33 @@ export const optionOf = (long: string | undefined): Entry | undefined =>
 export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
   entriesOf({ heading: null, commands: ['*'], options: BUILT_IN }).find((option) => option.name === name)!;
 
+/** What commands keep that do not read `import.*` of the config file. */
+const KEPT: Readonly<Record<string, string>> = { apply: 'as in the plan', resume: 'as in the run' };
+
+/** The options of a command, with the defaults and config keys that apply to it. */
+export function optionsOf(path: string): Entry[] {
+  const readsConfig = path === 'import' || path === 'inspect';
+  return OPTIONS.filter(({ commands }) => commands.includes(path)).map((option) => {
+    const { config, ...own } = option;
+    if (readsConfig || !config?.startsWith('import.') || (option.ofSession && path === 'resume'))
+      return option;
+    const kept = KEPT[path];
+    return option.ofSession || kept === undefined ? own : { ...own, otherwise: kept };
+  });
+}
+
 /** Declares the options of a command and of its subcommands. */
 export function declareOptions(command: Command): void {
-  const path = pathOf(command);
-  for (const option of OPTIONS) {
-    if (option.flag === false || !option.commands.includes(path)) continue;
+  for (const option of optionsOf(pathOf(command))) {
+    if (option.flag === false) continue;
     const declared = command.createOption(option.flags, descriptionOf(option));
     // Otherwise, commander would store `--input` and `--no-input` under the same name.
     if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
-    // The opposite flag turns off what the config file turns on.
-    if (option.type.kind === 'flag' && option.config) {
+    // The opposite flag turns off what the config file, the plan, or the run turns on.
+    if (option.type.kind === 'flag' && (option.config || option.otherwise)) {
       const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
       command.addOption(option.heading ? off.helpGroup(option.heading) : off);
     }

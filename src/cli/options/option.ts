@@ -35,6 +35,8 @@ export interface Option {
   complete?: Source;
   /** The name of the engine's option that it sets. */
   sets?: string;
+  /** It belongs to one session of a run: `resume` does not keep it, and reads its config key again. */
+  ofSession?: true;
   /** False for a setting that has no flag. */
   flag?: false;
   hidden?: true;

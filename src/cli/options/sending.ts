@@ -100,12 +100,14 @@ export const WAITING = {
     ...engineNumber('waitTimeoutMs'),
     summary: 'stop after this time; jobs that were submitted continue',
     config: 'import.wait_timeout',
+    ofSession: true,
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
   waitForLock: {
     ...engineNumber('waitForLockMs'),
     summary: 'wait this long for another import of the same account and kind to end',
     config: 'import.wait_for_lock',
+    ofSession: true,
     commands: ['import', 'apply', 'resume'],
   },
   interval: {

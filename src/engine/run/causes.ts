@@ -10,7 +10,7 @@ import {
   quoted,
   trimmed,
 } from '../read/index.js';
-import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** The most causes that are counted separately; the rows of all others are counted together. */
 const MOST_CAUSES = 200;
@@ -56,7 +56,7 @@ export class CauseTotals {
 
   /** Adds rows that the service refused for good. @param paths of the run's inputs */
   addRefused(records: readonly RequestRecord[], paths: readonly string[]): void {
-    for (const record of standing(records)) {
+    for (const record of notReplaced(records)) {
       if (record.state !== 'rejected') continue;
       const reason = record.reason ?? 'refused by the service';
       for (const { input, rows, first_line } of rangesOf(record)) {

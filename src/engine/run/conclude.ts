@@ -7,13 +7,13 @@ import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
-import { submittedRows } from '../send/accounts.js';
+import { submittedRows } from '../send/row-counts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
-import { standingOf, summarizeRun } from './shard.js';
+import { shardOf, summarizeRun } from './shard.js';
 import {
   type Ending,
   exitOf,
@@ -83,7 +83,7 @@ export async function* conclude(
       summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
     const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });
     failure = ended.failure;
-    if (ended.standing) summary.shard = standingOf(run.shard.of, ended.standing);
+    if (ended.run) summary.shard = shardOf(run.shard.of, ended.run);
   } else if (recorded) {
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -

@@ -4,7 +4,7 @@
  */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
-import { type Numbers, nextSeq, type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { type Numbers, nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** Whether the service accepted it, but there is no job from which its outcome could be known. */
 const isUntraceable = (r: RequestRecord): boolean =>
@@ -14,7 +14,7 @@ const isShortOf = (r: RequestRecord): boolean => r.job !== null && isShort(r.job
 
 /** Requests with rows that, as far as is known, the service does not have. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
-  standing(records).filter((r) => {
+  notReplaced(records).filter((r) => {
     if (r.rows === 0) return false;
     if (r.state === 'settled') return r.job?.status === 'failed' || isShortOf(r) || isUntraceable(r);
     return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);

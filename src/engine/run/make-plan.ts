@@ -10,7 +10,7 @@ import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
 import { RequestGroups } from '../plan/shards.js';
 import type { PlanChanges } from '../plan-changes.js';
-import { type CutDeps, countRequests } from '../send/cutting.js';
+import { type ChunkDeps, countRequests } from '../send/read-chunks.js';
 import type { ImportDeps } from './deps.js';
 import { savedRequest } from './plan-requests.js';
 import { type Apply, checkState, totalsOfPlan } from './planned.js';
@@ -31,7 +31,7 @@ interface From {
  */
 export async function makePlan(
   scanned: Scanned,
-  cut: CutDeps,
+  chunkDeps: ChunkDeps,
   { run, options, apply, changes, start }: From,
   deps: ImportDeps,
 ): Promise<{ plan: Plan; totals: RequestTotals }> {
@@ -44,7 +44,7 @@ export async function makePlan(
   };
   const totals = apply
     ? totalsOfPlan(apply.plan)
-    : await countRequests(scanned, cut, options.dryRun || deps.confirm !== undefined, savePlan && keep);
+    : await countRequests(scanned, chunkDeps, options.dryRun || deps.confirm !== undefined, savePlan && keep);
   const throughput = new Map<Kind, number | null>();
   for (const kind of scope ? scanned.duplicates.keys() : []) {
     throughput.set(kind, await deps.state.throughput(scope!, kind));

@@ -9,7 +9,7 @@ import type { ImportOptions } from '../options.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
-import type { ShardStore, Standing } from '../state/shards.js';
+import type { ShardStore, WholeRun } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
@@ -250,18 +250,18 @@ export class OpenRun {
     failure: unknown,
     whole: (records: readonly RequestRecord[]) => Summary,
     keep: Pick<Keep, 'historyKeepMs'>,
-  ): Promise<{ standing: Standing | null; failure: unknown }> {
+  ): Promise<{ run: WholeRun | null; failure: unknown }> {
     const { of } = this.shard!;
     const endedBy = failure instanceof ProfilesError ? failure.code : null;
     try {
       const end = { status: summary.status, finished, endedBy, summary };
-      const standing = await this.#shards.end(of, end, whole);
-      if (standing.finished === of.shards) {
+      const run = await this.#shards.end(of, end, whole);
+      if (run.finished === of.shards) {
         await tidy(this.scope, summary.kinds, { ...keep, distinct: () => 0 }, this.deps);
       }
-      return { standing, failure };
+      return { run, failure };
     } catch (error) {
-      return { standing: null, failure: failureAfter(error, failure) };
+      return { run: null, failure: failureAfter(error, failure) };
     }
   }
 

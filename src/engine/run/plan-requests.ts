@@ -5,7 +5,7 @@
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import type { Start } from '../read/index.js';
 import type { serialize } from '../send/body.js';
-import { type Chunk, rangesOf } from '../send/chunk.js';
+import { type Chunk, rangesToRecord } from '../send/chunk.js';
 import { content } from '../send/deliver.js';
 import { UNSENT } from '../send/request.js';
 import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
@@ -20,14 +20,14 @@ export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): 
     end_row,
     first_line,
     last_line,
-  }: ReturnType<typeof rangesOf>[number]) => ({
+  }: ReturnType<typeof rangesToRecord>[number]) => ({
     input,
     first_row: first_row + 1,
     last_row: end_row,
     first_line,
     last_line,
   });
-  const [first, ...more] = rangesOf(chunk);
+  const [first, ...more] = rangesToRecord(chunk);
   const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
   return {
     ...rangeOf(first!),

@@ -17,7 +17,7 @@ import {
   ShapeRejections,
 } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
-import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
@@ -128,7 +128,7 @@ export class Rejecting {
     for (const input of this.#absent) {
       const reasons = new Map<number, string>();
       const rows: number[] = [];
-      for (const record of standing(records)) {
+      for (const record of notReplaced(records)) {
         const range = record.state === 'rejected' && rangesOf(record).find((each) => each.input === input);
         if (!range) continue;
         const known = await state.rowsOf(run(), record.seq);

@@ -1,8 +1,7 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
-import { isClosed, wasAccepted } from '../send/accounts.js';
-import { rowsOf } from '../send/part.js';
+import { isClosed, wasAccepted } from '../send/row-counts.js';
 import type { KnownRows } from '../state/history.js';
-import { type RequestRecord, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
@@ -55,11 +54,11 @@ export class RowOutcomes {
     private readonly unsent: string,
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
-    for (const record of standing(records)) {
+    for (const record of notReplaced(records)) {
       // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
       // they are unsent.
       const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
-      for (const { input, first_row, end_row } of rowsOf(record)) {
+      for (const { input, first_row, end_row } of rangesOf(record)) {
         const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
         this.#inputs.set(input, known);
         known[which].push({ first_row, end_row, record });
@@ -117,7 +116,7 @@ export class RowOutcomes {
       this.#input = input;
       // A request that spans inputs may merge rows of one input into rows of another.
       for (const [seq, walk] of this.#walks) {
-        if (rowsOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#forget(seq);
+        if (rangesOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#forget(seq);
         else Object.assign(walk, this.#cursorsOf(this.#bySeq.get(seq)!, input));
       }
     }
@@ -126,7 +125,7 @@ export class RowOutcomes {
     const { stretches } = known;
     while (known.at < stretches.length && row >= stretches[known.at]!.end_row) {
       const { record, end_row } = stretches[known.at++]!;
-      const last = rowsOf(record).at(-1)!;
+      const last = rangesOf(record).at(-1)!;
       if (last.input === input && last.end_row === end_row) this.#forget(record.seq);
     }
     const stretch = stretches[known.at];

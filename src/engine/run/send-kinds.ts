@@ -10,8 +10,8 @@ import { acceptedOf, plannedRows, type Scanned, scansOf } from '../plan/plan.js'
 import { typesOf } from '../plan/type-changes.js';
 import type { OpenedInput } from '../read/index.js';
 import type { Chunks } from '../send/chunker.js';
-import { type CutDeps, chunksOfKind } from '../send/cutting.js';
 import type { Deadline } from '../send/deadline.js';
+import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
 import { send } from '../send/send.js';
 import type { ImportDeps } from './deps.js';
@@ -24,7 +24,7 @@ import { isDone } from './summary.js';
 interface Sending {
   scanned: Scanned;
   opened: readonly OpenedInput[];
-  cut: CutDeps;
+  chunkDeps: ChunkDeps;
   run: OpenRun;
   options: ImportOptions;
   deps: ImportDeps;
@@ -37,7 +37,7 @@ interface Sending {
 export async function* sendKinds({
   scanned,
   opened,
-  cut,
+  chunkDeps,
   run,
   options,
   deps,
@@ -57,7 +57,11 @@ export async function* sendKinds({
     await known.renew(kind);
     await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
     const open = (most: number): Chunks =>
-      chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
+      chunksOfKind(scanned, kind, {
+        ...chunkDeps,
+        limits: { ...chunkDeps.limits, items: most },
+        signal: stop,
+      });
     const ended = yield* send(open, {
       ...deps,
       run: id,

@@ -4,8 +4,8 @@
  */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
+import type { ChunkDeps } from '../send/read-chunks.js';
 import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
 import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
@@ -15,7 +15,7 @@ import type { Scope, State } from '../state/state.js';
  * Rules for requests of earlier sessions and of a saved plan: which are repeated as they were, and which are
  * done.
  */
-export function needsOf(
+export function repeatRules(
   run: {
     records: readonly RequestRecord[];
     /** Requests of a saved plan that other shards send. */
@@ -52,7 +52,7 @@ export function needsOf(
 }
 
 /**
- * Returns a function for `CutRules.sentLater`: given a request that is repeated, it finds the run that sent
+ * Returns a function for `ChunkRules.sentLater`: given a request that is repeated, it finds the run that sent
  * an id later. That may be this run, in a later request. Given null, for rows that are sent for the first
  * time, it looks only at other runs.
  */
@@ -61,7 +61,7 @@ export async function sentLater(
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
-): Promise<NonNullable<Awaited<ReturnType<CutDeps['sentLater']>>>> {
+): Promise<NonNullable<Awaited<ReturnType<ChunkDeps['sentLater']>>>> {
   let later = await state.sentLater(run, scope, kind);
   const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
   return async (repeats) => {

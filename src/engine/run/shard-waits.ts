@@ -10,7 +10,7 @@ import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import { checkCanary, failedCanaries, isCanaryDue } from '../send/canary.js';
 import type { Slots } from '../send/follow.js';
-import { MISSING_GRACE_MS } from '../send/other-jobs.js';
+import { MISSING_GRACE_MS } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
 import type { ShardStore } from '../state/shards.js';

@@ -9,9 +9,8 @@ import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
-import { rowsOf } from '../send/part.js';
-import { type Numbers, type RequestRecord, rootsNow } from '../state/requests.js';
-import type { Standing } from '../state/shards.js';
+import { type Numbers, type RequestRecord, rangesOf, rootsNow } from '../state/requests.js';
+import type { WholeRun } from '../state/shards.js';
 import type { ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { isHeld } from './compared.js';
@@ -90,9 +89,9 @@ export class Shard {
       const own = this.#parts[r.seq - 1];
       if (own !== undefined) return own;
       if (r.parent !== null) return partOf(bySeq.get(r.parent)!);
-      const [first] = rowsOf(r);
+      const [first] = rangesOf(r);
       const whole = planned.find((of) =>
-        rowsOf(of).some(
+        rangesOf(of).some(
           ({ input, first_row, end_row }) =>
             input === first!.input && first_row <= first!.first_row && first!.first_row < end_row,
         ),
@@ -183,7 +182,8 @@ export function summarizeRun(
   return summarize(ending, { ...facts, rejected: [], causes, warnings: [], resume: null });
 }
 
-export const standingOf = (
+/** A shard and the whole run, as the summary has them. */
+export const shardOf = (
   { shard, shards }: ShardOf,
-  { status, finished, summary: { rows, requests } }: Standing,
+  { status, finished, summary: { rows, requests } }: WholeRun,
 ): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });

@@ -16,6 +16,7 @@ import type {
 import { count } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
+import { isOpen } from '../send/isolate.js';
 import {
   completedRows,
   isAccepted,
@@ -27,10 +28,9 @@ import {
   submittedRows,
   sum,
   wasAccepted,
-} from '../send/accounts.js';
-import { isOpen } from '../send/isolate.js';
+} from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
-import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
 
@@ -40,18 +40,18 @@ const isFailed = (r: RequestRecord): boolean =>
 
 /** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
 const leftOutRows = (records: readonly RequestRecord[]): number =>
-  sum(standing(records).filter(isClosed), (r) => r.left_out);
+  sum(notReplaced(records).filter(isClosed), (r) => r.left_out);
 
 /** Number of rows that the service refused in every request, and that are not rejected. */
 const refusedForNow = (records: readonly RequestRecord[]): number =>
-  sum(standing(records).filter(isRefused), (r) => r.rows + r.merged);
+  sum(notReplaced(records).filter(isRefused), (r) => r.rows + r.merged);
 
 /** The most requests that get a warning of their own. */
 const MOST_GIVEN_UP = 10;
 
 /** Warnings about requests that sent rows again without success, if the rows are not rejected. */
 export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
-  const all = standing(records).filter((r) => r.parent !== null && isFailed(r));
+  const all = notReplaced(records).filter((r) => r.parent !== null && isFailed(r));
   const more = all.length - MOST_GIVEN_UP;
   return [
     ...all.slice(0, MOST_GIVEN_UP).map((r) => {
@@ -68,7 +68,7 @@ export function givenUpWarnings(records: readonly RequestRecord[], paths: readon
  */
 export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const groups = new Map<string, RequestRecord[]>();
-  for (const r of standing(records)) {
+  for (const r of notReplaced(records)) {
     if (r.left_out === 0 || !isClosed(r)) continue;
     const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
     groups.set(key, [...(groups.get(key) ?? []), r]);
@@ -94,7 +94,7 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const last = standing(records);
+  const last = notReplaced(records);
   const refused = sum(
     last.filter((r) => r.state === 'rejected'),
     (r) => r.rows + r.merged,
@@ -129,7 +129,7 @@ export function leftToSend(planned: FileRows, records: readonly RequestRecord[],
 /** Number of rows of one input that the service refused for good. They are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
-    standing(records)
+    notReplaced(records)
       .filter((r) => r.state === 'rejected')
       .flatMap(rangesOf)
       .filter((range) => range.input === input),
@@ -196,7 +196,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
  */
 export const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
   jobsOf(
-    standing(records).filter(({ state }) => state !== 'rejected'),
+    notReplaced(records).filter(({ state }) => state !== 'rejected'),
     paths,
   );
 
@@ -241,7 +241,7 @@ export function statusOf(end: Ending): RunStatus {
   if (end.mode === 'planned') return 'planned';
   if (end.mode === 'refused') return 'rejected';
   if (end.mode === 'held') return 'held';
-  if (standing(end.records).some(isFailed)) return 'failed';
+  if (notReplaced(end.records).some(isFailed)) return 'failed';
   if (isPartial(end)) return 'partial';
   return end.wait ? 'completed' : 'submitted';
 }
@@ -249,10 +249,10 @@ export function statusOf(end: Ending): RunStatus {
 const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
   leftOutRows(records) > 0 ||
-  standing(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
+  notReplaced(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
   // It was accepted, but the reply named no job, or the job no longer exists: the outcome of its rows is
   // unknown.
-  standing(records).some(
+  notReplaced(records).some(
     (r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'),
   );
 
@@ -266,7 +266,7 @@ export function exitOf(end: Ending): ExitCode {
   if (failure && !(failure instanceof WaitTimeoutError)) {
     return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
   }
-  if (standing(end.records).some(isFailed)) return Exit.jobFailed;
+  if (notReplaced(end.records).some(isFailed)) return Exit.jobFailed;
   if (failure) return Exit.waiting;
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
   if (end.mode === 'held') return Exit.held;

@@ -5,9 +5,9 @@
  */
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
-import { type RequestRecord, standing } from '../state/requests.js';
-import { placeOf, placeText } from './accounts.js';
+import { notReplaced, type RequestRecord } from '../state/requests.js';
 import { isCompleted } from './isolate.js';
+import { placeOf, placeText } from './row-counts.js';
 
 /** Whether a canary must still complete. @param items value of the option `canary`: its number of items */
 export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>
@@ -15,7 +15,7 @@ export const isCanaryDue = (items: number | null | undefined, records: readonly 
 
 /** Canaries that ended without completing. Their rows are sent again as the new canary. */
 export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
-  standing(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
+  notReplaced(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
 
 /** @throws CanaryError if a canary has ended and none has completed */
 export function checkCanary(run: string, records: readonly RequestRecord[], paths: readonly string[]): void {

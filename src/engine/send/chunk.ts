@@ -58,7 +58,7 @@ export interface LeftOut {
 }
 
 /** The ranges of a chunk, as the state records them. */
-export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'] {
+export function rangesToRecord({ parts, lines, leftOut }: Chunk): RequestRecord['more'] {
   return parts.map(({ input, first_row, end_row, from }, index) => {
     const to = parts[index + 1]?.from ?? lines.length;
     const [first, last] =
@@ -68,7 +68,7 @@ export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'
 }
 
 /** The rows of a chunk, as the state records them for the history. */
-export function rowsOfRequest({ parts, lines, leftOut }: Chunk): RequestRows {
+export function rowsToRecord({ parts, lines, leftOut }: Chunk): RequestRows {
   return {
     lines: parts.map(({ input, from }, index) => ({
       input,

@@ -21,7 +21,7 @@ export interface Limits {
   bytes: number;
 }
 
-export interface CutRules {
+export interface ChunkRules {
   kind: Kind;
   /** Limits of the first chunk. `items` may change later (`Chunks`). */
   limits: Limits;
@@ -62,9 +62,9 @@ export interface InputBatch {
  * Splits the batches of all inputs of one kind into chunks. A chunk may span several inputs. Stops reading
  * when its consumer stops.
  */
-export async function* cutChunks(
+export async function* splitIntoChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
-  rules: CutRules,
+  rules: ChunkRules,
 ): Chunks {
   const recorded = new RecordedRanges(rules.recorded, rules.isSentAgain);
   let { limits } = rules;
@@ -139,7 +139,7 @@ class Draft {
   #part!: ChunkPart;
 
   constructor(
-    private readonly rules: CutRules,
+    private readonly rules: ChunkRules,
     readonly recorded: RequestRecord | null,
     private readonly sentLater: SentLater | null,
   ) {

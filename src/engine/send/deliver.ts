@@ -6,15 +6,15 @@ import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
 import { bodyMemory } from '../read/index.js';
 import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
-import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
-import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
+import { type Chunk, rangesToRecord, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
-import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
+import { halve } from './pick.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
+import { isAccepted, placeOf, placeText } from './row-counts.js';
 
 /** A failed request for which to search the rows at fault. */
 export interface Failed {
@@ -60,7 +60,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps, prepared = prepar
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const error = await sendOnce(chunk, body, record, deps, release);
+  const error = await sendAndFollow(chunk, body, record, deps, release);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
@@ -112,7 +112,7 @@ export async function rejectWhole(
  * @returns the error with which the service refused it; null if it was accepted, or waiting ended first
  * @throws ProfilesError when the run cannot continue
  */
-export async function sendOnce(
+export async function sendAndFollow(
   chunk: Chunk,
   { body }: Serialized,
   record: RequestRecord,
@@ -129,7 +129,7 @@ export async function sendOnce(
   const commit = async (): Promise<void> => {
     const prints = intent && deps.remembering.printsOf(intent);
     intent = null;
-    const rows = prints && rowsOfRequest(chunk);
+    const rows = prints && rowsToRecord(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
@@ -186,19 +186,20 @@ export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   };
 }
 
-function newRecord(
+/** Makes the record of a request that was not sent yet, and adds it to `records`. */
+export function newRecord(
   chunk: Chunk,
-  described: Prepared['described'],
+  given: Prepared['described'] & Partial<RequestRecord>,
   { records, numbers }: DeliverDeps,
 ): RequestRecord {
-  const [first, ...more] = rangesOf(chunk);
+  const [first, ...more] = rangesToRecord(chunk);
   const record: RequestRecord = {
     ...first!,
-    ...described,
+    more,
     seq: nextSeq(records, numbers),
     parent: null,
-    more,
     ...UNSENT,
+    ...given,
   };
   records.push(record);
   return record;

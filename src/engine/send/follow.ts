@@ -9,11 +9,10 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
-import { placeOf, placeText, runJob, type Totals } from './accounts.js';
 import type { Chunk } from './chunk.js';
-import { forgiving } from './other-jobs.js';
 import type { Remembering } from './remembering.js';
-import { watchJobs } from './watch.js';
+import { placeOf, placeText, runJob, type Totals } from './row-counts.js';
+import { missingOptions, watchJobs } from './watch.js';
 
 export interface DeliverDeps {
   run: string;
@@ -105,7 +104,7 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
     clock,
     signal: stop,
     intervalMs: options.intervalMs,
-    ...forgiving(state, scope),
+    ...missingOptions(state, scope),
   })) {
     for (const record of ofJob.get(seen.job_id)!) {
       if (!seen.missing) {

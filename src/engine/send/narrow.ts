@@ -5,12 +5,11 @@
  */
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
-import { nextSeq, type RequestRecord, requestOf } from '../state/requests.js';
-import { wasAccepted } from './accounts.js';
+import { type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
-import { type Chunk, rangesOf } from './chunk.js';
-import { content, type Failed, refusal, repeated, sendOnce } from './deliver.js';
+import type { Chunk } from './chunk.js';
+import { content, type Failed, newRecord, refusal, repeated, sendAndFollow } from './deliver.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
@@ -22,8 +21,8 @@ import {
   sourcesIn,
   starts,
 } from './isolate.js';
-import { divide, pick, type Rows, rowsOf } from './part.js';
-import { UNSENT } from './request.js';
+import { divide, pick, type Rows } from './pick.js';
+import { wasAccepted } from './row-counts.js';
 
 /**
  * Carries out all steps that are left for a failed request.
@@ -79,7 +78,7 @@ async function carryOut(
       // All rows have the same identifier, so they cannot be split.
       if (!halves) return reject(rows, record, deps, `; ${count(record.rows, 'item')} fail only together`);
       if (record.state === 'waiting' || record.state === 'withdrawn') record.state = 'divided';
-      return addParts(record, halve(rows, halves, chunk), deps);
+      return addParts(record, pickHalves(rows, halves, chunk), deps);
     }
     case 'reject':
       return reject(rows, record, deps);
@@ -95,7 +94,7 @@ async function carryOut(
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
   const record = await repeated(chunk, content(chunk, body), waiting, deps);
-  const error = await sendOnce(chunk, body, record, deps);
+  const error = await sendAndFollow(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;
@@ -141,16 +140,16 @@ function jobReason({ job }: RequestRecord): string {
  * counted here as the difference to the recorded number of rows.
  */
 function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
-  const rows = pick(chunk, rowsOf(record));
+  const rows = pick(chunk, rangesOf(record));
   const had = record.rows + record.merged + record.unchanged + record.left_out;
   return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
 }
 
 /**
- * Splits a request in two. The unchanged rows of both halves add up to its own.
+ * Both halves of a request. Their unchanged rows add up to its own.
  * @param chunk contains all its rows
  */
-function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chunk): [Chunk, Chunk] {
+function pickHalves({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chunk): [Chunk, Chunk] {
   const first = pick(chunk, left);
   const before = Math.min(first.unchanged, unchanged);
   return [
@@ -162,30 +161,9 @@ function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chu
 /** Records a request and its new parts in one transaction. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
   deps.totals.replace(of);
-  const added = parts.map((part) => addPart(of, part, deps));
+  const over = { parent: of.seq, left_out_by: null, digest: '', state: 'waiting' } as const;
+  const added = parts.map((part) => newRecord(part, { ...content(part, serialize(part)), ...over }, deps));
   await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
-}
-
-function addPart(of: RequestRecord, chunk: Chunk, { records, numbers }: DeliverDeps): RequestRecord {
-  const { body, items, merged } = serialize(chunk);
-  const [first, ...more] = rangesOf(chunk);
-  const record: RequestRecord = {
-    ...first!,
-    more,
-    seq: nextSeq(records, numbers),
-    ...UNSENT,
-    parent: of.seq,
-    rows: items,
-    merged,
-    unchanged: chunk.unchanged,
-    left_out: chunk.leftOut.length,
-    left_out_by: null,
-    bytes: body.length,
-    digest: '',
-    state: 'waiting',
-  };
-  records.push(record);
-  return record;
 }
 
 function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Promise<void> {

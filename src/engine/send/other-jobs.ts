@@ -8,22 +8,7 @@ import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
 import type { OpenJob, OpenJobs } from '../state/open-jobs.js';
 import type { Scope, State } from '../state/state.js';
-import { type WatchOptions, watchJobs } from './watch.js';
-
-/** How long a job may answer 404 before its status becomes `unknown` (contract §4). */
-export const MISSING_GRACE_MS = 60_000;
-
-/**
- * Options for watching jobs that the state has: a 404 may be temporary, and the state records since when it
- * lasts.
- */
-export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
-  missingGraceMs: MISSING_GRACE_MS,
-  missing: {
-    missing: (job_id) => state.missingJob(scope, job_id),
-    found: (job_id) => state.foundJob(scope, job_id),
-  },
-});
+import { missingOptions, watchJobs } from './watch.js';
 
 export interface OtherJobsDeps {
   /** Null for `identify`, which has no run. */
@@ -68,7 +53,7 @@ export class OtherJobs {
       signal: stop,
       deadlineMs: deadlineMs ?? null,
       intervalMs: options.intervalMs,
-      ...forgiving(state, scope),
+      ...missingOptions(state, scope),
     });
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;

@@ -10,7 +10,6 @@ import { count } from '../numbers.js';
 import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
-import { Totals } from './accounts.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
@@ -18,6 +17,7 @@ import { deliver, type Prepared, prepare } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
 import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
+import { Totals } from './row-counts.js';
 import { Searches } from './searches.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {

@@ -4,6 +4,7 @@ import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
+import type { Scope, State } from '../state/state.js';
 
 /** Records which jobs answer 404. */
 export interface MissingJobs {
@@ -31,6 +32,24 @@ export interface WatchOptions {
    */
   missing?: MissingJobs;
 }
+
+/** How long a job may answer 404 before its status becomes `unknown` (contract §4). */
+export const MISSING_GRACE_MS = 60_000;
+
+/**
+ * Options for watching jobs that the state has: a 404 may be temporary, and the state records since when it
+ * lasts.
+ */
+export const missingOptions = (
+  state: State,
+  scope: Scope,
+): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
+  missingGraceMs: MISSING_GRACE_MS,
+  missing: {
+    missing: (job_id) => state.missingJob(scope, job_id),
+    found: (job_id) => state.foundJob(scope, job_id),
+  },
+});
 
 /**
  * A job that has changed, or that the service no longer has (`missing`, which is its last snapshot). `job_id`

@@ -124,7 +124,7 @@ export interface State {
   /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
   /** Call this before recording many requests: starts a thread that writes them, if the database has one. */
-  recordMany(): Promise<void>;
+  startWriter(): Promise<void>;
   /**
    * Resolves when everything recorded so far is on disk.
    * @throws StateError if something could not be written

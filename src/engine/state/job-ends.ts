@@ -14,8 +14,8 @@ export class JobEnds {
   ) {}
 
   /** Records a job as it was seen at a time (ISO 8601), ended or not. */
-  async saw(tx: Transaction, scope: number, job: Job, at: string): Promise<void> {
-    const seen = await this.jobs.saw(tx, scope, job, at);
+  async update(tx: Transaction, scope: number, job: Job, at: string): Promise<void> {
+    const seen = await this.jobs.update(tx, scope, job, at);
     if (!isFinal(job.status)) return;
     const request = seen?.request ?? null;
     const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);

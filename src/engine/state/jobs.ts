@@ -86,7 +86,7 @@ export class Jobs {
    * @param now ISO 8601
    * @returns its request, its rows, and when it was seen before; null for an unknown job
    */
-  async saw(
+  async update(
     tx: Transaction,
     scope: number,
     job: Job,
@@ -206,7 +206,7 @@ export class Jobs {
 }
 
 /**
- * How long a job took that is now completed, in seconds; null if it is not known well enough (`saw`), or if the clock was
+ * How long a job took that is now completed, in seconds; null if it is not known well enough (`update`), or if the clock was
  * set back since.
  */
 function secondsOf({ submitted_at, seen_at, seconds }: JobTimes, now: string): number | null {

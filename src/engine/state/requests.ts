@@ -165,7 +165,7 @@ export function rangesOf(r: RequestRecord): RequestRecord['more'] {
 /**
  * The requests that no other request has replaced (`parent`). Together, they have the outcome of every row.
  */
-export function standing(records: readonly RequestRecord[]): readonly RequestRecord[] {
+export function notReplaced(records: readonly RequestRecord[]): readonly RequestRecord[] {
   if (records.every(({ parent }) => parent === null)) return records;
   const parents = new Set(records.map(({ parent }) => parent));
   return records.filter(({ seq }) => !parents.has(seq));

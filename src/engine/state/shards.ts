@@ -24,7 +24,7 @@ export interface ShardRecord {
 }
 
 /** The state of a whole run. */
-export interface Standing {
+export interface WholeRun {
   status: RunStatus | 'running';
   /** Number of finished shards. */
   finished: number;
@@ -52,7 +52,7 @@ export interface ShardStore {
     of: ShardOf,
     end: { status: RunStatus; finished: boolean; endedBy: string | null; summary: Summary },
     whole: (records: readonly RequestRecord[]) => Summary,
-  ): Promise<Standing>;
+  ): Promise<WholeRun>;
   /**
    * Takes a slot for a request.
    * @param most number of slots of the run

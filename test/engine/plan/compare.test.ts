@@ -9,7 +9,7 @@ import { typesOf } from '../../../src/engine/plan/type-changes.js';
 import type { PlanChanges } from '../../../src/engine/plan-changes.js';
 import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
-import { cutChunks } from '../../../src/engine/send/chunker.js';
+import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { CellColumns } from '../../../src/engine/stored-cells.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
@@ -65,7 +65,7 @@ class Service {
         yield { input: 0, batch: former ? { ...batch, contents: formerContents(batch, KEY) } : batch };
       }
     }
-    const chunks = cutChunks(batches(), {
+    const chunks = splitIntoChunks(batches(), {
       kind: 'companies',
       limits: { items, bytes: 1_000_000 },
       duplicates: scanned.duplicates.get('companies')!,

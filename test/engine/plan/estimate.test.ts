@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
 import { serialize } from '../../../src/engine/send/body.js';
-import { cutChunks } from '../../../src/engine/send/chunker.js';
+import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { ofInput } from '../support/cut.js';
 import { batchesOf, itemOf, type Row } from '../support/rows.js';
 
@@ -11,7 +11,7 @@ async function reality(rows: readonly Row[], limits: { items: number; bytes: num
   const found = { requests: 0, bytes: 0 };
   const duplicates = { count: 0, repeated: new Set<bigint>() };
   const rules = { kind: 'companies', duplicates, isUnchanged: null, recorded: [] } as const;
-  for await (const chunk of cutChunks(ofInput(0, batchesOf(rows)), { ...rules, limits })) {
+  for await (const chunk of splitIntoChunks(ofInput(0, batchesOf(rows)), { ...rules, limits })) {
     found.requests++;
     found.bytes += serialize(chunk).body.length;
   }

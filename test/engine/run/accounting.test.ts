@@ -6,11 +6,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
-import { submittedRows, Totals } from '../../../src/engine/send/accounts.js';
-import { cutChunks } from '../../../src/engine/send/chunker.js';
+import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
+import { submittedRows, Totals } from '../../../src/engine/send/row-counts.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
@@ -96,7 +96,7 @@ class Import {
         items = Math.min(items, Math.ceil(refused / 2));
       },
     });
-    const chunks = cutChunks(ofInput(0, batchesOf(world.rows, 4)), {
+    const chunks = splitIntoChunks(ofInput(0, batchesOf(world.rows, 4)), {
       kind: 'companies',
       limits: { items, bytes: 1_000_000 },
       duplicates: duplicatesOf(world.rows),

@@ -24,7 +24,7 @@ import {
   maybeSentTwice,
   statusOf,
 } from '../../../src/engine/run/summary.js';
-import { completedRows } from '../../../src/engine/send/accounts.js';
+import { completedRows } from '../../../src/engine/send/row-counts.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';

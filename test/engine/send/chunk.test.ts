@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
-import { type CutRules, cutChunks } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/halve.js';
+import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
+import { halve } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import {
   batchesOf,
@@ -21,7 +21,7 @@ const ranges = (chunks: readonly Chunk[]) =>
   chunks.map((chunk) => [rangeOf(chunk).first_row, rangeOf(chunk).end_row, chunk.ends.length]);
 const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
 
-describe('cutChunks', () => {
+describe('splitIntoChunks', () => {
   test('no rows, no chunks', async () => {
     expect(await cut([])).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe('cutChunks', () => {
   });
 
   describe('rows whose ids were sent later', () => {
-    const later: CutRules['sentLater'] = async (repeats) => (id) =>
+    const later: ChunkRules['sentLater'] = async (repeats) => (id) =>
       ['c1', 'c4'].some((name) => idHash(name) === id) && repeats === null ? 'tuesday' : null;
     const left = ({ leftOut }: Chunk): number[] => leftOut.map(({ row }) => row);
 
@@ -99,7 +99,7 @@ describe('cutChunks', () => {
     const rows = numbered(11);
     const sizes: number[] = [];
     const rules = { kind: 'companies', limits, isUnchanged: null, recorded: [] } as const;
-    const chunks = cutChunks(ofInput(0, batchesOf(rows)), { ...rules, duplicates: duplicatesOf(rows) });
+    const chunks = splitIntoChunks(ofInput(0, batchesOf(rows)), { ...rules, duplicates: duplicatesOf(rows) });
     // A consumer without news leaves the size as it is.
     const news = [2, undefined, 3];
     for (let next = await chunks.next(); !next.done; next = await chunks.next(news.shift())) {
@@ -119,7 +119,7 @@ describe('cutChunks', () => {
 
   test('unchanged rows are counted, not sent; where all are, an empty chunk says so', async () => {
     const same = new Set(['c1', 'c2', 'c3'].map(idHash));
-    const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
+    const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
     const some = await cut(numbered(5), { isUnchanged });
     expect(some).toMatchObject([
       { parts: [{ first_row: 0, end_row: 5 }], unchanged: 3, rows: Float64Array.of(0, 4) },
@@ -159,7 +159,7 @@ describe('cutChunks', () => {
     }
     const rules = { kind: 'companies', isUnchanged: null, recorded: [] } as const;
     const limits = { items: 5, bytes: 1_000 };
-    for await (const _ of cutChunks(ofInput(0, batches()), {
+    for await (const _ of splitIntoChunks(ofInput(0, batches()), {
       ...rules,
       limits,
       duplicates: duplicatesOf([]),
@@ -305,11 +305,11 @@ describe('rows that the plan found to be held', () => {
         });
         const isHeld = (row: number): boolean => are[row] === 'held';
         const over = { limits: { items, bytes: 1_000_000 }, recorded };
-        const isUnchanged: CutRules['isUnchanged'] = (rows, at) => isHeld(rows.rows[at]!);
+        const isUnchanged: ChunkRules['isUnchanged'] = (rows, at) => isHeld(rows.rows[at]!);
         const apart = await cut(rows, { ...over, isUnchanged }, batch);
         const rules = { kind: 'companies', isUnchanged: null, ...over } as const;
         const together: Chunk[] = [];
-        for await (const chunk of cutChunks(ofInput(0, unchangedBatchesOf(rows, isHeld, batch)), {
+        for await (const chunk of splitIntoChunks(ofInput(0, unchangedBatchesOf(rows, isHeld, batch)), {
           ...rules,
           duplicates: duplicatesOf([]),
         })) {
@@ -416,7 +416,7 @@ describe('any rows', () => {
     await fc.assert(
       fc.asyncProperty(aCut, async ({ rows, items, batch }) => {
         const same = new Set(rows.filter((_, i) => i % 3 === 0).map(({ id }) => idHash(id)));
-        const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
+        const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
         for (const whole of await cut(rows, { limits: { items, bytes: 1_000_000 }, isUnchanged }, batch)) {
           const parts = split(whole);
           expect(parts.flatMap((part) => text(part))).toEqual(text(whole));
@@ -454,7 +454,7 @@ function upsert(stored: Map<string, Map<string, unknown>>, { company_id, metadat
 test('few changed rows among many are cut the same, however the batches fall', async () => {
   const rows = numbered(300);
   const changed = new Set(rows.filter((_, i) => i % 7 === 3 || i === 8).map(({ id }) => idHash(id)));
-  const isUnchanged: CutRules['isUnchanged'] = (prints, at) => !changed.has(prints.ids[at]!);
+  const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => !changed.has(prints.ids[at]!);
   const limits = { items: 20, bytes: 1_000_000 };
   const whole = await cut(rows, { isUnchanged, limits }, 300);
   expect(whole.flatMap((chunk) => [...chunk.prints.ids])).toEqual([...changed]);
@@ -476,14 +476,14 @@ test('a batch is done with once, and not before its last row is in a chunk or le
     }
     asked.push([...done]);
   }
-  const rules: CutRules = {
+  const rules: ChunkRules = {
     kind: 'companies',
     limits: { items: 4, bytes: 1_000_000 },
     duplicates: duplicatesOf([]),
     isUnchanged: null,
     recorded: [recordedRange(9, 12, { state: 'acknowledged' })],
   };
-  for await (const _ of cutChunks(batches(), rules));
+  for await (const _ of splitIntoChunks(batches(), rules));
   // Of the third batch one row was needed, which was copied.
   expect(asked).toEqual([[], [], [0], [0, 1, 2], [0, 1, 2, 3]]);
 });

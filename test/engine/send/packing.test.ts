@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
-import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/halve.js';
+import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
+import { halve } from '../../../src/engine/send/pick.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
@@ -13,13 +13,13 @@ import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../sup
 /** Chunks of inputs 1, 2, …, so that no place is the number of an input by accident. */
 async function packed(
   inputs: readonly Row[][],
-  over: Partial<CutRules> = {},
+  over: Partial<ChunkRules> = {},
   batch?: number,
 ): Promise<Chunk[]> {
   async function* all(): AsyncGenerator<InputBatch> {
     for (const [index, rows] of inputs.entries()) yield* ofInput(index + 1, batchesOf(rows, batch));
   }
-  const rules: CutRules = {
+  const rules: ChunkRules = {
     kind: 'companies',
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: duplicatesOf(inputs.flat()),
@@ -27,7 +27,7 @@ async function packed(
     recorded: [],
     ...over,
   };
-  const chunks = await collected(cutChunks(all(), rules));
+  const chunks = await collected(splitIntoChunks(all(), rules));
   return chunks;
 }
 
@@ -50,7 +50,7 @@ const bodies = (chunks: readonly Chunk[]): string[] =>
   chunks.map((chunk) => serialize(chunk).body.toString());
 
 function recorded(chunk: Chunk, seq: number, state: RequestRecord['state']): RequestRecord {
-  const [first, ...more] = rangesOf(chunk);
+  const [first, ...more] = rangesToRecord(chunk);
   return { ...recordedRange(0, 1, { state }), ...first!, seq, rows: chunk.ends.length, more };
 }
 
@@ -67,7 +67,7 @@ test('a request takes what the end of one input leaves of it from the next', asy
     ],
     [{ input: 4, first_row: 1, end_row: 3, from: 0 }],
   ]);
-  expect(rangesOf(chunks[0]!)).toEqual([
+  expect(rangesToRecord(chunks[0]!)).toEqual([
     { input: 1, first_row: 0, end_row: 3, first_line: 2, last_line: 4, rows: 3 },
     { input: 3, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
     { input: 4, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
@@ -94,7 +94,7 @@ describe('any rows in any inputs', () => {
           (what, i): Row => ({ id: what === 'again' ? 'same' : `c${i}`, rejected: what === 'rejected' }),
         );
         const unchanged = new Set(are.flatMap((what, i) => (what === 'unchanged' ? [idHash(`c${i}`)] : [])));
-        const isUnchanged: CutRules['isUnchanged'] = (prints, at) => unchanged.has(prints.ids[at]!);
+        const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => unchanged.has(prints.ids[at]!);
         const edges = [0, ...breaks.filter((at) => at < rows.length).sort((a, b) => a - b), rows.length];
         const inputs = edges.slice(1).map((to, i) => rows.slice(edges[i], to));
         const rules = { limits: { items, bytes: 1_000_000 }, isUnchanged };

@@ -36,7 +36,7 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   const tables = new Tables(folder, { ...backend, ...(writer && { writer }) }, clock.now);
   const state = { ...ofRuns(tables), ...ofRequests(tables), ...ofJobs(tables), ...ofWhole(tables) };
   await state.startRun(aRun());
-  if (thread) await state.recordMany();
+  if (thread) await state.startWriter();
   const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: { ids: new BigUint64Array(), lines: [] } };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {

@@ -3,7 +3,7 @@
 import type { ItemBatch } from '../../../src/engine/read/index.js';
 import { serialize } from '../../../src/engine/send/body.js';
 import type { Chunk, ChunkPart } from '../../../src/engine/send/chunk.js';
-import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
+import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
 const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };
@@ -22,10 +22,10 @@ export function rangeOf({ parts }: Chunk): ChunkPart {
 /** All chunks of these rows, read in batches of `batch`. */
 export async function cut(
   rows: readonly Row[],
-  over: Partial<CutRules> = {},
+  over: Partial<ChunkRules> = {},
   batch?: number,
 ): Promise<Chunk[]> {
-  const rules: CutRules = {
+  const rules: ChunkRules = {
     kind: 'companies',
     limits: NO_LIMITS,
     duplicates: duplicatesOf(rows),
@@ -34,7 +34,7 @@ export async function cut(
     ...over,
   };
   const chunks: Chunk[] = [];
-  for await (const chunk of cutChunks(ofInput(0, batchesOf(rows, batch)), rules)) chunks.push(chunk);
+  for await (const chunk of splitIntoChunks(ofInput(0, batchesOf(rows, batch)), rules)) chunks.push(chunk);
   return chunks;
 }
 

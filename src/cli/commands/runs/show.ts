@@ -5,7 +5,7 @@ import type { ImportOptions } from '../../../engine/options.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../../engine/run/outcome.js';
 import { jobsOf, lastJobs } from '../../../engine/run/summary.js';
-import { placeOf } from '../../../engine/send/accounts.js';
+import { placeOf } from '../../../engine/send/row-counts.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';

@@ -2,7 +2,7 @@
 import { formatDuration } from '../../../engine/duration.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
-import { placeOf } from '../../../engine/send/accounts.js';
+import { placeOf } from '../../../engine/send/row-counts.js';
 import { isFinal, isShort } from '../../../engine/service/names.js';
 import type { RequestRecord, RequestState } from '../../../engine/state/requests.js';
 import type { Facts, Wait, Wording } from './facts.js';

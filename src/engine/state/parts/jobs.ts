@@ -38,7 +38,7 @@ export function ofJobs(tables: Tables): Pick<State, OfJobs> {
         await sends.updateSingle(tx, send, { doubt, job: job.job_id });
         await history.noteProfile(tx, send, { job: job.job_id });
       }),
-    updateJob: (scope, job) => tables.writeIn(scope, (tx, id) => jobEnds.saw(tx, id, job, tables.time())),
+    updateJob: (scope, job) => tables.writeIn(scope, (tx, id) => jobEnds.update(tx, id, job, tables.time())),
     missingJob: (scope, job_id) =>
       tables.writeIn(scope, async (tx, id) => Date.parse(await jobs.missing(tx, id, job_id, tables.time()))),
     foundJob: async (scope, job_id) => {

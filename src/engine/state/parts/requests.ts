@@ -6,7 +6,7 @@ type OfRequests =
   | 'requests'
   | 'record'
   | 'recordAll'
-  | 'recordMany'
+  | 'startWriter'
   | 'written'
   | 'idsOf'
   | 'lastSend'
@@ -35,7 +35,7 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
     },
     recordAll: (run, scope, kind, some) =>
       commits.commit(some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null }))),
-    recordMany: async () => backend.writer?.start(),
+    startWriter: async () => backend.writer?.start(),
     written: () => commits.commit([]),
     idsOf: async (run, seq) => (await fingerprints.of(db, await lastSend(run, seq))).ids,
     lastSend,

@@ -112,13 +112,13 @@ export function shardsOf(tables: Tables): ShardStore | null {
           file.rejects_file = all.find(({ rejects }) => rejects[input])?.rejects[input] ?? null;
         }
         const done = all.filter((shard) => shard.finished).length;
-        const stands = done === all.length ? total.status : standingOf(all, finished ? null : status);
-        if (stands === 'running') await runs.setSummary(tx, of.run, total);
+        const reached = done === all.length ? total.status : statusOf(all, finished ? null : status);
+        if (reached === 'running') await runs.setSummary(tx, of.run, total);
         else {
-          const end = { status: stands, finished: done === all.length, endedBy, summary: total, at };
+          const end = { status: reached, finished: done === all.length, endedBy, summary: total, at };
           await runs.end(tx, of.run, end);
         }
-        return { status: stands, finished: done, summary: total };
+        return { status: reached, finished: done, summary: total };
       }),
     takeSlot: async (of, request, most) => {
       const taken =
@@ -192,7 +192,7 @@ async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: numb
  * The status of an unfinished run.
  * @param own status of the shard that has ended now; null if its part is finished
  */
-function standingOf(all: readonly ShardRecord[], own: RunStatus | null): RunStatus | 'running' {
+function statusOf(all: readonly ShardRecord[], own: RunStatus | null): RunStatus | 'running' {
   if (all.some(({ status }) => status === 'running')) return 'running';
   const ended = all.find(({ status, finished }) => !finished && status !== 'waiting');
   return own ?? (ended ? (ended.status as RunStatus) : 'stopped');

@@ -1,7 +1,7 @@
 /** The counts that progress shows, held against those that are made of all requests. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { completedRows, submittedRows, Totals } from '../../../src/engine/send/accounts.js';
+import { completedRows, submittedRows, Totals } from '../../../src/engine/send/row-counts.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';
 

@@ -1,15 +1,12 @@
-/** Selects rows of a chunk, for requests that send some rows of another request again. */
+/** Selects rows of a chunk, for requests that send only some of them. */
 import { firstWhere } from '../bisect.js';
 import { emptyColumns, type RowColumns } from '../read/index.js';
-import type { RequestRange, RequestRecord } from '../state/requests.js';
+import type { RequestRange } from '../state/requests.js';
 import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, ChunkPart } from './chunk.js';
 
 /** A range of rows of one input; `end_row` is exclusive. */
 export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
-
-/** The ranges of rows of a request, in order. */
-export const rowsOf = (r: RequestRecord): Rows[] => [r, ...r.more];
 
 /**
  * Makes a chunk of the rows that are in these ranges, which must be in order. A chunk knows only how many
@@ -51,6 +48,22 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     leftOut: chunk.leftOut.filter(isIn),
     recorded: null,
   };
+}
+
+/**
+ * Splits a chunk in two: into halves after a 413, or after the items of a canary.
+ * @param chunk has at least two items
+ * @param middle number of items in the first part
+ */
+export function halve(chunk: Chunk, middle = Math.ceil(chunk.ends.length / 2)): [Chunk, Chunk] {
+  // The part with the first item of the second half. It is split, unless it begins with that item.
+  const divided = chunk.parts.findLastIndex(({ from }) => from <= middle);
+  const part = chunk.parts[divided]!;
+  const boundary = part.from === middle ? part.first_row : chunk.rows[middle]!;
+  const left = chunk.parts.slice(0, divided);
+  if (part.from < middle) left.push({ ...part, end_row: boundary });
+  const right = [{ ...part, first_row: boundary }, ...chunk.parts.slice(divided + 1)];
+  return [pick(chunk, left), pick(chunk, right)];
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Known } from '../../../src/engine/plan/changes.js';
 import { type Scanned, scanAll } from '../../../src/engine/plan/plan.js';
 import { Pool } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
-import { type CutDeps, chunksOfKind } from '../../../src/engine/send/cutting.js';
+import { type ChunkDeps, chunksOfKind } from '../../../src/engine/send/read-chunks.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
 
 const SIGNAL = new AbortController().signal;
@@ -31,7 +31,7 @@ async function scanned(path: string, known: Known | undefined, pool = HERE): Pro
   }
 }
 
-const depsOf = (known: Known | undefined, pool = HERE): CutDeps => ({
+const depsOf = (known: Known | undefined, pool = HERE): ChunkDeps => ({
   options: { changedOnly: true, wait: true, canary: null },
   limits: { items: 100, bytes: 4_000_000 },
   hashKey: KEY,
@@ -46,7 +46,7 @@ const depsOf = (known: Known | undefined, pool = HERE): CutDeps => ({
 });
 
 /** Identifiers that go out, and how many rows do not. */
-async function sent(of: Scanned, deps: CutDeps): Promise<{ ids: string[]; unchanged: number }> {
+async function sent(of: Scanned, deps: ChunkDeps): Promise<{ ids: string[]; unchanged: number }> {
   const result = { ids: [] as string[], unchanged: 0 };
   for await (const chunk of chunksOfKind(of, 'companies', deps)) {
     result.unchanged += chunk.unchanged;

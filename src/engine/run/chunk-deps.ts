@@ -1,14 +1,14 @@
-/** Provides what `send/cutting.ts` needs from a session to split rows into requests. */
+/** Provides what `send/read-chunks.ts` needs from a session to split rows into requests. */
 import type { ImportOptions } from '../options.js';
 import type { OpenedInput, Pool } from '../read/index.js';
-import type { CutDeps } from '../send/cutting.js';
+import type { ChunkDeps } from '../send/read-chunks.js';
 import type { ComparedRows } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import { endOfRest, startOfRest } from './plan-requests.js';
 import type { Apply } from './planned.js';
-import { needsOf, sentLater } from './sent-later.js';
+import { repeatRules, sentLater } from './sent-later.js';
 
 interface How {
   opened: readonly OpenedInput[];
@@ -18,13 +18,13 @@ interface How {
   known: KnownProfiles;
 }
 
-export function cutDepsOf(
+export function chunkDepsOf(
   run: OpenRun,
   options: ImportOptions,
   { state, stop }: ImportDeps,
   { opened, apply, compared, pool, known }: How,
-): CutDeps {
-  const needs = needsOf(run, options);
+): ChunkDeps {
+  const rules = repeatRules(run, options);
   const isLater = run.earlier !== null || (apply !== null && !apply.again);
   return {
     options,
@@ -35,10 +35,10 @@ export function cutDepsOf(
     known: (kind) => known.of(kind),
     repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
     // A retry leaves out ids that other runs have sent since.
-    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, needs.isSentAgain) : null),
-    recorded: (kind) => needs.recorded((input) => opened[input]!.kind === kind),
-    isSentAgain: needs.isSentAgain,
-    startAt: (input) => (apply ? startOfRest(apply.plan, input, needs.isDone) : null),
-    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, needs.isDone) }),
+    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, rules.isSentAgain) : null),
+    recorded: (kind) => rules.recorded((input) => opened[input]!.kind === kind),
+    isSentAgain: rules.isSentAgain,
+    startAt: (input) => (apply ? startOfRest(apply.plan, input, rules.isDone) : null),
+    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, rules.isDone) }),
   };
 }

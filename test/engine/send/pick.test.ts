@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
-import { cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
-import { divide, pick, type Rows } from '../../../src/engine/send/part.js';
+import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
+import { divide, pick, type Rows } from '../../../src/engine/send/pick.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { duplicatesOf, idHash, type Row, unchangedBatchesOf } from '../support/rows.js';
 
@@ -20,7 +20,7 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
   }
   const hashes = new Set([...later].map(idHash));
   const chunks: Chunk[] = [];
-  for await (const chunk of cutChunks(batches(), {
+  for await (const chunk of splitIntoChunks(batches(), {
     kind: 'companies',
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: { count, repeated },
@@ -64,7 +64,7 @@ test('a chunk divided to its last item: each row, item and unchanged row is in o
           expect(a - b === 0 || a - b === 1).toBe(true);
           // What is recorded finds the same rows again, of the whole chunk.
           for (const half of [left, right]) {
-            const again = pick(chunk, rangesOf(half) as Rows[]);
+            const again = pick(chunk, rangesToRecord(half) as Rows[]);
             expect(serialize(again).body.equals(serialize(half).body)).toBe(true);
             expect([again.unchanged, again.leftOut]).toEqual([half.unchanged, half.leftOut]);
           }

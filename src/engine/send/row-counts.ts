@@ -2,7 +2,7 @@
 import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
 import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
-import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** Whether the service accepted it: a complete 2xx reply was read. */
 export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
@@ -20,13 +20,13 @@ export const isClosed = (r: RequestRecord): boolean =>
   wasAccepted(r) || r.state === 'rejected' || isRefused(r);
 
 export const submittedRows = (records: readonly RequestRecord[]): number =>
-  sum(standing(records), submittedOf);
+  sum(notReplaced(records), submittedOf);
 
 const submittedOf = (r: RequestRecord): number => (wasAccepted(r) ? r.rows : 0);
 
 /** Rows that jobs reported as completed. If a completed job has no `completed_rows`, all its rows count. */
 export const completedRows = (records: readonly RequestRecord[]): number =>
-  sum(standing(records), completedOf);
+  sum(notReplaced(records), completedOf);
 
 function completedOf(r: RequestRecord): number {
   if (!r.job || r.state === 'rejected') return 0;
@@ -46,7 +46,7 @@ export class Totals {
   readonly #counted = new Map<number, { submitted: number; completed: number } | null>();
 
   constructor(records: readonly RequestRecord[]) {
-    for (const record of standing(records)) this.count(record);
+    for (const record of notReplaced(records)) this.count(record);
   }
 
   /** Updates the totals after the state or the job of a request has changed. */

@@ -20,9 +20,9 @@ import {
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
 import type { Chunk } from './chunk.js';
-import { type Chunks, type CutRules, cutChunks, type InputBatch, type Limits } from './chunker.js';
+import { type ChunkRules, type Chunks, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
 
-export interface CutDeps {
+export interface ChunkDeps {
   options: Pick<SendOptions, 'changedOnly' | 'wait' | 'canary'>;
   limits: Readonly<Limits>;
   hashKey: Buffer;
@@ -31,29 +31,29 @@ export interface CutDeps {
   /** The known profiles of a kind; undefined if the import sends everything. */
   known(kind: Kind): Promise<Known | undefined>;
   /** Finds ids that appear more than once and are unchanged as a whole; null if there are none. */
-  repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
-  /** `CutRules.recorded` for a kind. */
-  recorded(kind: Kind): CutRules['recorded'];
+  repeats(kind: Kind, known: Known): Promise<ChunkRules['repeats']>;
+  /** `ChunkRules.recorded` for a kind. */
+  recorded(kind: Kind): ChunkRules['recorded'];
   /** Whether the rows of a recorded request are sent again. */
   isSentAgain(recorded: RequestRecord): boolean;
   /** Where to begin in an input (by its index in the run); null: at the first row. */
   startAt(input: number): Start | null;
   /** The row (exclusive) at which to end in an input; 0: the input is not read. Default: read to the end. */
   endAt?(input: number): number;
-  /** `CutRules.sentLater` for a kind; null in the first session of a new import. */
-  sentLater(kind: Kind): Promise<CutRules['sentLater']>;
+  /** `ChunkRules.sentLater` for a kind; null in the first session of a new import. */
+  sentLater(kind: Kind): Promise<ChunkRules['sentLater']>;
 }
 
 /**
  * Yields the chunks of all inputs of a kind, in order. A chunk may continue in the next input.
  * @throws InputError if a file has changed since the plan
  */
-async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
+async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
   const known = await deps.known(kind);
   const isCompared = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
   const compared =
     known && !isCompared ? { index: known.index, repeated: duplicates.get(kind)!.repeated } : null;
-  const chunks = cutChunks(batchesOf(inputs, kind, known, compared, deps), {
+  const chunks = splitIntoChunks(batchesOf(inputs, kind, known, compared, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
@@ -85,7 +85,7 @@ async function* batchesOf(
   kind: Kind,
   known: Known | undefined,
   compared: { index: Known['index']; repeated: { has(id: bigint): boolean } } | null,
-  deps: CutDeps,
+  deps: ChunkDeps,
 ): AsyncGenerator<InputBatch> {
   const hashes = new ItemHashes(deps.hashKey);
   for (const [input, planned] of inputs.entries()) {
@@ -109,7 +109,7 @@ function itemsOf(
   { opened, scan, kept }: PlannedInput,
   start: Start | null,
   known: Known | undefined,
-  { hashKey, pool, signal, options }: CutDeps,
+  { hashKey, pool, signal, options }: ChunkDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
   // Without these options, no fingerprints are needed, so the items are not hashed.
   const records = options.wait || options.changedOnly;
@@ -130,7 +130,7 @@ function itemsOf(
  */
 export async function countRequests(
   scanned: Scanned,
-  deps: CutDeps,
+  deps: ChunkDeps,
   exactly: boolean,
   each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
@@ -190,8 +190,8 @@ function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
 }
 
 /** Yields the chunks of a kind, to be sent. Stops the worker threads after the last kind. */
-export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): Chunks {
-  yield* chunksOf(scanned, kind, cut);
+export async function* chunksOfKind(scanned: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
+  yield* chunksOf(scanned, kind, deps);
   // Nothing more is read, and the last jobs may take hours.
-  if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
+  if (scanned.inputs.at(-1)?.opened.kind === kind) await deps.pool.close();
 }
