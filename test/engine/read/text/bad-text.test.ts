@@ -74,6 +74,23 @@ describe('encodings', () => {
     expect(suggested(error)).toContainEqual(['windows-1252', 'cx,Café']);
   });
 
+  it('those that read the line alike are shown with the first line that tells them apart', async () => {
+    const rows = ['0042;Café "Zoé";1\u00a0234,50 €;31/03/2024', '43;Éts. Œuvre;-12,00 €;01/12/2024'];
+    const bytes = encoded(`company_id;Société;CA;Depuis\n${rows.join('\n')}\n`, 'windows-1252');
+    const error = await refusal(bytes);
+    expect(error.message).toBe('a.csv:1: the byte at offset 15 is not valid UTF-8');
+    expect(suggested(error)).toEqual([
+      ['windows-1250', rows[1]!.replace('Œ', 'Ś')],
+      ['windows-1252', rows[1]],
+    ]);
+  });
+
+  it('windows-1252 is the likelier one of those that read all alike', async () => {
+    const error = await refusal(encoded('company_id,name,Prénom\nc1\n', 'windows-1252'));
+    expect(suggested(error)[0]).toEqual(['windows-1252', 'company_id,name,Prénom']);
+    expect(suggested(error).map(([encoding]) => encoding)).not.toContain('iso-8859-2');
+  });
+
   it('a long line is cut around the character', async () => {
     const error = await refusal(
       Buffer.from(`company_id,name\nc1,${'x'.repeat(500)}\xe9${'y'.repeat(500)}\n`, 'latin1'),
