@@ -18,6 +18,8 @@ const MAX_SUGGESTIONS = 4;
 /** How many characters of a line to show. */
 const SHOWN = 100;
 const LINE_END = /\r\n|\n|\r/;
+/** Before a small letter, a byte that is a letter in Mac Roman, and a capital or a sign in windows-1252. */
+const MAC_LETTER = /[A-Za-z][\x80-\x84\x86-\x91\x93-\x95\x98\x99\x9b\x9d\x9f][a-z]/;
 /** The encoding of most files that are not UTF-8. */
 const MOST_COMMON = 'windows-1252';
 
@@ -87,11 +89,13 @@ async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSug
     .split(LINE_END)
     .filter((line) => /[\x80-\xff]/.test(line))
     .join('\n');
-  const found = analyse(Buffer.from(telling, 'latin1'))
+  const found: string[] = analyse(Buffer.from(telling, 'latin1'))
     .filter(({ confidence }) => confidence > 0)
     .map(({ name }) => name);
   // A few bytes are little evidence.
   if (!found.slice(0, MAX_SUGGESTIONS).includes(MOST_COMMON)) found.splice(1, 0, MOST_COMMON);
+  // Which chardet does not know.
+  if (MAC_LETTER.test(telling)) found.splice(1, 0, 'macintosh');
   return withLines(readings(found, sample, at));
 }
 

@@ -41,6 +41,8 @@ function encoded(text: string, encoding: string): Buffer {
 describe('encodings', () => {
   it.each([
     ['windows-1252', 'c2,Café Müller “Zürich” 5 €'],
+    ['macintosh', 'c2,Müller “East” – é'],
+    ['macintosh', 'c2,Société'],
     ['shift_jis', 'c2,株式会社トヨタ自動車'],
     ['euc-jp', 'c2,株式会社トヨタ自動車の本社です'],
     ['windows-1251', 'c2,Газпром и другие компании России'],
