@@ -114,6 +114,8 @@ export type Problem =
    * sign. `isWorkbook`: they are cells of a workbook.
    */
   | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true; isWorkbook?: true }
+  /** Text follows a quote that is behind a backslash, which may make it text. */
+  | { code: 'backslash_escapes' }
   /** A row has fewer cells than the header. */
   | { code: 'short_rows' }
   /** Identifiers that look like a missing value (`texts`). `optional`: the column may be left out. */

@@ -177,6 +177,7 @@ const CASES: {
     { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
     '--null - --null n/a --type Score=money',
   ],
+  backslash_escapes: [{}, "if backslashes make quotes text in this file, add --escape '\\'"],
   short_rows: [{}, 'if only their last cells are missing, --short-rows pad reads them as empty'],
   missing_value: [
     { texts: ['NULL', '\\N'], optional: true },

@@ -206,6 +206,7 @@ export const INPUT_WORDS = {
       : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}${isWorkbook ? asStored(type) : ''}`,
   }),
 
+  backslash_escapes: () => ({ hint: `if backslashes make quotes text in this file, add --escape '\\'` }),
   short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
   missing_value: ({ texts, optional }) => {
     const allowed = texts.map((text) => `--allow-id ${shellWord(text)}`).join(' ');

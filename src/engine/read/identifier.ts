@@ -70,6 +70,28 @@ export function oddWords(text: string): string {
   return `${codePoints(text)} has white space or invisible characters around it`;
 }
 
+/** Whether a program seems to have changed an identifier: `1.23E+11`, `12.0`, and `'0042` were other texts. */
+export const isAltered = (text: string): boolean =>
+  ROUNDED.test(text) || DECIMAL.test(text) || MARKED.test(text);
+
+/** A long number as spreadsheets write it. */
+const ROUNDED = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
+/** A whole number as data frames write it that have no value in other rows. */
+const DECIMAL = /^\d+[.,]0$/;
+/** A text as shops write it that a spreadsheet must not change. */
+const MARKED = /^'[^']+$/;
+
+/** What seems to have become of an identifier, and what to do. */
+export function alteredWords(text: string): string {
+  if (DECIMAL.test(text)) {
+    return 'looks like a whole number that a program wrote with a decimal; export its column as whole numbers or text';
+  }
+  if (MARKED.test(text)) {
+    return 'begins with an apostrophe, which marks text for spreadsheets; remove it from the column if it is not part of the identifiers';
+  }
+  return 'looks rounded by a spreadsheet; format its column as text and export it again';
+}
+
 /** Makes a function that cleans a text first of all; null if no rule asks for that. */
 export function cleaner({ nulls = [], trim = false }: MappingRules): ((text: string) => string) | null {
   if (nulls.length === 0 && !trim) return null;

@@ -20,6 +20,7 @@ export { type Converter, converterOf, partsOf } from './conversion/converter.js'
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
+export { isBehindBackslash } from './csv/rows.js';
 export {
   isShortRow,
   OWN_COLUMNS,

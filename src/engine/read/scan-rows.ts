@@ -3,7 +3,7 @@
 import type { RejectedRow } from '../model.js';
 import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
-import { isOdd, isOddBytes, trimmed } from './identifier.js';
+import { isAltered, isOdd, isOddBytes, trimmed } from './identifier.js';
 import type { RawItem } from './item-text.js';
 import type { ItemWriter } from './item-writer.js';
 import { Numbers, rowOf } from './text/splitter.js';
@@ -27,8 +27,8 @@ export interface ScanPart {
   companies: BigUint64Array<ArrayBuffer> | null;
   /** Whether a company was named twice, if that decides the kind. */
   companyRepeats: boolean;
-  /** Identifiers, of rows and of users' companies, that a spreadsheet seems to have rounded. */
-  rounded: Found;
+  /** Identifiers, of rows and of users' companies, that the program which wrote them seems to have changed. */
+  altered: Found;
   /** Identifiers with white space around them or invisible characters in them: of rows, and of users' companies. */
   odd: { id: OddCount; company: OddCount };
   /** Statistics about columns or fields, for the totals of the format. */
@@ -57,16 +57,17 @@ export function addFound(sum: Found, part: Found): void {
 export const noneFound = (): Found => ({ first: null, count: 0 });
 export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
 
-/** A long number as spreadsheets write it: `1.23E+11`. */
-const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
-
-/** Whether a text has the plus sign that every rounded number has, and so needs the full check. */
-function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether a text needs the full check of `isAltered`: it has a plus sign, or an apostrophe or `.0` at an end. */
+function mayBeAltered(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start < 2) return false;
+  if (bytes[start] === APOSTROPHE || (bytes[end - 1] === ZERO && bytes[end - 2]! < ZERO)) return true;
   for (let at = start + 1; at < end; at++) if (bytes[at] === PLUS) return true;
   return false;
 }
 
+const APOSTROPHE = 0x27;
 const PLUS = 0x2b;
+const ZERO = 0x30;
 
 /** The options for scanning rows, in all formats. */
 export interface RowOptions {
@@ -92,7 +93,7 @@ export class ScanRows {
   readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
-  #rounded = noneFound();
+  #altered = noneFound();
   #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   readonly #anyId: boolean;
   #unsettled: number[] = [];
@@ -117,7 +118,7 @@ export class ScanRows {
   begin(batch: RecordBatch): void {
     this.#batch = batch;
     this.#rejected = [];
-    this.#rounded = noneFound();
+    this.#altered = noneFound();
     this.#odd = { id: noneOdd(), company: noneOdd() };
     this.#unsettled = [];
     this.#bytes = this.#largest = this.#skipped = 0;
@@ -153,8 +154,8 @@ export class ScanRows {
   /** Accepts a row whose item is available as bytes. */
   acceptPlain(number: number, item: RawItem): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
-    if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
-    if (mayBeRounded(bytes, company, companyEnd)) {
+    if (mayBeAltered(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
+    if (mayBeAltered(bytes, company, companyEnd)) {
       this.#note(number, bytes.toString('utf8', company, companyEnd));
     }
     if (isOddBytes(bytes, id, idEnd)) this.#noteOdd(this.#odd.id, number, bytes.toString('utf8', id, idEnd));
@@ -166,11 +167,11 @@ export class ScanRows {
     this.#count(number, size);
   }
 
-  /** Notes an identifier that a spreadsheet seems to have rounded. */
+  /** Notes an identifier that the program which wrote it seems to have changed. */
   #note(number: number, id: string): void {
-    if (!ROUNDED_ID.test(id)) return;
-    this.#rounded.first ??= { line: this.#batch!.lines[number]!, text: id };
-    this.#rounded.count++;
+    if (!isAltered(id)) return;
+    this.#altered.first ??= { line: this.#batch!.lines[number]!, text: id };
+    this.#altered.count++;
   }
 
   #noteOdd(odd: OddCount, number: number, text: string): void {
@@ -216,7 +217,7 @@ export class ScanRows {
       unsettled: this.#unsettled,
       companies,
       companyRepeats: repeats,
-      rounded: this.#rounded,
+      altered: this.#altered,
       odd: this.#odd,
       columns,
       // Rows left open until the end are in no part.

@@ -8,7 +8,7 @@ import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
-import { oddWords } from './identifier.js';
+import { alteredWords, oddWords } from './identifier.js';
 import { buildRows, passOver } from './records.js';
 import { addFound, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
 import { ByteTotals } from './text/source.js';
@@ -105,7 +105,7 @@ class ScanTotals {
   readonly #columns: ColumnTotals;
   #bytes = 0;
   #largest = 0;
-  readonly #rounded = noneFound();
+  readonly #altered = noneFound();
   readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
   /** The first item, if it was known only once the types were decided. */
@@ -124,7 +124,7 @@ class ScanTotals {
     this.#largest = Math.max(this.#largest, part.largest);
     this.#first ??= part.sample;
     for (const row of part.unsettled) this.unsettled.push(row);
-    addFound(this.#rounded, part.rounded);
+    addFound(this.#altered, part.altered);
     for (const which of ['id', 'company'] as const) {
       for (const where of ['around', 'inside'] as const)
         addFound(this.#odd[which][where], part.odd[which][where]);
@@ -189,11 +189,11 @@ class ScanTotals {
     const { idColumn, companyIdColumn } = this.#input;
     warnings.push(...oddWarning(this.#odd.id, idColumn, place));
     warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
-    const { first, count } = this.#rounded;
+    const { first, count } = this.#altered;
     if (first) {
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push({
-        message: `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
+        message: `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
       });
     }
     return warnings;

@@ -4,6 +4,7 @@ import type { Problem } from '../problems.js';
 import {
   type Converter,
   converterOf,
+  isBehindBackslash,
   isShortRow,
   type OpenedInput,
   partsOf,
@@ -189,6 +190,7 @@ interface Described {
 
 /** Advice for a reason that is not about a type. @param optional whether the value may be left out */
 function adviceFor(reason: string, optional: boolean): Problem | undefined {
+  if (isBehindBackslash(reason)) return { code: 'backslash_escapes' };
   if (isShortRow(reason)) return { code: 'short_rows' };
   if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];

@@ -389,6 +389,23 @@ describe('columns that do not show the kind', () => {
   });
 
   it.each([
+    ['42|Acme|2024-03-31 14:05:11', '42'],
+    ['c1|\\N|t', '\\N'],
+    ['Ada|ada@example.com', 'ada@example.com'],
+    ['c1|1.50', '1.50'],
+    ['c1|2024-03-31', '2024-03-31'],
+    ['Account|2023|2024', null],
+    ['Symbol|Q1 2024', null],
+  ])('%s: may be a row of a file without a header (%s)', async (first, value) => {
+    const run = folder({ unload: `${first}\n${first}\n` });
+    const { code, stderr } = await run(`import unload ${plan}`);
+    expect(code).toBe(2);
+    const advice = `; "${value}" looks like a value: if the file has no header, add a line with the names of its columns above it\n`;
+    if (value === null) expect(stderr).not.toContain('header');
+    else expect(stderr).toContain(` among ${first.split('|').join(', ')}${advice}`);
+  });
+
+  it.each([
     ["--map 'Kunden Nr=company_id'", { company_id: 'k' }],
     ["--map='Kunden Nr=user_id' --map Firma=company_id", { user_id: 'k', company_id: 'f' }],
     ["--kind users --type 'Kunden Nr=integer' --map 'Kunden Nr=user_id'", { user_id: 'k' }],

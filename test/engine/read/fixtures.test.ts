@@ -230,7 +230,7 @@ const CASES: Record<string, Case | Case[]> = {
     },
     {
       items: [['c2', { name: 'back\\\\slash', city: 'Rom\n' }]],
-      rejected: ['2: text follows the closing quote of a cell'],
+      rejected: ['2: text follows the closing quote of a cell, which is behind a backslash'],
     },
   ],
   'comments.csv': [

@@ -132,6 +132,49 @@ describe('white space', () => {
   });
 });
 
+describe('what a program made of an identifier', () => {
+  const DECIMAL =
+    'looks like a whole number that a program wrote with a decimal; export its column as whole numbers or text';
+  const MARKED =
+    'begins with an apostrophe, which marks text for spreadsheets; remove it from the column if it is not part of the identifiers';
+  const ROUNDED = 'looks rounded by a spreadsheet; format its column as text and export it again';
+  const altered = ({ scan }: Reading): string[] =>
+    scan.warnings.map(({ message }) => message).filter((message) => message.includes('the identifier'));
+
+  it.each([
+    ['12.0', DECIMAL],
+    ['12,0', DECIMAL],
+    ["'6123456789012", MARKED],
+    ['1E+05', ROUNDED],
+  ])('%s is sent as it is, with a warning', async (id, words) => {
+    for (const reading of await companies(['c1', id, id])) {
+      expect(sent(reading)).toEqual(['c1', id, id]);
+      expect(altered(reading)).toEqual([
+        expect.stringMatching(/^(?:line 3|item 2) \(and 1 more\): the identifier /),
+      ]);
+      expect(altered(reading)[0]).toContain(`: the identifier "${id}" ${words}`);
+    }
+  });
+
+  it('so is the company of a user, as pandas writes it if a user has none', async () => {
+    for (const reading of [
+      await readText('a.csv', 'user_id,company_id\nu1,12.0\nu2,\nu3,13.0\n'),
+      await readText(
+        'a.ndjson',
+        '{"user_id":"u1","company_id":"12.0"}\n{"user_id":"u3","company_id":"13.0"}\n',
+      ),
+    ]) {
+      expect(altered(reading)).toEqual([
+        expect.stringMatching(/^line [12] \(and 1 more\): the identifier "12\.0" looks like a whole number/),
+      ]);
+    }
+  });
+
+  it.each(['10', '1.20', 'v1.0', '1.2.0', "o'neil", "'quoted'", '.0', "'"])('%s is fine', async (id) => {
+    for (const reading of await companies([id])) expect(altered(reading)).toEqual([]);
+  });
+});
+
 describe("a user's company", () => {
   const users = async (companies: readonly string[], options: ReadOptions = {}): Promise<Reading[]> => {
     const rows = companies.map((company_id, n) => ({ user_id: `u${n}`, company_id }));

@@ -107,6 +107,7 @@ describe('rows of one column and one cause are one', () => {
 
   it.each([
     ['a.csv', 'company_id,a,b\n1,x\n', 'short_rows'],
+    ['a.csv', 'company_id,name\nc1,"Acme \\"East\\""\n', 'backslash_escapes'],
     ['a.csv', 'company_id,name\nNULL,x\n', 'missing_value'],
     ['a.ndjson', '{"company_id":"1","v":12345678901234567891}\n', 'inexact_number'],
     ['a.ndjson', '{"company_id":"1","metadata":{"v":1.2345678901234567891}}\n', 'inexact_number'],
@@ -120,6 +121,7 @@ describe('rows of one column and one cause are one', () => {
   it.each<[string, RejectedRow[], RejectionCause['problem']]>([
     ['short rows', [row(2, 'has 2 cells, the header has 4')], { code: 'short_rows' }],
     ['long rows', [row(2, 'has 5 cells, the header has 4')], undefined],
+    ['a quote inside a cell', [row(2, 'text follows the closing quote of a cell, on line 3')], undefined],
     ['other reasons', [row(2, 'company_id is empty')], undefined],
     [
       'identifiers that stand for no value',

@@ -5,7 +5,7 @@ import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
-import { list } from '../wording.js';
+import { list, quoted } from '../wording.js';
 import { buildCsv, itemText } from './build.js';
 import { apostrophes, type Header, headerOf, namesIn, titleLines } from './header.js';
 import { csvLayout } from './layout.js';
@@ -72,7 +72,7 @@ async function columnsIn(
     return { header, columns, identity: identify(named(columns), { ...options, guess: undefined }) };
   } catch (error) {
     const other = betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header);
-    if (other || !header || !options.guess) throw other ?? error;
+    if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
     const columns = namesIn(header, options);
     return { header, columns, identity: identify(named(columns), options) };
   }
@@ -87,6 +87,20 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
     hint: 'if they are quotes, say so',
     problem: { code: 'apostrophes' },
   });
+}
+
+/** A null marker, an e-mail address, a date, or a number other than a year. */
+const VALUE = /^(?:\\N|\S+@\S+\.\S+|\d{4}-\d\d-\d\d.*|(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?)$/s;
+
+/** The error for columns that show no identifier, if a name looks like a value: databases unload without a header. */
+function withoutHeader(error: unknown, header: Header | null): InputError | null {
+  if (!(error instanceof InputError && error.problem)) return null;
+  const { message, hint, problem } = error;
+  const value = header?.cells.find((cell) => VALUE.test(cell.trim()));
+  if (value === undefined || (problem.code !== 'kind_unknown' && problem.code !== 'no_identifier'))
+    return null;
+  const advice = 'if the file has no header, add a line with the names of its columns above it';
+  return new InputError(`${message}; ${quoted(value)} looks like a value: ${advice}`, { hint, problem });
 }
 
 /** The error for a header that is further down than expected; null if it is not. */

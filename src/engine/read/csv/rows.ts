@@ -55,7 +55,8 @@ export function rowReader({
     for (const { number, line, text } of batch.broken ?? []) {
       texts.set(number, text);
       const where = line === batch.lines[number] ? '' : `, on line ${line}`;
-      broken.set(number, `text follows the closing quote of a cell${where}`);
+      const reason = escapes(text, dialect!) ? AFTER_BACKSLASH : AFTER_QUOTE;
+      broken.set(number, `${reason}${where}`);
     }
     return {
       broken: batch.broken ? broken : null,
@@ -68,6 +69,16 @@ export function rowReader({
     };
   };
 }
+
+const AFTER_QUOTE = 'text follows the closing quote of a cell';
+const AFTER_BACKSLASH = `${AFTER_QUOTE}, which is behind a backslash`;
+
+/** Whether a record has quotes that a backslash may make text, as MySQL and R write them. */
+const escapes = (text: string, { quote, escape: own }: Dialect): boolean =>
+  own === null && quote !== null && text.includes(`\\${quote}`);
+
+/** Whether a row was rejected because of a quote that a backslash may make text. */
+export const isBehindBackslash = (reason: string): boolean => reason.startsWith(AFTER_BACKSLASH);
 
 /** Decodes `="0012"`, which spreadsheets write for text that looks like a number. */
 const textOfExcel = (cell: string): string =>

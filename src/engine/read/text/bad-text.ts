@@ -17,6 +17,11 @@ const KIND_BYTES = 4_100;
 const MAX_SUGGESTIONS = 4;
 /** How many characters of a line to show. */
 const SHOWN = 100;
+const LINE_END = /\r\n|\n|\r/;
+/** Before a small letter, a byte that is a letter in Mac Roman, and a capital or a sign in windows-1252. */
+const MAC_LETTER = /[A-Za-z][\x80-\x84\x86-\x91\x93-\x95\x98\x99\x9b\x9d\x9f][a-z]/;
+/** The encoding of most files that are not UTF-8. */
+const MOST_COMMON = 'windows-1252';
 
 /** The error for a file whose bytes stop being text on a line. */
 export async function badText(
@@ -75,21 +80,23 @@ async function around(
  */
 async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSuggestion[]> {
   const wide = utf16Of(sample);
-  if (wide) return readings([wide], sample, at);
+  if (wide) return withLines(readings([wide], sample, at));
   if (sample.includes(0)) return [];
   const { analyse } = (await import('chardet')).default;
   // Lines of pure ASCII tell nothing, and would outweigh those that do.
   const telling = sample
     .toString('latin1')
-    .split(/\r\n|\n|\r/)
+    .split(LINE_END)
     .filter((line) => /[\x80-\xff]/.test(line))
     .join('\n');
-  const found = analyse(Buffer.from(telling, 'latin1'))
+  const found: string[] = analyse(Buffer.from(telling, 'latin1'))
     .filter(({ confidence }) => confidence > 0)
     .map(({ name }) => name);
-  // A few bytes are little evidence, and most files that are not UTF-8 have this encoding.
-  if (!found.slice(0, MAX_SUGGESTIONS).includes('windows-1252')) found.splice(1, 0, 'windows-1252');
-  return readings(found, sample, at);
+  // A few bytes are little evidence.
+  if (!found.slice(0, MAX_SUGGESTIONS).includes(MOST_COMMON)) found.splice(1, 0, MOST_COMMON);
+  // Which chardet does not know.
+  if (MAC_LETTER.test(telling)) found.splice(1, 0, 'macintosh');
+  return withLines(readings(found, sample, at));
 }
 
 /** Most text has characters below 256, such as commas; in UTF-16, the same byte of each of these is NUL. */
@@ -102,37 +109,57 @@ function utf16Of(sample: Buffer): string | null {
   return even > 4 * odd && even > sample.length / 16 ? 'utf-16be' : null;
 }
 
-function readings(names: readonly string[], sample: Buffer, at: number): EncodingSuggestion[] {
-  const suggestions: EncodingSuggestion[] = [];
-  for (const name of names) {
-    const found = reading(name, sample, at);
-    // If two give the same line, the likelier one is enough.
-    if (
-      found &&
-      !suggestions.some(({ encoding, line }) => encoding === found.encoding || line === found.line)
-    ) {
-      suggestions.push(found);
-    }
-    if (suggestions.length === MAX_SUGGESTIONS) break;
-  }
-  return suggestions;
+/** A sample as it reads in one encoding; `at` is where the bad byte is in the text. */
+interface Reading {
+  encoding: string;
+  text: string;
+  at: number;
 }
 
-/** The line in one encoding; null if the platform does not support it, or the bytes are not text in it. */
-function reading(name: string, sample: Buffer, at: number): EncodingSuggestion | null {
+function readings(names: readonly string[], sample: Buffer, at: number): Reading[] {
+  const found: Reading[] = [];
+  for (const name of names) {
+    const reading = readingOf(name, sample, at);
+    if (reading === null) continue;
+    const same = found.find(({ text }) => text === reading.text);
+    if (same === undefined) found.push(reading);
+    // If two read the sample alike, the likelier one is enough.
+    else if (reading.encoding === MOST_COMMON) same.encoding = MOST_COMMON;
+    if (found.length === MAX_SUGGESTIONS) break;
+  }
+  return found;
+}
+
+/** The sample in one encoding; null if the platform does not support it, or the bytes are not text in it. */
+function readingOf(name: string, sample: Buffer, at: number): Reading | null {
   try {
     const encoding = encodingLabel(name);
     // `stream`: the last character may be incomplete, and without it Node 20 treats windows-1252 as latin1.
     const decoder = new TextDecoder(encoding, { fatal: true });
     const before = decoder.decode(sample.subarray(0, at), { stream: true });
-    const after = decoder.decode(sample.subarray(at), { stream: true });
-    if (/[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(before + after)) return null;
-    const start = /[^\r\n]*$/.exec(before)![0];
-    const line = start + /^[^\r\n]*/.exec(after)![0];
-    return { encoding, line: cut(line, start.length) };
+    const text = before + decoder.decode(sample.subarray(at), { stream: true });
+    if (/[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(text)) return null;
+    return { encoding, text, at: before.length };
   } catch {
     return null;
   }
+}
+
+/** Shows the line of the bad byte or, if some encodings read it alike, the first one that tells most of them apart. */
+function withLines(found: readonly Reading[]): EncodingSuggestion[] {
+  const texts = found.map(({ text }) => text.split(LINE_END));
+  const variety = (line: number): number => new Set(texts.map((lines) => lines[line])).size;
+  const bad = found.map(({ text, at }) => text.slice(0, at).split(LINE_END));
+  const badLine = (bad[0]?.length ?? 1) - 1;
+  let shown = badLine;
+  for (let line = 0; line < (texts[0]?.length ?? 0) && variety(shown) < found.length; line++) {
+    if (variety(line) > variety(shown)) shown = line;
+  }
+  return found.map(({ encoding }, index) => {
+    const line = texts[index]![shown] ?? '';
+    const at = shown === badLine ? bad[index]!.at(-1)!.length : line.search(/[^ -~]/);
+    return { encoding, line: cut(line, at) };
+  });
 }
 
 /** The part of a line to show, which includes the character at `at`. */

@@ -41,6 +41,8 @@ function encoded(text: string, encoding: string): Buffer {
 describe('encodings', () => {
   it.each([
     ['windows-1252', 'c2,Café Müller “Zürich” 5 €'],
+    ['macintosh', 'c2,Müller “East” – é'],
+    ['macintosh', 'c2,Société'],
     ['shift_jis', 'c2,株式会社トヨタ自動車'],
     ['euc-jp', 'c2,株式会社トヨタ自動車の本社です'],
     ['windows-1251', 'c2,Газпром и другие компании России'],
@@ -72,6 +74,23 @@ describe('encodings', () => {
     const error = await refusal(packed(Buffer.from(`${start}cx,Caf\xe9\ncy,no\xebl\n`, 'latin1')));
     expect(error.message).toBe(`a.csv:60002: the byte at offset ${start.length + 6} is not valid UTF-8`);
     expect(suggested(error)).toContainEqual(['windows-1252', 'cx,Café']);
+  });
+
+  it('those that read the line alike are shown with the first line that tells them apart', async () => {
+    const rows = ['0042;Café "Zoé";1\u00a0234,50 €;31/03/2024', '43;Éts. Œuvre;-12,00 €;01/12/2024'];
+    const bytes = encoded(`company_id;Société;CA;Depuis\n${rows.join('\n')}\n`, 'windows-1252');
+    const error = await refusal(bytes);
+    expect(error.message).toBe('a.csv:1: the byte at offset 15 is not valid UTF-8');
+    expect(suggested(error)).toEqual([
+      ['windows-1250', rows[1]!.replace('Œ', 'Ś')],
+      ['windows-1252', rows[1]],
+    ]);
+  });
+
+  it('windows-1252 is the likelier one of those that read all alike', async () => {
+    const error = await refusal(encoded('company_id,name,Prénom\nc1\n', 'windows-1252'));
+    expect(suggested(error)[0]).toEqual(['windows-1252', 'company_id,name,Prénom']);
+    expect(suggested(error).map(([encoding]) => encoding)).not.toContain('iso-8859-2');
   });
 
   it('a long line is cut around the character', async () => {
