@@ -13,17 +13,17 @@ export class JobEnds {
     private readonly requests: Requests,
   ) {}
 
-  /** Records a job as it was seen at a time (ISO 8601), ended or not. */
+  /** Records a job as it was seen at a time (ISO 8601), ended or not. A job that this state does not have is in no send. */
   async saw(tx: Transaction, scope: number, job: Job, at: string): Promise<void> {
     const seen = await this.jobs.saw(tx, scope, job, at);
-    if (!isFinal(job.status)) return;
-    const request = seen?.request ?? null;
-    const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
+    if (!seen || !isFinal(job.status)) return;
+    const { request, rows, seen_at } = seen;
     // The job completed at some time after it was last seen. The earliest possible time counts, so that
     // fingerprints never seem newer than they are.
-    const end = whole
-      ? ({ how: 'completed', at: seen.seen_at } as const)
-      : ({ how: seen ? 'dead' : 'gone' } as const);
+    const end =
+      job.status === 'completed' && !isShort(job, rows)
+        ? ({ how: 'completed', at: seen_at } as const)
+        : ({ how: 'dead' } as const);
     await this.sends.end(tx, scope, job.job_id, request, end);
     if (request) await this.requests.settle(tx, request);
   }
