@@ -170,6 +170,25 @@ test.each([
   },
 );
 
+test.each([
+  ['completed', 0],
+  ['failed', 7],
+] as const)('jobs that are %s when they are acknowledged are not polled', async (status, exit) => {
+  service.trouble = {
+    submit: () => async (exchange) => {
+      const job = await exchange.accept();
+      exchange.confirm();
+      const completed_rows = status === 'completed' ? job.total_rows : 0;
+      exchange.reply(202, JSON.stringify({ ...job, status, completed_rows }));
+    },
+  };
+  const outcome = await machine.run(SEND, { clock });
+  expect(outcome.code, outcome.stderr).toBe(exit);
+  expect(service.seen.poll).toBe(0);
+  await balance(outcome.summary!, machine, service, file);
+  await isWhole(outcome);
+});
+
 test('twelve jobs at once are followed without a word from Node', async () => {
   machine.write(file.path, `company_id\n${Array.from({ length: 12 }, (_, i) => `c-${i}\n`).join('')}`);
   service.trouble = {

@@ -66,7 +66,7 @@ describe('a plan', () => {
 
   it('applies the first of several faults; the others count the request, too', () => {
     const plan = planned('500:nth=1', '503:first=2');
-    expect([plan.strike('submit')?.kind, plan.strike('submit')?.spec]).toEqual(['status', '503:first=2']);
+    expect([plan.strike('submit')?.spec, plan.strike('submit')?.spec]).toEqual(['500:nth=1', '503:first=2']);
   });
 
   it('keeps faults of jobs apart from those of answers', () => {
@@ -100,6 +100,14 @@ describe('a plan', () => {
     plan.clear();
     plan.restart();
     expect([plan.list(), plan.strike('submit')]).toEqual([[], undefined]);
+  });
+
+  it('starts again with the jobs that fail at a rate', () => {
+    const plan = createFaultPlan(3, () => 0.5);
+    const outcomes = (): SimulatedOutcome[] => Array.from({ length: 20 }, () => plan.outcome(1));
+    const before = outcomes();
+    plan.restart();
+    expect(outcomes()).toEqual(before);
   });
 
   it('fails jobs at a rate, and never without one', () => {

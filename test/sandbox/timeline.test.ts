@@ -120,6 +120,13 @@ describe('state at a share of the time', () => {
       endedAt: ACCEPTED + 1_000,
     });
   });
+
+  it('has taken no time if the clock was set back', () => {
+    expect(jobAt(plan({ type: 'completed' }), ACCEPTED - 5_000)).toMatchObject({
+      elapsedMs: 0,
+      endedAt: null,
+    });
+  });
 });
 
 it.each<[SimulatedOutcome, number | null, number]>([

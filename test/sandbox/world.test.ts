@@ -226,6 +226,20 @@ describe('lookups', () => {
     expect(imported()).toEqual(['plan:string', 'age:number', 'vip:boolean']);
   });
 
+  it('keep their ids when a job completes that was accepted earlier', () => {
+    const { world, clock, submit } = makeWorld();
+    const idOfFast = () =>
+      (world.lookup('user_properties') as { key: string; id: number }[]).find(({ key }) => key === 'fast')
+        ?.id;
+    submit('users', [{ user_id: 'u', metadata: { slow: 1 } }], { rowsPerSecond: 1 });
+    submit('users', [{ user_id: 'u', metadata: { fast: 1 } }]);
+    clock.advance(300);
+    const id = idOfFast();
+    expect(id).toBeGreaterThan(0);
+    clock.advance(1_000);
+    expect(idOfFast()).toBe(id);
+  });
+
   it('have banners, cards and checklists', () => {
     const { world } = makeWorld();
     const types = (world.lookup('embeds') as { type: string }[]).map((embed) => embed.type);
@@ -287,6 +301,17 @@ describe('data', () => {
     const { n } = db.prepare('SELECT count(*) AS n FROM entry').get() as { n: number };
     db.close();
     expect(n).toBeLessThanOrEqual(3 * items.length + 1);
+  });
+
+  it('keep the newest of repeated requests, which may have replaced what was sent in between', () => {
+    const { world, clock, submit } = makeWorld();
+    const [a, b] = ['a', 'b'].map((tier) => [{ user_id: 'u', metadata: { tier } }]) as [object[], object[]];
+    for (const items of [a, b, a]) {
+      submit('users', items);
+      clock.advance(300);
+    }
+    submit('users', a, { rowsPerSecond: 0.001 });
+    expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ tier: 'a' });
   });
 
   it('keep what a repeated request needs while its repetition has not completed', () => {

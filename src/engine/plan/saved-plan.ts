@@ -27,7 +27,6 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;
   return Object.entries(value)
-    .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, member]) => [key, sorted(member)]);
 }

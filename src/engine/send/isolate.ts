@@ -43,12 +43,12 @@ const JOB_FAILED = 'job failed';
 
 /**
  * @param source the request that failed
- * @param rules `isolate`: whether to search for the rows at fault; `jobs`: how many requests that may take
+ * @param rules `isolate`: whether to search for the rows at fault; `jobs`: how many requests that may take, at least 1
  */
 export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }): Step {
   const left = rules.jobs - sentBelow(source);
   const [again] = source.parts;
-  if (!again) return rules.isolate && left > 0 ? { do: 'repeat', part: source } : { do: 'done' };
+  if (!again) return rules.isolate ? { do: 'repeat', part: source } : { do: 'done' };
   return step(again, false) ?? { do: 'done' };
 
   /** @param known whether it must contain a row at fault, because the other half completed */
@@ -63,7 +63,7 @@ export function nextStep(source: Part, rules: { isolate: boolean; jobs: number }
       case 'open':
         return { do: 'send', part };
       case 'waiting':
-        if (part !== again && left <= 0) return { do: 'leave', part };
+        if (left <= 0) return { do: 'leave', part };
         return { do: known && part.items > 1 ? 'divide' : 'send', part };
       case 'failed': {
         if (!rules.isolate) return null;

@@ -36,7 +36,7 @@ export function backoffDelay({ attempt, baseMs, capMs = MAX_BACKOFF_MS, random }
 export function busyDelay(attempt: number, baseMs: number): number {
   // Doubling 0 gives 0, which would send a million requests in half an hour.
   const first = Math.max(baseMs, 1);
-  return Math.min(Math.max(first, MAX_BUSY_MS), first * 2 ** Math.min(attempt - 1, 30));
+  return Math.min(Math.max(first, MAX_BUSY_MS), first * 2 ** (attempt - 1));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The counts that progress shows, held against those that are made of all requests. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { completedRows, submittedRows, Totals } from '../../../src/engine/send/row-counts.js';
+import { completedRows, placeOf, submittedRows, Totals } from '../../../src/engine/send/row-counts.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';
 
@@ -53,4 +53,26 @@ test('whatever becomes of requests, in whichever order, both counts are those of
       }
     }),
   );
+});
+
+test('the place of a request leaves out ranges of which no row is sent, unless that is all of it', () => {
+  const paths = ['a.csv', 'b.csv', 'c.csv'];
+  const place = (...first_lines: number[]) => {
+    const [first, ...more] = first_lines.map((first_line, input) => ({
+      ...recordedRange(0, 5, { input, first_line, last_line: first_line && first_line + 4 }),
+      rows: first_line && 5,
+    }));
+    return placeOf({ ...first!, more }, paths);
+  };
+  const [a, b, c] = paths.map((file) => ({ file, first_line: 2, last_line: 6 }));
+  expect(place(2, 2, 2)).toEqual({ ranges: [a, b, c] });
+  expect(place(2, 0, 2)).toEqual({ ranges: [a, c] });
+  expect(place(0, 2, 2)).toEqual({ ranges: [b, c] });
+  expect(place(0, 0, 2)).toEqual(c);
+  expect(place(0, 0, 0)).toEqual({ file: 'a.csv', first_line: 0, last_line: 0 });
+});
+
+test('rows of a request that the service refused for good do not count as completed', () => {
+  const job = { job_id: 'job', status: 'completed' };
+  expect(completedRows([recordedRange(0, 10, { state: 'rejected', job })])).toBe(0);
 });

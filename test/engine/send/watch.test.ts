@@ -72,6 +72,24 @@ describe('watchJobs', () => {
     ]);
   });
 
+  test('polls every one of many jobs, even if a poll takes longer than the pause between two', async () => {
+    const clock = new IdleClock();
+    const ids = Array.from({ length: 20 }, (_, i) => `job ${i}`);
+    const polled = new Map<string, number>();
+    const client = {
+      job: async (id: string): Promise<Job> => {
+        const times = (polled.get(id) ?? 0) + 1;
+        polled.set(id, times);
+        if (times < 100) await clock.sleep(5);
+        // The first ones end only after all others have.
+        const others = ids.slice(8).every((other) => polled.has(other));
+        return { job_id: id, status: others || times > 100 ? 'completed' : 'queued' };
+      },
+    };
+    await all(watchJobs(client, ids, watch(clock, { intervalMs: 1 })));
+    expect(Math.max(...polled.values())).toBeLessThan(100);
+  });
+
   test('follows several jobs, each to its own end; a status that is not known is unfinished', async () => {
     const clock = new IdleClock();
     const client = service(clock, {

@@ -37,6 +37,11 @@ describe('busyDelay', () => {
   ])('from %i ms', (baseMs, delays) => {
     expect(delays.map((_, i) => busyDelay(i + 1, baseMs))).toEqual(delays);
   });
+
+  it('has a bound when the doubled pause is not finite', () => {
+    expect(busyDelay(2_000, 1_000)).toBe(10_000);
+    expect(busyDelay(2_000, 0)).toBe(10_000);
+  });
 });
 
 describe('parseRetryAfter', () => {

@@ -265,6 +265,33 @@ describe('fingerprints', () => {
     );
   });
 
+  test('of a request that was sent again after its answer was lost are compacted a day later', async ({
+    state,
+    disk,
+    clock,
+  }) => {
+    const prints = printsOf(...Array.from({ length: 1_000 }, (_, i) => [i + 1, 1] as const));
+    for (const run of ['run 1', 'run 2']) {
+      await state.startRun(aRun({ run, scope: SCOPE }));
+      for (let attempt = 0; attempt < 2; attempt++) {
+        await state.record(run, SCOPE, 'users', aRequest(), prints);
+        if (attempt === 0) await state.record(run, SCOPE, 'users', aRequest({ state: 'unknown' }), null);
+      }
+      await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), null);
+      await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+    }
+    clock.pass(24 * 3_600_000);
+    await state.startRun(aRun({ run: 'run 3', scope: SCOPE }));
+    await state.compactFingerprints(SCOPE, 'users');
+    expect(
+      disk
+        .prepare(
+          'SELECT run, sum(length(ids)) / 8 AS rows FROM sends JOIN fingerprints USING (send) GROUP BY run',
+        )
+        .all(),
+    ).toEqual([{ run: 'run 2', rows: 2_000 }]);
+  });
+
   const SCOPE = { account: 'a', region: 'r', base_url: 'h' };
 
   /** Sends these rows and sees them completed; their age counts from the moment at which they were accepted. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { collectGarbage } from '../../../src/engine/collect-garbage.js';
 import { StateError } from '../../../src/engine/errors.js';
 import { takeLock } from '../../../src/engine/state/sqlite/lock.js';
 import { type Bundle, bundle } from './support/process.js';
@@ -48,6 +49,14 @@ describe('takeLock', () => {
     expect(() => state.check()).toThrow(/^the lock .* was removed while it was in use/);
     await lock!.release();
     expect(() => state.check()).not.toThrow();
+  });
+
+  test('it is held by the process, even if nothing refers to it', async ({ state, reopen }) => {
+    await state.takeLock(SCOPE, 'companies');
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage(Number.POSITIVE_INFINITY);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await (await reopen()).takeLock(SCOPE, 'companies')).toBeNull();
   });
 
   test('its files are private', async ({ folder, state }) => {
