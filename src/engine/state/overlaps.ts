@@ -77,11 +77,12 @@ export class Overlaps {
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
     this.#held = await this.#heldOf(tx, shared);
-    const kept = { ...prints, contents: prints.contents.slice() };
+    const kept = { ...prints, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
       const place = places.get(id);
       if (!this.#held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
       kept.contents[at] = 0n;
+      kept.records[at] = 0n;
     }
     return kept;
   }
