@@ -93,6 +93,7 @@ function stepsOf(summary: Summary, known: Known): Step[] {
   }
   switch (status) {
     case 'planned':
+      if (!rows.unsent) return importRejects(summary, known);
       return rows.rejected === 0 || known.sendsValid
         ? [...sendPlanned(known, 'send it with'), ...importRejects(summary, known)]
         : [...sendValid(summary, known), ...importRejects(summary, known)];

@@ -16,17 +16,27 @@ function nextOf(line: string, over: Partial<Summary>, known: About = {}): string
 
 const rows = (rejected: number): Summary['rows'] => ({ ...aSummary().rows, rejected });
 const REJECTED: Partial<Summary> = {
-  rows: rows(2),
+  rows: { ...rows(2), unsent: 995 },
   files: [{ ...aSummary().files[0]!, rejects_file: 'a.rejects.csv' }],
 };
 const FIX = 'fix the rows in a.rejects.csv, then import it: profiles import a.rejects.csv';
 
 describe('a dry run', () => {
-  const planned: Partial<Summary> = { status: 'planned', run: null, jobs: [] };
+  const toSend = { ...rows(0), submitted: 0, completed: 0, unsent: 997 };
+  const nothing = { ...rows(2), submitted: 0, completed: 0, unchanged: 995 };
+  const planned: Partial<Summary> = { status: 'planned', run: null, jobs: [], rows: toSend };
   const DRY = 'import a.csv --region eu --retries 2 --dry-run';
 
   test.each<[string, string, Partial<Summary>, About, string[]]>([
     ['all rows are valid', DRY, {}, {}, ['send it with: profiles import a.csv --retries 2 --region eu']],
+    ['no row has changed', `${DRY} --changed-only`, { rows: { ...nothing, rejected: 0 } }, {}, []],
+    [
+      'no valid row has changed',
+      `${DRY} --changed-only`,
+      { ...REJECTED, rows: nothing },
+      {},
+      [`${FIX} --region eu`],
+    ],
     [
       'some are not',
       DRY,

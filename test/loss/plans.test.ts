@@ -358,6 +358,21 @@ describe('applied more than once', () => {
     expect(sent.slice(3)).toEqual(sent.slice(0, 3));
   });
 
+  test('the second time, the report is of the run that was recorded, and a warning names the outcomes', async () => {
+    await planned({ 'companies.csv': plain(11) });
+    expect((await desk.run(['apply', 'plan.json'])).code).toBe(0);
+    const files = ['--report', 'report.html', '--outcomes', 'outcomes.csv'];
+    const second = await desk.run(['apply', 'plan.json', ...files]);
+    expect(second.code, second.stderr).toBe(0);
+    expect(readFileSync(join(desk.folder, 'report.html'), 'utf8')).toContain(planAt(desk).run);
+    expect(second.stderr).toContain('report: report.html\n');
+    const warning = `${join(desk.folder, 'outcomes.csv')} was not written, since nothing was sent`;
+    expect(second.summary!.warnings).toEqual([warning]);
+    expect(second.stderr).toContain(`warning: ${warning}\n`);
+    const input = await desk.run(['apply', 'plan.json', '--report', 'companies.csv']);
+    expect([input.code, input.error?.message]).toEqual([2, expect.stringMatching(/exists, and is not a/)]);
+  });
+
   test.each(['apply', 'resume'])(
     'one that stopped in the middle: %s sends the rest as it was planned',
     async (how) => {

@@ -7,13 +7,16 @@ import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import { checkShardState } from '../../engine/run/shard.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { isolateOf, outcomesFile, type Report, reportOf } from './import-options.js';
+import { checkFilesDiffer, isolateOf, outcomesFile, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
+import { loaded, reportWriter } from './runs/show.js';
 import { loadPlan } from './save-plan.js';
 
 interface Options {
@@ -146,12 +149,13 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   const part = shard && shards.length === shard.shards ? shards[shard.shard - 1] : undefined;
   if (part?.finished) {
     const which = `shard ${shard!.shard} of ${shard!.shards} of run ${found!.run}`;
-    return nothingLeft(`${which} has sent its part already; nothing was sent`, part.summary, report, context);
+    const message = `${which} has sent its part already; nothing was sent`;
+    return nothingLeft({ message, run: found!, summary: part.summary }, asked, state, context);
   }
   if (found?.finished && !again) {
     const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
     const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
-    return nothingLeft(message, found.summary, report, context);
+    return nothingLeft({ message, run: found, summary: found.summary }, asked, state, context);
   }
   const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);
@@ -177,20 +181,27 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
 
-/** Prints why nothing was sent, and the result of the earlier session. */
+/** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */
 async function nothingLeft(
-  message: string,
-  summary: Summary | null,
-  report: Report,
+  { message, run, summary }: { message: string; run: StoredRun; summary: Summary | null },
+  { report: { form, values, page }, how: { outcomes } }: Options,
+  state: State,
   context: Context,
 ): Promise<ExitCode> {
-  const reporter = createReporter({ ...context, mode: report.form, reportValues: report.values });
+  checkFilesDiffer({ '--outcomes': outcomes, '--report': page }, context.cwd);
+  const writePage = page === null ? null : await reportWriter(page, values, state, context);
+  const reporter = createReporter({ ...context, mode: form, reportValues: values });
+  const inWords = eventWords(context.commands);
   try {
     await reporter.report({ type: 'notice', message });
-    const inWords = eventWords(context.commands);
+    if (outcomes != null) {
+      const unwritten = `${outcomes} was not written, since nothing was sent`;
+      await reporter.report(inWords({ type: 'warning', message: unwritten }));
+    }
     if (summary) await reporter.report(inWords({ type: 'summary', summary: { ...summary, resume: null } }));
   } finally {
     await reporter.close();
   }
+  if (writePage) await writePage(await loaded(run, state, context));
   return Exit.done;
 }

@@ -217,6 +217,12 @@ function rulesOf(flags: Flags): SomeRules {
       hint: 'leave out one of them',
     });
   }
+  const unsent = map?.find(([column]) => exclude?.includes(column));
+  if (unsent !== undefined) {
+    throw new UsageError(`--map ${unsent.join('=')} and --exclude ${unsent[0]} contradict each other`, {
+      hint: 'leave out one of them',
+    });
+  }
   const { null: nulls, allowId: allowIds } = more;
   return { map, include, exclude, set, types: typesOf(type), infer, empty, keys, trim, nulls, allowIds };
 }

@@ -54,7 +54,7 @@ function refuseOptionsOfServer(command: Command): void {
     (option) => !own.has(option.long) && server.getOptionValueSource(option.attributeName()) === 'cli',
   );
   if (!given) return;
-  throw new UsageError(`unknown option ${given.long}`, {
+  throw new UsageError(`${given.long} is for the server: sandbox ${command.name()} does not take it`, {
     hint: `see profiles sandbox ${command.name()} --help`,
   });
 }

@@ -177,7 +177,10 @@ export async function optionsOf(
   };
 }
 
-/** @throws UsageError for two values for one column or key, and for a column that is both included and excluded */
+/**
+ * @throws UsageError for two values for one column or key, and for a column that is excluded, and also included or
+ * mapped
+ */
 function checkContradictions({ include = [], exclude = [], ...rules }: Partial<MappingRules>): void {
   for (const name of ['map', 'set', 'types'] as const) {
     const given = new Map<string, string>();
@@ -192,6 +195,9 @@ function checkContradictions({ include = [], exclude = [], ...rules }: Partial<M
   const both = include.find((column) => exclude.includes(column));
   if (both !== undefined)
     throw new UsageError(`rules: ${JSON.stringify(both)} is both included and excluded`);
+  const unsent = rules.map?.find(([column]) => exclude.includes(column));
+  if (unsent !== undefined)
+    throw new UsageError(`rules: ${JSON.stringify(unsent[0])} is both mapped and excluded`);
 }
 
 /** Checks `maxChanged`. @throws UsageError if it is out of range, or given without `changedOnly` */

@@ -97,6 +97,7 @@ describe('a rule applies to every input that has its column', () => {
     ['a column with two keys', '--map name=a --map name=b', '--map: the column "name" appears twice'],
     ['a column with two types', '--type city=string --type city=lower', '--type: the column "city" appears'],
     ['a column in and out', '--include name --exclude name', '--include name and --exclude name contradict'],
+    ['a key of a column out', '--map name=a --exclude name', '--map name=a and --exclude name contradict'],
     ['a bound and none', '--skip-invalid --max-invalid 3', '--skip-invalid and --max-invalid cannot be'],
   ])('%s is refused', async (_, flags, message) => {
     const { code, stdout, stderr } = await run(`import companies.csv ${flags} ${plan}`);

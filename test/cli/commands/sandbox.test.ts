@@ -310,9 +310,12 @@ describe('sandbox reset', () => {
     const { code, stderr } = await cli(line.split(' '), { cwd });
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/^profiles: unknown option --(?!data)[a-z-]+\n/),
+      expect.stringMatching(
+        /^profiles: --(?!data)[a-z-]+ is for the server: sandbox [a-z]+ does not take it\n/,
+      ),
     ]);
     const [command] = /(?:reset|list|show)/.exec(line)!;
+    expect(stderr).toContain(`sandbox ${command} does`);
     const help = (await cli(['sandbox', command, '--help'], { cwd })).stdout;
     expect(help).toContain('--data <folder>');
     expect(help).not.toContain('--memory');

@@ -265,6 +265,12 @@ describe('what keeps an import from starting is thrown, by the events as by the 
       UsageError,
       /^rules: "name" is both included and excluded$/,
     ],
+    [
+      'a key for a column that is out',
+      { rules: { map: [['name', 'a']], exclude: ['name'] } },
+      UsageError,
+      /^rules: "name" is both mapped and excluded$/,
+    ],
     ['a service that is text', { service: 'https://a' as never }, UsageError, /^service must be an object$/],
     [
       'a service without a token',

@@ -38,20 +38,34 @@ export async function showWithReport(
   state: State,
   context: Context,
 ): Promise<void> {
+  const write = await reportWriter(name, values, state, context);
+  const found = await loaded(run, state, context);
+  await print(found, state, context);
+  await write(found);
+}
+
+/**
+ * Checks the file of a report. Returns what writes the report of a recorded run to it, and prints its name.
+ * @throws UsageError for the file; the function: OutputError
+ */
+export async function reportWriter(
+  name: string,
+  values: boolean,
+  state: State,
+  context: Context,
+): Promise<(found: Loaded) => Promise<void>> {
   const { cwd, clock } = context;
   const { reportFile, reportRun } = await import('../../output/report/index.js');
   const file = await reportFile(name, cwd);
-  const found = await loaded(run, state, context);
-  await print(found, state, context);
-  const { requests } = found;
-  const commands = found.commands.shared;
-  const steps = stepsOf(run, requests, commands);
-  const printed = run.summary && printedSummary(run, run.summary, requests, commands);
-  const about = { run, requests, printed, steps };
-  await printReportPath(await reportRun(about, { file, values, state, clock }), context);
+  return async ({ run, requests, commands: { shared } }) => {
+    const steps = stepsOf(run, requests, shared);
+    const printed = run.summary && printedSummary(run, run.summary, requests, shared);
+    const about = { run, requests, printed, steps };
+    await printReportPath(await reportRun(about, { file, values, state, clock }), context);
+  };
 }
 
-async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
+export async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
   const commands = await commandsFor(run, context);
   return {
     run: await seenFrom(context.cwd, run, state),
