@@ -10,7 +10,7 @@ import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { isWebAddress } from '../service/web-address.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Made, Scope, ShardOf, State } from '../state/state.js';
+import type { HeldLease, Made, Scope, ShardId, State } from '../state/state.js';
 import { storeOptions, withoutPrivate } from './private.js';
 import { identityOf } from './run.js';
 import { sweepSpools } from './tidy.js';
@@ -27,7 +27,7 @@ export async function takeLocks(
   scope: Scope,
   kinds: readonly Kind[],
   holder = '',
-  shard?: ShardOf,
+  shard?: ShardId,
 ): Promise<HeldLease[]> {
   const locks: HeldLease[] = [];
   try {
@@ -77,7 +77,7 @@ async function lockedBy(
   state: State,
   scope: Scope,
   kind: Kind,
-  shard: ShardOf | undefined,
+  shard: ShardId | undefined,
 ): Promise<LockedError> {
   const running = (await state.knownRuns({ status: 'running' })).find(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
@@ -110,7 +110,7 @@ export interface RunToBegin {
    */
   planned?: { requests: readonly RequestRecord[]; made: Made | null; itemFormat: number } | undefined;
   /** For a run with shards: the first shard that begins records the run. */
-  shard?: ShardOf | undefined;
+  shard?: ShardId | undefined;
 }
 
 /**

@@ -13,7 +13,7 @@ import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
-import { shardOf, summarizeRun } from './shard.js';
+import { shardSummary, summarizeRun } from './shard.js';
 import {
   type Ending,
   exitOf,
@@ -83,7 +83,7 @@ export async function* conclude(
       summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
     const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });
     failure = ended.failure;
-    if (ended.run) summary.shard = shardOf(run.shard.of, ended.run);
+    if (ended.run) summary.shard = shardSummary(run.shard.id, ended.run);
   } else if (recorded) {
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -

@@ -43,7 +43,7 @@ export class OpenRun {
     readonly shard: Shard | null,
   ) {
     this.#earlier = earlier;
-    this.#id = shard?.of.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    this.#id = shard?.id.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
     this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
   }
 
@@ -61,7 +61,7 @@ export class OpenRun {
 
   /** The name of the private folder of the run (`State.spoolFolder`). Each shard on a machine has its own. */
   get spool(): string {
-    return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
+    return this.shard ? `${this.#id}.${this.shard.id.shard}` : this.#id;
   }
 
   /** The run that continues; null for a new one. */
@@ -109,13 +109,13 @@ export class OpenRun {
     const { state, clock } = this.deps;
     // The previous process of this shard may have died a moment ago. Its lock expires by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
-    const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.of);
+    const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.id);
     this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
   /** The description of this import for others that find the lock taken. */
   get #holder(): string {
-    const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
+    const part = this.shard ? `shard ${this.shard.id.shard} of ` : '';
     return `${part}run ${this.#id} (${this.#files})`;
   }
 
@@ -155,7 +155,7 @@ export class OpenRun {
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
     const { account } = service;
-    const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.of };
+    const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.id };
     if (this.shard) {
       const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
       // Another shard may have begun it a moment before, and sent requests.
@@ -222,14 +222,14 @@ export class OpenRun {
    */
   async nameRejects(input: number, file: string | null): Promise<void> {
     if (file === null) return;
-    if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);
+    if (this.shard) await this.#shards.setRejects(this.shard.id, input, file);
     else await this.deps.state.setRejectsFile(this.#id, input, file);
   }
 
   /** Paths of the rejects files of earlier sessions, by input. */
   async rejectsBefore(): Promise<(string | null)[]> {
     if (!this.shard) return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
-    const { run, shard } = this.shard.of;
+    const { run, shard } = this.shard.id;
     return (await this.#shards.of(run)).find((own) => own.shard === shard)?.rejects ?? [];
   }
 
@@ -251,12 +251,12 @@ export class OpenRun {
     whole: (records: readonly RequestRecord[]) => Summary,
     keep: Pick<Keep, 'historyKeepMs'>,
   ): Promise<{ run: WholeRun | null; failure: unknown }> {
-    const { of } = this.shard!;
+    const { id } = this.shard!;
     const endedBy = failure instanceof ProfilesError ? failure.code : null;
     try {
       const end = { status: summary.status, finished, endedBy, summary };
-      const run = await this.#shards.end(of, end, whole);
-      if (run.finished === of.shards) {
+      const run = await this.#shards.end(id, end, whole);
+      if (run.finished === id.shards) {
         await tidy(this.scope, summary.kinds, { ...keep, distinct: () => 0 }, this.deps);
       }
       return { run, failure };

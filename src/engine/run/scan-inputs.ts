@@ -26,7 +26,7 @@ export async function rejectingFor(
   const renewed = options.failed ? newRejects(run.records) : new Set<number>();
   const before = await run.rejectsBefore();
   const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
-  const shard = run.shard?.of.shard ?? null;
+  const shard = run.shard?.id.shard ?? null;
   return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id, shard });
 }
 

@@ -60,7 +60,7 @@ export class ShardWaits implements Slots {
   async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
     const { state, options, stop } = this.deps;
     const paths = this.inputs.map(({ path }) => path);
-    const { run, shard } = this.shard.of;
+    const { run, shard } = this.shard.id;
     let said = '';
     for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const records = await state.requests(run);
@@ -84,14 +84,14 @@ export class ShardWaits implements Slots {
   /** Whether a failed canary may be sent again: its shard is running, or may still be started again. */
   async #isCanarySentAgain(): Promise<boolean> {
     if (this.deps.clock.monotonic() - this.#began < REPEATED_WITHIN_MS) return true;
-    const shards = await this.#store.of(this.shard.of.run);
+    const shards = await this.#store.of(this.shard.id.run);
     return shards.find(({ shard }) => shard === this.shard.ofCanary)?.status === 'running';
   }
 
   async take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void> {
     const { options } = this.deps;
     for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      if (await this.#store.takeSlot(this.shard.of, request, options.concurrency)) return;
+      if (await this.#store.takeSlot(this.shard.id, request, options.concurrency)) return;
       if (!this.#isSaid) {
         const jobs = count(options.concurrency, 'job');
         emit({ type: 'notice', message: `waiting for other shards: ${jobs} may be unfinished at a time` });
@@ -103,7 +103,7 @@ export class ShardWaits implements Slots {
   }
 
   release(request: number): Promise<void> {
-    return this.#store.releaseSlot(this.shard.of, request);
+    return this.#store.releaseSlot(this.shard.id, request);
   }
 
   /** Polls the jobs of shards that have died, and releases the slots of those that have ended. */
@@ -112,7 +112,7 @@ export class ShardWaits implements Slots {
     const now = clock.monotonic();
     if (now - this.#lookedAt < DEAD_JOBS_MS) return;
     this.#lookedAt = now;
-    const { run } = this.shard.of;
+    const { run } = this.shard.id;
     const dead = await this.#store.deadSlots(run);
     if (dead.length === 0) return;
     const records = await state.requests(run);
@@ -125,7 +125,7 @@ export class ShardWaits implements Slots {
       // Read again: the shard may have been started again in the meantime.
       const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
       for (const { request } of slots.slice(open))
-        await this.#store.releaseSlot({ ...this.shard.of, shard }, request);
+        await this.#store.releaseSlot({ ...this.shard.id, shard }, request);
     }
   }
 

@@ -11,7 +11,7 @@ import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
 import { type Numbers, type RequestRecord, rangesOf, rootsNow } from '../state/requests.js';
 import type { WholeRun } from '../state/shards.js';
-import type { ShardOf, State } from '../state/state.js';
+import type { ShardId, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { isHeld } from './compared.js';
 import { rangesOfSaved } from './plan-requests.js';
@@ -24,7 +24,7 @@ import { countRows, type Ending, type Facts, isWithinBound, summarize } from './
 export const PREDECESSOR_MS = 120_000;
 
 export class Shard {
-  readonly of: ShardOf;
+  readonly id: ShardId;
   /** The part of each request of the plan, in order. */
   readonly #parts: readonly number[];
   #numbers: Numbers;
@@ -33,7 +33,7 @@ export class Shard {
     private readonly plan: SavedPlan,
     { shard, shards }: { shard: number; shards: number },
   ) {
-    this.of = { run: plan.run, shard, shards };
+    this.id = { run: plan.run, shard, shards };
     this.#parts = partsOf(plan.requests, plan.inputs, shards);
     this.#numbers = { after: plan.requests.length, shard, shards };
   }
@@ -53,8 +53,8 @@ export class Shard {
       after: Math.max(this.plan.requests.length, records.at(-1)?.seq ?? 0),
     };
     return {
-      own: records.filter((r) => partOf(r) === this.of.shard),
-      others: new Set(records.filter((r) => r.seq <= this.#parts.length && partOf(r) !== this.of.shard)),
+      own: records.filter((r) => partOf(r) === this.id.shard),
+      others: new Set(records.filter((r) => r.seq <= this.#parts.length && partOf(r) !== this.id.shard)),
     };
   }
 
@@ -62,13 +62,13 @@ export class Shard {
   rows(input?: number): FileRows {
     const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
     for (const [index, { filtered, rejected }] of this.plan.inputs.entries()) {
-      if (this.of.shard !== 1 || (input !== undefined && index !== input)) continue;
+      if (this.id.shard !== 1 || (input !== undefined && index !== input)) continue;
       rows.filtered += filtered;
       rows.rejected += rejected;
       rows.read += filtered + rejected;
     }
     for (const [at, request] of this.plan.requests.entries()) {
-      if (this.#parts[at] === this.of.shard) rows.read += rowsIn(request, input);
+      if (this.#parts[at] === this.id.shard) rows.read += rowsIn(request, input);
     }
     return rows;
   }
@@ -130,7 +130,7 @@ export class Shard {
   }
 
   get hasCanary(): boolean {
-    return this.ofCanary === this.of.shard;
+    return this.ofCanary === this.id.shard;
   }
 }
 
@@ -183,7 +183,7 @@ export function summarizeRun(
 }
 
 /** A shard and the whole run, as the summary has them. */
-export const shardOf = (
-  { shard, shards }: ShardOf,
+export const shardSummary = (
+  { shard, shards }: ShardId,
   { status, finished, summary: { rows, requests } }: WholeRun,
 ): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });

@@ -2,7 +2,7 @@
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
 import type { Recorded } from './recorded.js';
-import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
+import type { HeldLease, HeldLock, Scope, ShardId } from './types.js';
 
 /** A thread that writes records, so that the main thread does not wait for the disk. */
 export interface Writer {
@@ -26,7 +26,7 @@ export interface Backend {
   /** The database, upgraded to this version. */
   readonly db: Database;
   /** Null if another process has the lock. */
-  takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardOf): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardId): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
   /**

@@ -13,7 +13,7 @@ import type { InputLines } from './row-lists.js';
 import type { NewRun, RunFilter, StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
 import type { ShardStore } from './shards.js';
-import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse, ShardOf } from './types.js';
+import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse, ShardId } from './types.js';
 
 export interface State {
   /** The state directory of this machine. */
@@ -37,7 +37,7 @@ export interface State {
    * Takes the lock on imports of an account and kind. Null if another import has it.
    * @param holder description of this process for others
    */
-  takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardOf): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardId): Promise<HeldLease | null>;
   /** Whether another process has the lock on one of these kinds. */
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
   /** The description of the process that has the lock; null if it is not known. */

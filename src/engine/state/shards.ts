@@ -6,7 +6,7 @@
 import type { RunStatus, Summary } from '../model.js';
 import type { RequestRecord } from './requests.js';
 import type { NewRun } from './runs.js';
-import type { Made, ShardOf } from './types.js';
+import type { Made, ShardId } from './types.js';
 
 /** The record of one shard. */
 export interface ShardRecord {
@@ -39,17 +39,17 @@ export interface ShardStore {
    * @throws UsageError if the run has another number of shards, or applies another plan
    */
   begin(
-    of: ShardOf,
+    id: ShardId,
     run: NewRun,
     plan: { digest: string; requests: readonly RequestRecord[]; made: Made | null },
   ): Promise<void>;
-  setRejects(of: ShardOf, input: number, file: string): Promise<void>;
+  setRejects(id: ShardId, input: number, file: string): Promise<void>;
   /**
    * Records that the session of a shard ended. The run is finished when all shards are.
    * @param whole makes the summary of the run from all its requests
    */
   end(
-    of: ShardOf,
+    id: ShardId,
     end: { status: RunStatus; finished: boolean; endedBy: string | null; summary: Summary },
     whole: (records: readonly RequestRecord[]) => Summary,
   ): Promise<WholeRun>;
@@ -58,8 +58,8 @@ export interface ShardStore {
    * @param most number of slots of the run
    * @returns whether the request has a slot now; it may have had one before
    */
-  takeSlot(of: ShardOf, request: number, most: number): Promise<boolean>;
-  releaseSlot(of: ShardOf, request: number): Promise<void>;
+  takeSlot(id: ShardId, request: number, most: number): Promise<boolean>;
+  releaseSlot(id: ShardId, request: number): Promise<void>;
   /** Taken slots of shards that no process has a lock for. */
   deadSlots(run: string): Promise<{ request: number; shard: number }[]>;
 }

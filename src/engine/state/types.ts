@@ -67,7 +67,7 @@ export interface Made {
 }
 
 /** One of the shards of a run. */
-export interface ShardOf {
+export interface ShardId {
   run: string;
   /** From 1. */
   shard: number;

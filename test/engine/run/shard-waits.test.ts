@@ -46,7 +46,7 @@ function secondShard(
     },
   } as unknown as State;
   const shard = {
-    of: { run: 'run', shard: 2, shards: 2 },
+    id: { run: 'run', shard: 2, shards: 2 },
     ofCanary: 1,
     hasCanary: false,
     open: () => [2],

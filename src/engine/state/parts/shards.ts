@@ -6,7 +6,7 @@ import { withoutCells } from '../runs.js';
 import type { ShardRecord, ShardStore } from '../shards.js';
 import { STORED, shardName, storedJson, storedOrNull } from '../stored-json.js';
 import type { Tables } from '../tables.js';
-import type { ShardOf } from '../types.js';
+import type { ShardId } from '../types.js';
 
 interface ShardRow extends Omit<ShardRecord, 'finished' | 'rejects' | 'summary'> {
   run: string;
@@ -42,59 +42,59 @@ export function shardsOf(tables: Tables): ShardStore | null {
   if (!backend.liveShards) return null;
   return {
     of: async (run) => (await db.all<ShardRow>(SHARDS_OF, run)).map(recordOf),
-    begin: (of, run, plan) => {
+    begin: (id, run, plan) => {
       sent.forgetSession();
       return tables.writeIn(run.scope, async (tx, scope) => {
         const known = await tx.get<{ scope: number; options: string; finished: number }>(
           'SELECT scope, options, finished FROM runs WHERE run = ?',
-          of.run,
+          id.run,
         );
         if (!known) {
           await runs.insert(tx, scope, run);
           await sends.begin(tx, run.run, plan.made);
           for (const request of plan.requests) await requests.insert(tx, run.run, request);
-        } else checkSame(of.run, known, { scope, digest: plan.digest });
-        await addShards(tx, of, run.inputs.length);
+        } else checkSame(id.run, known, { scope, digest: plan.digest });
+        await addShards(tx, id, run.inputs.length);
         await tx.run(
           `UPDATE shards SET status = 'running', finished = 0, ended_at = NULL, started_at = coalesce(started_at, ?)
            WHERE run = ? AND shard = ?`,
           tables.time(),
-          of.run,
-          of.shard,
+          id.run,
+          id.shard,
         );
-        if (known?.finished === 0) await runs.reopen(tx, of.run);
+        if (known?.finished === 0) await runs.reopen(tx, id.run);
         // If it died before, only its unfinished jobs keep their slots. Unanswered requests take a slot when
         // they are sent.
         await tx.run(
           `DELETE FROM slots WHERE run = ?1 AND shard = ?2 AND NOT EXISTS (
              SELECT 1 FROM requests r WHERE r.run = ?1 AND (r.seq = slots.request OR r.parent = slots.request)
                AND r.state = 'acknowledged')`,
-          of.run,
-          of.shard,
+          id.run,
+          id.shard,
         );
       });
     },
-    setRejects: (of, input, file) =>
+    setRejects: (id, input, file) =>
       tables.write(async (tx) => {
         const [own] = await tx.all<{ rejects: string }>(
           'SELECT rejects FROM shards WHERE run = ? AND shard = ?',
-          of.run,
-          of.shard,
+          id.run,
+          id.shard,
         );
         const files = storedJson<(string | null)[]>(
           own!.rejects,
           STORED.shardRejects,
-          shardName(of.run, of.shard),
+          shardName(id.run, id.shard),
         );
         files[input] = file;
         await tx.run(
           'UPDATE shards SET rejects = ? WHERE run = ? AND shard = ?',
           JSON.stringify(files),
-          of.run,
-          of.shard,
+          id.run,
+          id.shard,
         );
       }),
-    end: (of, { status, finished, endedBy, summary }, whole) =>
+    end: (id, { status, finished, endedBy, summary }, whole) =>
       tables.write(async (tx) => {
         const at = tables.time();
         await tx.run(
@@ -103,44 +103,44 @@ export function shardsOf(tables: Tables): ShardStore | null {
           finished ? 1 : 0,
           JSON.stringify(withoutCells(summary)),
           at,
-          of.run,
-          of.shard,
+          id.run,
+          id.shard,
         );
-        const all = (await tx.all<ShardRow>(SHARDS_OF, of.run)).map(recordOf);
-        const total = whole(await requests.ofRun(tx, of.run));
+        const all = (await tx.all<ShardRow>(SHARDS_OF, id.run)).map(recordOf);
+        const total = whole(await requests.ofRun(tx, id.run));
         for (const [input, file] of total.files.entries()) {
           file.rejects_file = all.find(({ rejects }) => rejects[input])?.rejects[input] ?? null;
         }
         const done = all.filter((shard) => shard.finished).length;
         const reached = done === all.length ? total.status : statusOf(all, finished ? null : status);
-        if (reached === 'running') await runs.setSummary(tx, of.run, total);
+        if (reached === 'running') await runs.setSummary(tx, id.run, total);
         else {
           const end = { status: reached, finished: done === all.length, endedBy, summary: total, at };
-          await runs.end(tx, of.run, end);
+          await runs.end(tx, id.run, end);
         }
         return { status: reached, finished: done, summary: total };
       }),
-    takeSlot: async (of, request, most) => {
+    takeSlot: async (id, request, most) => {
       const taken =
         'SELECT count(*) AS taken, max(CASE WHEN request = ? THEN 1 ELSE 0 END) AS own FROM slots WHERE run = ?';
       const isRoom = (slots: { taken: number; own: number | null } | undefined): boolean =>
         slots?.own === 1 || slots!.taken < most;
       // First without a transaction, because many shards may be waiting.
-      if (!isRoom(await db.get(taken, request, of.run))) return false;
+      if (!isRoom(await db.get(taken, request, id.run))) return false;
       return tables.write(async (tx) => {
-        if (!isRoom(await tx.get(taken, request, of.run))) return false;
+        if (!isRoom(await tx.get(taken, request, id.run))) return false;
         await tx.run(
           `INSERT INTO slots (run, request, shard) VALUES (?, ?, ?)
            ON CONFLICT (run, request) DO UPDATE SET shard = excluded.shard`,
-          of.run,
+          id.run,
           request,
-          of.shard,
+          id.shard,
         );
         return true;
       });
     },
-    releaseSlot: async (of, request) => {
-      await tables.write((tx) => tx.run('DELETE FROM slots WHERE run = ? AND request = ?', of.run, request));
+    releaseSlot: async (id, request) => {
+      await tables.write((tx) => tx.run('DELETE FROM slots WHERE run = ? AND request = ?', id.run, request));
     },
     deadSlots: async (run) => {
       const slots = await db.all<{ request: number; shard: number }>(
@@ -170,7 +170,7 @@ function checkSame(
  * Inserts the records of all shards, unless they exist.
  * @throws UsageError if the run has another number of them
  */
-async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: number): Promise<void> {
+async function addShards(tx: Transaction, { run, shards }: ShardId, inputs: number): Promise<void> {
   const [known] = await tx.all<{ count: number }>('SELECT count(*) AS count FROM shards WHERE run = ?', run);
   if (known!.count === shards) return;
   if (known!.count > 0) {

@@ -12,7 +12,7 @@ import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { Transaction } from '../database.js';
-import type { HeldLease, HeldLock, Scope, ShardOf } from '../types.js';
+import type { HeldLease, HeldLock, Scope, ShardId } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
@@ -45,7 +45,7 @@ export class Leases implements Fence {
    * Takes a lease. Null if another process has it, or one that excludes it (without shards, or of another
    * run).
    */
-  async take(scope: Scope, kind: Kind, holder: string, of: ShardOf | null = null): Promise<HeldLease | null> {
+  async take(scope: Scope, kind: Kind, holder: string, of: ShardId | null = null): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
     const shard = of?.shard ?? 0;
     let sent = this.now();
