@@ -23,6 +23,8 @@ export interface Changes {
   only?: readonly string[];
   /** Columns that become identifiers: their `--map`, `--exclude`, and `--type` are removed. */
   identifiers?: readonly string[];
+  /** Keys of identifiers: their `--set` is removed. */
+  keys?: readonly string[];
   /** Flags and values to add. A flag that is not repeatable replaces the one that was typed. */
   plus?: readonly string[];
 }
@@ -111,6 +113,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
       without,
       only,
       identifiers = [],
+      keys = [],
       plus = [],
     }) => {
       const isRemoved = (long: string): boolean =>
@@ -119,7 +122,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
         const commands = optionOf(long)?.commands;
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
-        if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, long, words)) return [];
+        if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, keys, long, words)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       return compose([command], [...kept, ...plus], paths, isRemoved);
@@ -147,8 +150,14 @@ export function commandsOf(running: Running, isShared = false): Commands {
 }
 
 /** Whether a flag is a rule that an identifier cannot have. */
-function isRuleFor(identifiers: readonly string[], long: string, words: readonly string[]): boolean {
+function isRuleFor(
+  identifiers: readonly string[],
+  keys: readonly string[],
+  long: string,
+  words: readonly string[],
+): boolean {
   const value = words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
+  if (long === '--set') return keys.some((key) => value.startsWith(`${key}=`));
   if (long === '--exclude') return identifiers.includes(value);
   if (long !== '--map' && long !== '--type') return false;
   const isKept = (column: string): boolean => long === '--type' && value === `${column}=lower`;

@@ -29,6 +29,8 @@ export interface Reading {
   column: string;
   /** Of a user's company, if that has a name of its own. */
   company: string | null;
+  /** A rule that identifiers cannot have names one of these columns, or their keys. */
+  hasRule?: boolean;
 }
 
 /** The cause of an error, of a warning, or of rejected rows, as data. */

@@ -15,6 +15,7 @@ import {
   checkIdentifierKeys,
   checkOpened,
   checkScanned,
+  hasIdentifierRule,
   mappingDraft,
   type OpenedInput,
   openInput,
@@ -173,12 +174,21 @@ function warningsOf(
   unclear: boolean,
   paths: readonly string[],
 ): Warning[] {
-  const { path, kind, idColumn, companyIdColumn } = opened;
+  const { path, kind, idColumn, companyIdColumn, rules } = opened;
   const warnings = [...scan.warnings];
   if (opened.guessed) {
+    const hasRule = hasIdentifierRule(rules, kind, [idColumn, companyIdColumn]);
     warnings.unshift({
       message: `the kind of its rows is not known; this shows them as ${kind} by ${idColumn}`,
-      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn, company: companyIdColumn },
+      problem: {
+        code: 'kind_unknown',
+        path,
+        paths,
+        kind,
+        column: idColumn,
+        company: companyIdColumn,
+        hasRule,
+      },
     });
   }
   if (unclear) {

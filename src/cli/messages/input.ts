@@ -1,5 +1,5 @@
 /** Texts for problems with inputs, columns, and cells: hints with the flags that help. */
-import { type Kind, SOME_ZONE } from '../../engine/model.js';
+import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from '../again.js';
 import { shellWord } from '../shell.js';
@@ -30,21 +30,29 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
  * The command for the most likely reading of the columns. For several inputs, it uses a mapping file, because
  * the columns of one file may not fit the others.
  */
-function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, company }: Reading): Words {
+function readAs({ again, wasTyped }: Commands, reading: Reading): Words {
+  const { path, paths, kind, column, company, hasRule } = reading;
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return {};
+  // A flag cannot undo a rule of the file, so no command would work.
+  if (hasRule && wasTyped('--mapping')) {
+    return {
+      hint: `if the rows are ${kind} by ${column}: say so in the mapping file ("id"), and leave out its rules for identifiers`,
+    };
+  }
   const without = ['--kind', '--id'];
   const identifiers = company === null ? [column] : [column, company];
+  const keys = [ID_FIELD[kind], ID_FIELD.companies];
   if (paths.length <= 1) {
     const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
     const plus = ['--kind', kind, '--id', column, ...named];
-    const next = again({ command: 'import', paths: [path], without, identifiers, plus });
+    const next = again({ command: 'import', paths: [path], without, identifiers, keys, plus });
     return { hint: `if the rows are ${kind} by ${column}: ${next}` };
   }
   const file = 'mapping.json';
   const lines = [
-    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], identifiers, plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], identifiers, plus: ['--mapping', file] })}`,
+    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], identifiers, keys, plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], identifiers, keys, plus: ['--mapping', file] })}`,
   ];
   return { hint: lines.join('\n') };
 }

@@ -42,6 +42,7 @@ export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
+export { hasIdentifierRule } from './mapping/id-column.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export {
   type Mapping,

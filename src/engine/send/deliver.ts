@@ -13,7 +13,7 @@ import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js'
 import { failureOf, failureText, isAboutRows } from './isolate.js';
 import { halve } from './pick.js';
 import { isUnanswered } from './recorded-ranges.js';
-import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
+import { foundAfterCrash, sendRequest, UNSENT, untilWritten } from './request.js';
 import { isAccepted, placeOf, placeText } from './row-counts.js';
 
 /** A failed request for which to search the rows at fault. */
@@ -143,7 +143,14 @@ export async function sendAndFollow(
   }
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
-    submit: (signal) => deps.client.submit(chunk.kind, body, signal, () => deps.state.check(), release),
+    submit: (signal) =>
+      untilWritten(deps.stop, signal, (either, begins) => {
+        const ready = (): void => {
+          deps.state.check();
+          begins();
+        };
+        return deps.client.submit(chunk.kind, body, either, ready, release);
+      }),
     commit,
   });
   switch (outcome.type) {

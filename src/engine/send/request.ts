@@ -36,7 +36,7 @@ export type Attempted = Pick<
 >;
 
 export interface RequestDeps {
-  /** Sends the request once. The signal ends the attempt. */
+  /** Sends the request once. The signal ends the attempt. @throws the reason of `stop` if it ended before it was sent */
   submit(signal: AbortSignal): Promise<Answer>;
   /** What a successful reply must contain. Default: a job. */
   expected?: Expected;
@@ -46,7 +46,7 @@ export interface RequestDeps {
   clock: Clock;
   random: () => number;
   /**
-   * Ends waiting and retries, but not an attempt: first Ctrl-C, the deadline, or another request that failed.
+   * Ends waiting and retries, but not an attempt that has begun to be written: first Ctrl-C, the deadline, or another request that failed.
    */
   stop: AbortSignal;
   /** Ends an attempt: second Ctrl-C. */
@@ -109,6 +109,12 @@ export async function sendRequest(
     try {
       answer = await deps.submit(deps.abort);
     } catch (error) {
+      // It ended before a byte was written, as long as the connection was made.
+      if (!deps.abort.aborted && deps.stop.aborted && error === deps.stop.reason) {
+        record.possibleDuplicate = possibleDuplicate;
+        await leave('stopped before it was sent');
+        return { type: 'stopped' };
+      }
       if (!deps.abort.aborted) {
         // Nothing was written to the socket. If that cannot be recorded either, the first error is reported.
         if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
@@ -218,6 +224,27 @@ export async function sendRequest(
     } catch {
       return { type: 'stopped' };
     }
+  }
+}
+
+/**
+ * Makes an attempt, which `stop` also ends until `begins` is called: a proxy may take long for a connection.
+ * @param signal ends it at any time
+ */
+export async function untilWritten<T>(
+  stop: AbortSignal,
+  signal: AbortSignal,
+  attempt: (either: AbortSignal, begins: () => void) => Promise<T>,
+): Promise<T> {
+  const early = new AbortController();
+  const onStop = (): void => early.abort(stop.reason);
+  const begins = (): void => stop.removeEventListener('abort', onStop);
+  stop.addEventListener('abort', onStop);
+  if (stop.aborted) onStop();
+  try {
+    return await attempt(AbortSignal.any([signal, early.signal]), begins);
+  } finally {
+    begins();
   }
 }
 

@@ -414,6 +414,11 @@ describe('columns that do not show the kind', () => {
     ["--exclude 'Kunden Nr'", { company_id: 'f', metadata: { Ort: 'o' } }],
     ["--exclude 'Kunden Nr' --exclude Firma --exclude=Ort", { company_id: 'k' }],
     ["--type 'Kunden Nr=lower'", { company_id: 'k' }],
+    [
+      '--set company_id=x --set=company_id=x --set user_id=y',
+      { company_id: 'k', metadata: { user_id: 'y' } },
+    ],
+    ['--kind users --set user_id=x --set company_id=x --set a=b', { user_id: 'k', metadata: { a: 'b' } }],
   ])('%s: the command has no rule that its identifier cannot have', async (rules, item) => {
     const run = folder({ 'a.csv': 'Kunden Nr,Firma,Ort\nk,f,o\n' });
     const { code, printed, paste } = await run(`import a.csv ${rules} ${plan}`);
@@ -431,6 +436,21 @@ describe('columns that do not show the kind', () => {
     const { printed, paste } = await run(`import a.csv ${rules} ${plan}`);
     expect((await paste(printed[0]!)).files['a.csv']!.sample).toMatchObject(item);
   });
+
+  it.each([
+    { map: { Firma: 'company_id' } },
+    { kind: 'companies', map: { Firma: 'company_id' } },
+    { companies: { type: { 'Kunden Nr': 'integer' }, exclude: ['Firma', 'Ort'] } },
+    { set: { company_id: 'x' } },
+  ])(
+    '%j: if the mapping file has such a rule, no command is printed, since none would work',
+    async (mapping) => {
+      const run = folder({ 'a.csv': 'Kunden Nr,Firma,Ort\nk,f,o\n', 'm.json': JSON.stringify(mapping) });
+      const { code, stderr, printed } = await run(`import a.csv --mapping m.json ${plan}`);
+      expect([code, printed]).toEqual([2, []]);
+      expect(stderr).toContain('say so in the mapping file ("id"), and leave out its rules for identifiers');
+    },
+  );
 
   it('of several inputs, such a rule is not in the commands for the mapping file either', async () => {
     const run = folder({ 'a.csv': 'Kunde,Ort\nk,o\n', 'b.csv': 'Kunde,Firma\nk,f\n' });

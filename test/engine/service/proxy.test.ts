@@ -225,6 +225,34 @@ describe('a SOCKS5 proxy', () => {
 
 const nextOf = async (socket: Socket): Promise<Buffer> => (await once(socket, 'data'))[0] as Buffer;
 
+it.each([
+  ['socks5', 'SIGINT', 130],
+  ['http', 'SIGTERM', 143],
+] as const)(
+  '%s: a signal while the proxy is silent ends an import at once, with nothing sent',
+  async (scheme, signal, exit) => {
+    await built();
+    const silent = createTcp();
+    const asked = once(silent, 'connection');
+    const { port } = await listen(silent);
+    const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
+    const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` };
+    const argv = ['import', 'c.csv', '--timeout', '60s', '--base-url', 'https://service.example', '--json'];
+    const running = profiles(argv, { cwd, env });
+    await asked;
+    running.kill(signal);
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(exit);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'interrupted',
+      rows: { submitted: 0, unsent: 1 },
+      maybe_sent_twice: [],
+      next: [expect.stringMatching(/^profiles resume /)],
+    });
+  },
+  40_000,
+);
+
 describe('a proxy that fails', () => {
   it.each([403, 407, 502])('answers %i: nothing was sent', async (status) => {
     const proxy = await proxyTo(0, status);

@@ -164,6 +164,19 @@ function likelyId(kind: Kind, columns: readonly string[], asked: Asked): string 
 const mappedTo = (field: IdField, columns: readonly string[], { map }: MappingRules): string | undefined =>
   map.find(([column, key]) => key === field && columns.includes(column))?.[0];
 
+/** Whether rules name columns or keys of identifiers in a way that an import refuses. */
+export function hasIdentifierRule(
+  { map, exclude, set, types }: MappingRules,
+  kind: Kind,
+  columns: readonly (string | null)[],
+): boolean {
+  const ruled = [...map, ...types.filter(([, type]) => type !== 'lower')].map(([column]) => column);
+  return (
+    [...ruled, ...exclude].some((column) => columns.includes(column)) ||
+    set.some(([key]) => key === ID_FIELD[kind] || key === ID_FIELD.companies)
+  );
+}
+
 /** Columns without another use. */
 function unused(columns: readonly string[], { map, exclude }: MappingRules): string[] {
   const used = new Set([...map.map(([column]) => column), ...exclude]);
@@ -237,7 +250,8 @@ function withoutColumn(
   if (missing) throw unknownColumn(missing.rule, missing.column, columns, file);
   if (asked.guess) return guessed(kind, column, columns, asked);
   const company = companyOf(kind, column, columns, asked);
-  const reading = { path: file, paths: inputs, kind, column, company };
+  const hasRule = hasIdentifierRule(rulesOf(kind, asked), kind, [column, company]);
+  const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
   const [array] = below;
   if (sheet !== undefined) throw new InputError(sentence, { file, ...inSheet(file, sheet, reading) });
   throw new InputError(sentence, {
