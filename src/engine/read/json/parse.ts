@@ -29,6 +29,9 @@ export function recordText({ bytes, spans }: RecordBatch, number: number): strin
   return buffer.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
 }
 
+/** As Python, pandas, and DuckDB write them. */
+const NO_NUMBER = /[:,[]\s*-?(NaN|Infinity)\s*[,}\]]/;
+
 function notJson(
   message: string,
   text: string,
@@ -38,13 +41,17 @@ function notJson(
 ): InputError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
+  const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text)) || [];
   const item = input.body ? `item ${batch.first + number + 1}` : 'the line';
-  return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, {
+  const fault = word === undefined ? faultOf(message) : `there is no ${word} in JSON`;
+  return new InputError(`${item} is not valid JSON: ${fault}`, {
     file: input.path,
     line,
-    hint: input.body
-      ? 'fix the item, or export the file again'
-      : 'each line must be one whole item; for objects that span several lines, use JSON instead of JSON Lines',
+    hint: word
+      ? 'write null instead, or export the file again without such values'
+      : input.body
+        ? 'fix the item, or export the file again'
+        : 'each line must be one whole item; for objects that span several lines, use JSON instead of JSON Lines',
   });
 }
 

@@ -199,3 +199,28 @@ describe('what would be lost', () => {
     expect((await readText('f.csv', csv, { roundNumbers: true })).reasons).toHaveLength(2);
   });
 });
+
+describe('what JSON does not have', () => {
+  const refusal = async (name: string, text: string): Promise<InputError> =>
+    readText(name, text).then(
+      () => expect.fail('it was read'),
+      (reason) => reason,
+    );
+
+  test.each([
+    ['f.ndjson', '{"company_id":"a","n":1}\n{"company_id":"b","n":NaN}\n', 2, 'the line', 'NaN'],
+    ['f.ndjson', '{"company_id":"b","n":-Infinity}\n', 1, 'the line', 'Infinity'],
+    ['f.json', '[{"company_id":"b","n":[1, NaN ]}]', 1, 'item 1', 'NaN'],
+  ])('%s %j: is named', async (name, text, line, item, word) => {
+    const error = await refusal(name, text);
+    expect(error.message).toContain(
+      `${name}:${line}: ${item} is not valid JSON: there is no ${word} in JSON`,
+    );
+    expect(error.hint).toBe('write null instead, or export the file again without such values');
+  });
+
+  test('in a text, it is not the fault', async () => {
+    const { message } = await refusal('f.ndjson', '{"company_id":"b: NaN, ","n" 1}\n');
+    expect(message).not.toContain('NaN in JSON');
+  });
+});
