@@ -117,6 +117,21 @@ describe('a request waits for an unfinished job that shares an id', () => {
     expect(held('u3')).toBeUndefined();
   });
 
+  test.for([
+    ['ended', null],
+    ['was lost', '404'],
+  ] as const)('once: after it %s, the next request does not ask for it', async ([, answer]) => {
+    const old = await leave(['u1,old', 'u2,old'], 2);
+    middle.trouble = (sort) => (sort === 'poll' && submissions() === 1 ? answer : null);
+    const { code, stderr } = await send(['u1,new', 'u2,new'], FAST, '--chunk-size', '1');
+    const requests = middle.sandbox.ledger();
+    const second = requests.filter(({ method }) => method === 'POST')[1]!;
+    const id = encodeURIComponent(old.summary!.jobs[0]!.job_id);
+    const asked = requests.filter(({ n, path }) => n > second.n && path.includes(id));
+    expect([code, submissions(), asked]).toEqual([0, 3, []]);
+    expect(stderr.match(/no longer knows/g)?.length ?? 0).toBe(answer === null ? 0 : 1);
+  });
+
   test('until it has answered 404 for a minute: then it is unknown, and its rows are not sent again', async () => {
     const old = await leave(['u1,old']);
     middle.trouble = (sort) => (sort === 'poll' && submissions() === 1 ? '404' : null);

@@ -1,7 +1,7 @@
 /** Faults while jobs are followed: what was accepted stays accepted, whatever the polls say (contract §4). */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
-import { FaultServer, type Trouble } from '../support/fault-server.js';
+import { FaultServer, type JobRecord, type Trouble } from '../support/fault-server.js';
 import { dated, FAULTS, fates, type status } from './faults.js';
 import {
   balance,
@@ -187,6 +187,15 @@ test.each([
   expect(service.seen.poll).toBe(0);
   await balance(outcome.summary!, machine, service, file);
   await isWhole(outcome);
+});
+
+test('a job of another run is known by its own id, whatever its record says', async () => {
+  service.trouble = { fate: (nth) => (nth === 1 ? fates['another id'] : undefined) };
+  expect((await machine.run(['import', file.path, '--no-wait'], { clock })).code).toBe(0);
+  expect((await machine.run(['import', file.path], { clock })).code).toBe(0);
+  const { summary } = await machine.run(['jobs'], { clock });
+  const jobs = (summary as unknown as JobRecord[]).map(({ job_id, status }) => [job_id, status]);
+  expect(Object.fromEntries(jobs)).toEqual({ 'job-1': 'completed', 'job-2': 'completed' });
 });
 
 test('twelve jobs at once are followed without a word from Node', async () => {

@@ -1,7 +1,7 @@
 /** A run that is to be continued, between the look at it and the lock. */
 import { describe, expect } from 'vitest';
-import { stillUnfinished } from '../../../src/engine/run/earlier.js';
-import { aRun, RUN, test } from '../state/support/state.js';
+import { stillFinished, stillUnfinished, unfinished } from '../../../src/engine/run/earlier.js';
+import { aRun, RUN, SCOPE, test } from '../state/support/state.js';
 
 describe('stillUnfinished', () => {
   test('gives the run as it is now', async ({ state }) => {
@@ -20,5 +20,37 @@ describe('stillUnfinished', () => {
     );
     await state.forgetRun(RUN);
     await expect(stillUnfinished(seen!, state)).rejects.toThrow(`run ${RUN} was forgotten in the meantime`);
+  });
+});
+
+test('stillFinished refuses a run that another process continues', async ({ state }) => {
+  await state.startRun(aRun());
+  await state.endRun(RUN, { status: 'failed', finished: true, endedBy: null, summary: null });
+  const [seen] = await state.knownRuns();
+  expect((await stillFinished(seen!, state)).run).toBe(RUN);
+  await state.reopenRun(RUN);
+  await expect(stillFinished(seen!, state)).rejects.toThrow(`run ${RUN} is unfinished (running)`);
+});
+
+describe('unfinished', () => {
+  const { identity } = aRun();
+  const other = { ...SCOPE, account: 'another token' };
+
+  test('finds a run of an account without a name under another token only if its own was refused', async ({
+    state,
+  }) => {
+    await state.startRun(aRun({ named_account: null }));
+    const find = async (account: string | null) => (await unfinished(identity, other, account, state))?.run;
+    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: null, summary: null });
+    expect(await find(null)).toBeUndefined();
+    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'unauthorised', summary: null });
+    expect(await find(null)).toBe(RUN);
+    expect(await find('staging')).toBeUndefined();
+  });
+
+  test('leaves a run of a saved plan to that plan', async ({ state }) => {
+    const plan = { run: RUN, digest: 'd'.repeat(64), created_at: '2026-01-15T12:00:00.000Z' };
+    await state.startRun(aRun({ options: { plan } }));
+    expect(await unfinished(identity, SCOPE, 'production', state)).toBeUndefined();
   });
 });
