@@ -72,6 +72,23 @@ describe('what another run has sent of an id', () => {
     expect(await known(state)).toEqual(new Map([[2, 5]]));
   });
 
+  test('its job is unfinished: not remembered, even if the content is the same', async ({ state }) => {
+    const other = await Session.of(state, 'other');
+    await other.acknowledge(await other.intent([[1, 5]]));
+    await (await Session.of(state, 'one')).send([1, 5], [2, 5]);
+    expect(await known(state)).toEqual(new Map([[2, 5]]));
+  });
+
+  test('an unfinished job of an earlier session of the run counts like one of another run', async ({
+    state,
+  }) => {
+    const session = await Session.of(state, 'one');
+    await session.acknowledge(await session.intent([[1, 6]]));
+    await state.reopenRun('one');
+    await session.send([1, 5], [2, 5]);
+    expect(await known(state)).toEqual(new Map([[2, 5]]));
+  });
+
   test('sent by identify between two requests of the run: not remembered', async ({ state }) => {
     const session = await Session.of(state, 'one');
     await session.send([2, 5]);
