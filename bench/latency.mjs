@@ -1,7 +1,7 @@
 // A service that takes its time: how near the import comes to requests x latency / concurrency.
 import { interleave } from './measure.mjs';
 import { seconds, table, times } from './report.mjs';
-import { FAST, input, profiles, startSink, withState } from './workbench.mjs';
+import { importTimed, input, startSink } from './workbench.mjs';
 
 export const title = 'Latency';
 
@@ -14,7 +14,7 @@ export async function measure({ rows, runs }) {
   const sinks = await Promise.all(latencies.map((latency) => startSink({ latency })));
   try {
     const cases = Object.fromEntries(
-      latencies.map((latency, index) => [`${latency} ms`, sending(file, sinks[index].url)]),
+      latencies.map((latency, index) => [`${latency} ms`, importTimed(file, sinks[index].url)]),
     );
     const samples = await interleave(cases, runs);
     const lines = latencies.map((latency) => {
@@ -42,14 +42,3 @@ export async function measure({ rows, runs }) {
     await Promise.all(sinks.map((sink) => sink.stop()));
   }
 }
-
-const sending = (file, url) => () =>
-  withState(async (state) => {
-    const sample = await profiles(['import', file, ...FAST, '--ndjson'], { state, url, stdout: true });
-    const events = sample.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const at = (type) => Date.parse(events.find((event) => event.type === type).time);
-    return { ...sample, stdout: '', sending: at('summary') - at('plan') };
-  });

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { interleave, run } from './measure.mjs';
 import { comparison, milliseconds, seconds, table } from './report.mjs';
-import { FAST, input, PROFILES, profiles, startServer, stateFolder, withState } from './workbench.mjs';
+import { importTimed, input, PROFILES, startServer, stateFolder } from './workbench.mjs';
 
 export const title = 'Sandbox';
 
@@ -19,7 +19,7 @@ export async function measure({ rows, runs }) {
       const data = join(state, `data-${round}`);
       await mkdir(data);
       const service = await serve(data, state);
-      imports.push(await imported(file, service.url));
+      imports.push(await importTimed(file, service.url)());
       await service.stop('SIGINT');
       const again = await serve(data, state);
       restarts.push(again.readyAfter);
@@ -66,17 +66,6 @@ async function serve(data, state) {
   const server = await startServer(PROFILES, args, { ready, cwd: state, env: { XDG_CONFIG_HOME: state } });
   return { ...server, url: ready.exec(server.text())[1] };
 }
-
-const imported = (file, url) =>
-  withState(async (state) => {
-    const sample = await profiles(['import', file, ...FAST, '--ndjson'], { state, url, stdout: true });
-    const events = sample.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const at = (type) => Date.parse(events.find((event) => event.type === type).time);
-    return { ...sample, stdout: '', sending: at('summary') - at('plan') };
-  });
 
 async function show(data, state, rows) {
   const id = `c-${String(rows >> 1).padStart(8, '0')}`;

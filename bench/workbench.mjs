@@ -139,6 +139,18 @@ export const profiles = (args, { state, url, ...options }) =>
 export const importOnce = (file, flags, url) => () =>
   withState((state) => profiles(['import', file, ...flags, '--quiet'], { state, url }));
 
+/** `profiles import`, each time with a new state. `sending`: from its plan to its summary, in milliseconds. */
+export const importTimed = (file, url) => () =>
+  withState(async (state) => {
+    const sample = await profiles(['import', file, ...FAST, '--ndjson'], { state, url, stdout: true });
+    const events = sample.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const at = (type) => Date.parse(events.find((event) => event.type === type).time);
+    return { ...sample, stdout: '', sending: at('summary') - at('plan') };
+  });
+
 /** A server of its own process that prints where it listens. `ready` finds the address in what it prints. */
 export async function startServer(script, args, { ready = /http:\/\/\S+/, env = {}, cwd } = {}) {
   const started = performance.now();

@@ -214,6 +214,23 @@ describe('a copy that was interrupted', () => {
     expect(contentOf('new')).toEqual(before);
   });
 
+  test.each(['{"half', '{}', '[]'])('is not continued by a note that is damaged: %s', async (note) => {
+    await withHistory();
+    const stop = new AbortController();
+    const progress = (rows: number): void => {
+      if (rows > 3) stop.abort(new Error('killed'));
+    };
+    await expect(migrate('.state', 'new', { progress, signal: stop.signal })).rejects.toThrow('killed');
+    const db = new DatabaseSync(inFolder('new/state.db'));
+    db.prepare("UPDATE notes SET value = ? WHERE name = 'copied secret'").run(note);
+    db.close();
+    const { code, error } = await run(['state', 'migrate', '--to', inFolder('new')]);
+    expect([code, error?.message]).toEqual([
+      1,
+      `sqlite:${inFolder('new')} is damaged: its note "copied secret" cannot be read`,
+    ]);
+  });
+
   test('after its last step but one, it is finished', async () => {
     await withHistory();
     const before = contentOf('.state');

@@ -151,7 +151,7 @@ async function copy({ from, to, progress, signal }: Migration): Promise<void> {
   for (const table of COPIED) {
     const [name] = table;
     const done = await notes.get(to.db, doneNote(name));
-    const after = done === null ? null : (JSON.parse(done) as Value[] | 'all');
+    const after = done === null ? null : copiedUntil(done, table, to.name);
     copied += await countOf(to.db, name);
     if (after === 'all') continue;
     let batch: Row[] = [];
@@ -172,6 +172,17 @@ async function copy({ from, to, progress, signal }: Migration): Promise<void> {
     }
     await flush();
   }
+}
+
+/** Reads the note of how much of a table was copied. @throws StateError if it is damaged */
+function copiedUntil(note: string, [table, keys]: Table, name: string): Value[] | 'all' {
+  try {
+    const until: unknown = JSON.parse(note);
+    if (until === 'all' || (Array.isArray(until) && until.length === keys.length)) return until;
+  } catch {} // as below
+  throw new StateError(`${name} is damaged: its note "${doneNote(table)}" cannot be read`, {
+    hint: 'copy to an empty place',
+  });
 }
 
 /**
