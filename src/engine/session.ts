@@ -100,7 +100,7 @@ export class Session {
     yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (shard) await this.#run.join();
     else if (earlier) {
-      const still = earlier.finished ? stillFinished : stillUnfinished;
+      const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
     } else if (apply && !apply.again) await checkStillNew(apply.plan, this.#run.id, deps);
 

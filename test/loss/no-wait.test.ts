@@ -2,9 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { fates } from './faults.js';
-import { elevenCompanies, Machine, type Outcome } from './support.js';
+import { crashAt, elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
 const SEND = ['import', file.path, '--chunk-size', '4'];
@@ -111,23 +112,73 @@ test('the steps after it fit what is known of its jobs', async () => {
   expect(ended(await machine.run(['resume', few]))[0]).toBe(7);
 });
 
-test('it is finished once jobs --refresh has seen the ends of its jobs', async () => {
+test('once jobs --refresh has seen the ends of its jobs, resume only says how they ended', async () => {
+  service.trouble.fate = () => fates.failed;
   const id = await accepted();
   expect((await machine.run(['jobs', '--refresh'])).code).toBe(0);
-  expect((await machine.run(['resume', id])).error?.message).toContain('there is nothing to resume');
+  const polls = service.seen.poll;
+  expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
+  expect(service.seen.poll).toBe(polls);
+  expect((await machine.run(['resume'])).error?.message).toBe('no unfinished import to resume');
 });
 
 test('--outcomes needs the rows: the file says how the jobs ended, and the input may not have changed', async () => {
   const id = await accepted();
   const argv = ['resume', id, '--outcomes', 'outcomes.csv'];
-  const followed = await machine.run(argv);
-  expect(ended(followed)).toEqual([0, 'completed', id]);
+  expect(ended(await machine.run(argv))).toEqual([0, 'completed', id]);
   expect(readFileSync(join(machine.folder, 'outcomes.csv'), 'utf8').match(/,completed,/g)).toHaveLength(11);
-  const other = await accepted();
+  const other = await accepted([...SEND, '--no-wait', '--outcomes', 'other.csv']);
   machine.write(file.path, 'company_id,name\nother,1\n');
   const refused = await machine.run(['resume', other, '--outcomes', 'outcomes.csv']);
   expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('has changed since')]);
-  expect(ended(await machine.run(['resume', other]))).toEqual([0, 'completed', other]);
+  const followed = await machine.run(['resume', other]);
+  expect(ended(followed)).toEqual([0, 'completed', other]);
+  expect(followed.stderr).toContain(`other.csv will not say how the jobs ended`);
+});
+
+test('an option that needs its rows is refused', async () => {
+  const id = await accepted();
+  const refused = await machine.run(['resume', id, '--where', 'name=x']);
+  expect([refused.code, refused.error?.message]).toEqual([
+    2,
+    `run ${id} has sent all its rows, so this resume only follows its jobs`,
+  ]);
+});
+
+test('its token was refused: the next one may follow it', async () => {
+  const id = await accepted();
+  service.trouble.poll = () => (exchange) => exchange.reply(401, '{"errors":[]}');
+  expect((await machine.run(['resume'])).code).toBe(4);
+  service.trouble = {};
+  machine.env.PROFILES_TOKEN = 'tok_9876543210';
+  expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
+});
+
+test.each(['before:1', 'after:1', 'after:2', 'after:3', 'after:4', 'after:5'])(
+  'killed %s commits: the next resume says how its jobs ended',
+  async (at) => {
+    await built();
+    service.trouble.fate = () => fates.failed;
+    const id = await accepted();
+    const child = profiles(['resume'], { cwd: machine.folder, env: { ...machine.env, ...crashAt(at) } });
+    expect((await child.ended).signal).toBe('SIGKILL');
+    expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
+  },
+);
+
+test('two requests with one job: both end with it', async () => {
+  service.trouble.submit = () => async (exchange) => {
+    const job = await exchange.accept();
+    exchange.confirm();
+    exchange.reply(202, JSON.stringify({ ...job, job_id: 'job-1' }));
+  };
+  service.trouble.fate = () => fates.failed;
+  const id = await accepted();
+  expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
+  expect((await machine.requests(id)).map(({ state }) => state)).toEqual(['settled', 'settled', 'settled']);
+  service.trouble = {};
+  const again = await machine.run(['resume', '--failed']);
+  expect(again.summary!.rows).toMatchObject({ submitted: 11, completed: 11 });
 });
 
 test('another import of the kind does not run while its jobs are followed', async () => {

@@ -82,8 +82,14 @@ export class ScriptedService {
       return { job_id, status: 'queued', total_rows: entries.length };
     };
 
-    const submit = async (kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer> => {
+    const submit = async (
+      kind: Kind,
+      body: Uint8Array,
+      signal?: AbortSignal,
+      ready?: () => void,
+    ): Promise<Answer> => {
       signal?.throwIfAborted();
+      ready?.();
       const entries = entriesOf(kind, body);
       const move = moves.shift() ?? 'accept';
       await setImmediate();

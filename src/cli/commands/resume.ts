@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
-import { hasOpenJobs } from '../../engine/run/earlier.js';
+import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { isFollowedOnly } from '../../engine/run/following.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
@@ -103,9 +103,11 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   );
   checkAccount(stored, await there.scope());
   const own = stored.options as ImportOptions;
-  const needs = { failed, isolate: isolate ?? own.isolate, outcomes: outcomes ?? own.outcomes ?? null };
+  const needs = { failed, isolate: isolate ?? own.isolate, outcomes };
+  const followsOnly = isFollowedOnly(stored, needs);
+  if (followsOnly) checkFollowed(stored, asked, context);
   // Private values are for rows, and are deleted when all rows are sent.
-  const kept = isFollowedOnly(stored, needs) ? own : restoreOptions(state, stored, asked.values);
+  const kept = followsOnly ? { ...own, outcomes: null } : restoreOptions(state, stored, asked.values);
   const { importDefaults } = await there.settings();
   const defaults = engineValues(TIMING, importDefaults);
   const options = {
@@ -120,13 +122,27 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait: kept.wait || failed || isolate === true || stored.finished,
+    wait: kept.wait || failed || isolate === true || hasUnseenJobs(stored),
     failed,
     resume: false,
     full: false,
     dryRun: false,
   };
   return runAndReport(options, stored, report, there, { scope: stored.scope, inputs: asked.inputs });
+}
+
+/** Checks options of a run whose jobs are only followed. @throws UsageError for those that need its rows */
+function checkFollowed({ run, options }: StoredRun, asked: Options, { commands, warn }: Context): void {
+  const { inputs, values, rejects } = asked;
+  if (inputs.length > 0 || values.sets || values.where || rejects !== undefined) {
+    throw new UsageError(`run ${run} has sent all its rows, so this resume only follows its jobs`, {
+      hint: 'leave out --input, --set, --where, and --rejects',
+    });
+  }
+  const { outcomes } = options as Partial<ImportOptions>;
+  if (outcomes == null) return;
+  const again = commands.command('resume', run, '--outcomes', outcomes);
+  warn(`${outcomes} will not say how the jobs ended; with its inputs, this writes it again: ${again}`);
 }
 
 /**
@@ -141,7 +157,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     const newest =
       (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ??
       unfinished[0] ??
-      (await firstOf(runs, (run) => hasOpenJobs(run, state)));
+      runs.find(hasUnseenJobs);
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -149,7 +165,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     );
   }
   const found = findRun(runs, id);
-  if (!found.finished || (await hasOpenJobs(found, state))) return found;
+  if (!found.finished || hasUnseenJobs(found)) return found;
   const hasFailed = failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),

@@ -5,7 +5,7 @@ import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
+import { isFinal } from '../service/names.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
@@ -28,20 +28,17 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
  */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
-/** Whether the outcome of a request is still unknown, because nobody has followed its job to the end. */
-export const hasJobToFollow = ({ state }: RequestRecord): boolean => state === 'acknowledged';
-
 /**
- * Whether a run has sent everything, and its jobs are unfinished as far as is known, because it did not wait for
- * them (contract §4). It is recorded as finished: nothing of it is left to send.
+ * Whether a run has sent everything without waiting for its jobs, and no session has seen how all of them ended. By the
+ * contract (§4) it is unfinished. It is recorded as finished, since nothing of it is left to send, until a session
+ * follows its jobs.
  */
-export async function hasOpenJobs(
-  { run, finished, status, options }: StoredRun,
-  state: State,
-): Promise<boolean> {
-  const waited = (options as Partial<ImportOptions>).wait !== false;
-  if (!finished || waited || status === 'superseded') return false;
-  return (await state.requests(run)).some(hasJobToFollow);
+export function hasUnseenJobs({ finished, status, options, summary }: StoredRun): boolean {
+  const { wait, canary } = options as Partial<ImportOptions>;
+  if (wait !== false || status === 'superseded' || summary === null) return false;
+  // A canary that has not completed is sent again.
+  if (!finished && (summary.rows.unsent || canary)) return false;
+  return summary.jobs.some((job) => !isFinal(job.status) && job.status !== 'unknown');
 }
 
 /** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
@@ -62,7 +59,7 @@ export async function unfinished(
  */
 export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
-  if (now && !now.finished) return now;
+  if (now && (!now.finished || hasUnseenJobs(now))) return now;
   throw new UsageError(
     `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
     { problem: { code: 'run_not_unfinished' } },

@@ -3,27 +3,25 @@
  * "State"). It reads no input, so they may have changed or be gone.
  */
 import { Channel } from '../channel.js';
-import { InterruptedError, WaitTimeoutError } from '../errors.js';
+import { InterruptedError, StateLostError, WaitTimeoutError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { Deadline } from '../send/deadline.js';
-import { type FollowDeps, follow, reportJob } from '../send/follow.js';
+import { type FollowDeps, follow, jobEvent } from '../send/follow.js';
 import { completedRows, Totals } from '../send/row-counts.js';
+import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps, ImportResult } from './deps.js';
-import { hasJobToFollow, stillFinished } from './earlier.js';
+import { hasUnseenJobs, stillUnfinished } from './earlier.js';
 import { OpenRun } from './open-run.js';
 import { type Ending, exitOf, givenUpWarnings, lastJobs, statusOf } from './summary.js';
 
-/**
- * Whether a session only follows jobs: the run has sent everything, and no option needs its rows. Runs of early versions
- * may have no summary.
- */
+/** Whether a session only follows the jobs of a run, because no option needs its rows. */
 export const isFollowedOnly = (
   run: StoredRun,
   { failed, isolate, outcomes }: Pick<ImportOptions, 'failed' | 'isolate' | 'outcomes'>,
-): boolean => run.finished && run.summary !== null && !failed && !isolate && outcomes === null;
+): boolean => hasUnseenJobs(run) && !failed && !isolate && outcomes === null;
 
 export class Following {
   readonly #started: number;
@@ -31,7 +29,7 @@ export class Following {
   readonly #run: OpenRun;
   readonly #warnings: string[] = [];
 
-  /** @param found the run, as read before its lock was taken. It has a summary */
+  /** @param found a run with `hasUnseenJobs`, as read before its lock was taken */
   constructor(
     private readonly options: ImportOptions,
     private readonly deps: ImportDeps,
@@ -46,14 +44,14 @@ export class Following {
     const { found, deps } = this;
     await deps.state.refuseMoved();
     yield* this.#run.lock(this.options, found.inputs, this.#deadline.signal);
-    const stored = await stillFinished(found, deps.state);
+    const stored = await stillUnfinished(found, deps.state);
+    const client = await deps.client();
     await this.#run.continueWith(stored);
-    const failure = yield* this.#follow(stored);
+    await deps.state.reopenRun(this.#run.id);
+    const failure = yield* this.#follow(stored, client);
     const result = this.#result(stored, failure);
-    if (!failure) {
-      const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };
-      result.failure = await this.#run.end(result.summary, true, null, keep);
-    }
+    const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };
+    result.failure = await this.#run.end(result.summary, !failure, failure, keep);
     yield { type: 'summary', summary: result.summary };
     return result;
   }
@@ -63,8 +61,11 @@ export class Following {
     await this.#run.close();
   }
 
-  /** @returns the error that ended it early, or null. The run then stays as it was recorded */
-  async *#follow({ summary, inputs }: StoredRun): AsyncGenerator<ImportEvent, unknown> {
+  /** @returns the error that ended it early, or null */
+  async *#follow(
+    { summary, inputs }: StoredRun,
+    client: ServiceClient,
+  ): AsyncGenerator<ImportEvent, unknown> {
     const { deps, options } = this;
     const { id, scope, records } = this.#run;
     const left = new AbortController();
@@ -74,7 +75,8 @@ export class Following {
       ...deps,
       run: id,
       scope,
-      client: await deps.client(),
+      records,
+      client,
       options,
       isCanary: false,
       totals: new Totals(records),
@@ -83,11 +85,14 @@ export class Following {
       emit: (event) => events.push(event),
       stop,
     };
-    const open = records.filter(hasJobToFollow);
-    for (const record of open) reportJob(inputs[record.input]!.kind, record, followDeps);
+    const open = records.filter(({ state }) => state === 'acknowledged');
+    for (const record of open) events.push(jobEvent(record, { inputs }));
     const following = follow(open, followDeps)
       .then(
-        () => null,
+        () => {
+          deps.state.check();
+          return null;
+        },
         (error: unknown) => {
           if (!stop.aborted) return error;
           return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
@@ -127,7 +132,7 @@ export class Following {
         inputs.map(({ path }) => path),
       ),
       warnings: this.#warnings,
-      resume: failure ? this.#run.id : null,
+      resume: failure && !(failure instanceof StateLostError) ? this.#run.id : null,
       elapsed_seconds: Math.round(this.deps.clock.monotonic() - this.#started) / 1_000,
     };
     return { summary: now, exit: exitOf(ending), failure };

@@ -70,6 +70,7 @@ export type FollowDeps = Pick<
   | 'state'
   | 'client'
   | 'clock'
+  | 'records'
   | 'isCanary'
   | 'totals'
   | 'inputs'
@@ -88,8 +89,10 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
     const { kind } = deps.inputs[record.input]!;
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
-    if (missing) await state.record(run, scope, kind, record, null);
-    else await state.updateJob(scope, seen);
+    if (!missing) await state.updateJob(scope, seen);
+    // The state links a job to one request only.
+    const isShared = deps.records.some((other) => other !== record && other.job_id === record.job_id);
+    if (missing || (isShared && isFinal(seen.status))) await state.record(run, scope, kind, record, null);
     reportJob(kind, record, deps);
   };
   /** The requests of each job. A service may accept two requests in one job. */
@@ -144,11 +147,16 @@ export function reportSubmitted(kind: Kind, record: RequestRecord, deps: Deliver
   });
 }
 
-/** Reports the job of a request as it was last seen. */
-export function reportJob(kind: Kind, record: RequestRecord, deps: FollowDeps): void {
+/** The job of a request as it was last seen. */
+export const jobEvent = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): ImportEvent => {
+  const { kind } = deps.inputs[record.input]!;
+  return { type: 'job', kind, rows: record.rows, job: runJob(record.job!, record, pathsOf(deps)) };
+};
+
+function reportJob(kind: Kind, record: RequestRecord, deps: FollowDeps): void {
   const job = record.job!;
   deps.totals.count(record);
-  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });
+  deps.emit(jobEvent(record, deps));
   deps.emit({
     type: 'progress',
     phase: 'following',
