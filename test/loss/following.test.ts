@@ -123,9 +123,11 @@ async function isWhole(last: Outcome): Promise<void> {
   expect(last.summary!.maybe_sent_twice).toEqual([]);
   expect(service.seen.submit).toBe(3);
   expect(last.summary!.jobs.map((job) => job.job_id)).toEqual(['job-1', 'job-2', 'job-3']);
-  // What is recorded is what was said: nothing is left to follow.
+  // What is recorded is what was said: nothing is left to follow. A request that had no connection yet when another one
+  // failed was withdrawn.
   const requests = await machine.requests(last.summary!.run!);
-  expect(requests.map((r) => r.state)).toEqual(['settled', 'settled', 'settled']);
+  const sent = requests.filter((r) => r.state !== 'withdrawn');
+  expect(sent.map((r) => r.state)).toEqual(['settled', 'settled', 'settled']);
 }
 
 describe.each([1, 8])('--concurrency %i', (concurrency) => {

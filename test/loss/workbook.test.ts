@@ -1,6 +1,17 @@
 /** Workbooks whose rows are kept on disk between the plan and the sending: nothing is lost where that is cut short. */
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  futimesSync,
+  openSync,
+  readdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
@@ -58,11 +69,15 @@ test('a workbook that is written to meanwhile ends the import', async () => {
 test('where size and time stay, the rows of the plan are sent', async () => {
   const { atime, mtime } = statSync(path);
   utimesSync(path, atime, mtime); // to the precision that can be set again
+  const open = openSync(path, 'r+');
+  const zeros = Buffer.alloc(bytes.length);
   service.during(1, () => {
-    writeFileSync(path, Buffer.alloc(bytes.length));
-    utimesSync(path, atime, mtime);
+    // The import looks at the file from other threads, so its size stays, and its time is set back at once.
+    writeSync(open, zeros);
+    futimesSync(open, atime, mtime);
   });
   const outcome = await machine.run(SEND);
+  closeSync(open);
   expect([outcome.code, outcome.summary!.rows.completed], outcome.stderr).toEqual([0, ROWS]);
   await balance(outcome.summary!, machine, service, file);
 });
