@@ -34,6 +34,8 @@ export interface Commands {
   command(...words: readonly string[]): string;
   /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
   again(changes: Changes): string;
+  /** Whether a flag was typed that `again` removes because of these columns and keys of identifiers. */
+  hasRuleFor(identifiers: readonly string[], keys: readonly string[]): boolean;
   /** Whether a flag was typed. */
   wasTyped(long: string): boolean;
   /** Whether this command was typed. */
@@ -127,6 +129,8 @@ export function commandsOf(running: Running, isShared = false): Commands {
       });
       return compose([command], [...kept, ...plus], paths, isRemoved);
     },
+    hasRuleFor: (identifiers, keys) =>
+      typed.flags.some(([long, words]) => isRuleFor(identifiers, keys, long, words)),
     wasTyped: (long) => typed.flags.some(([name]) => name === long),
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;

@@ -1,6 +1,6 @@
 /** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../engine/model.js';
-import { isFinal } from '../engine/service/names.js';
+import { hasEnded } from '../engine/run/earlier.js';
 import type { RequestRecord } from '../engine/state/requests.js';
 import type { Commands } from './again.js';
 import { shellWord } from './shell.js';
@@ -208,9 +208,7 @@ const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
   rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
 
 function follow({ run, jobs }: Summary, known: Known): Step[] {
-  // The service no longer knows those that are `unknown`.
-  const unfinished = jobs.filter(({ status }) => !isFinal(status) && status !== 'unknown');
-  const open = unfinished.map((job) => job.job_id);
+  const open = jobs.filter((job) => !hasEnded(job)).map(({ job_id }) => job_id);
   if (open.length === 0) return [];
   return [
     step(known, 'follow with', ({ command }) =>

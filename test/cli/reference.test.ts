@@ -46,7 +46,9 @@ describe('the table of options', () => {
     expect(of('apply', '--isolate')).toEqual([undefined, 'as in the plan']);
     expect(of('resume', '--isolate')).toEqual([undefined, 'as in the run']);
     expect(of('resume', '--wait-timeout')).toEqual(['import.wait_timeout', undefined]);
-    for (const path of ['apply', 'job']) expect(of(path, '--wait-timeout')).toEqual([undefined, undefined]);
+    expect(of('apply', '--wait-timeout')).toEqual([undefined, 'as in the plan']);
+    for (const path of ['apply', 'resume']) expect(of(path, '--wait-for-lock')[1]).toBeUndefined();
+    expect(of('job', '--wait-timeout')).toEqual([undefined, undefined]);
   });
 
   it('says what each option does in a phrase without a full stop', () => {

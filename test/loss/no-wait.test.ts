@@ -112,14 +112,15 @@ test('the steps after it fit what is known of its jobs', async () => {
   expect(ended(await machine.run(['resume', few]))[0]).toBe(7);
 });
 
-test('once jobs --refresh has seen the ends of its jobs, resume only says how they ended', async () => {
+test('once jobs --refresh has seen the ends of its jobs, resume of its name only says how they ended', async () => {
   service.trouble.fate = () => fates.failed;
   const id = await accepted();
   expect((await machine.run(['jobs', '--refresh'])).code).toBe(0);
   const polls = service.seen.poll;
-  expect(ended(await machine.run(['resume']))).toEqual([7, 'failed', id]);
-  expect(service.seen.poll).toBe(polls);
   expect((await machine.run(['resume'])).error?.message).toBe('no unfinished import to resume');
+  expect(ended(await machine.run(['resume', id]))).toEqual([7, 'failed', id]);
+  expect(service.seen.poll).toBe(polls);
+  expect((await machine.run(['resume', id])).error?.message).toContain('there is nothing to resume');
 });
 
 test('--outcomes needs the rows: the file says how the jobs ended, and the input may not have changed', async () => {
@@ -133,7 +134,13 @@ test('--outcomes needs the rows: the file says how the jobs ended, and the input
   expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('has changed since')]);
   const followed = await machine.run(['resume', other]);
   expect(ended(followed)).toEqual([0, 'completed', other]);
-  expect(followed.stderr).toContain(`other.csv will not say how the jobs ended`);
+  expect(followed.stderr).toContain('other.csv stays as it is: it does not say how the jobs ended');
+});
+
+test('nothing is asked before its jobs are followed, because nothing is sent', async () => {
+  const id = await accepted();
+  machine.write('config.json', '{"confirm":true}', 0o600);
+  expect(ended(await machine.run(['resume', '--config', 'config.json']))).toEqual([0, 'completed', id]);
 });
 
 test('an option that needs its rows is refused', async () => {

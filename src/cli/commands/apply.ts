@@ -7,6 +7,7 @@ import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import { checkShardState } from '../../engine/run/shard.js';
+import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
@@ -155,7 +156,9 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   if (found?.finished && !again) {
     const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
     const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
-    return nothingLeft({ message, run: found, summary: found.summary }, asked, state, context);
+    const paths = found.inputs.map(({ path }) => path);
+    const summary = found.summary && withJobs(found.summary, await state.requests(found.run), paths);
+    return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
   const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);

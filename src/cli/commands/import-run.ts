@@ -5,6 +5,7 @@ import { type ImportDeps, type ImportResult, runImport } from '../../engine/impo
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
+import { isFollowedOnly } from '../../engine/run/following.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { isWithinBound } from '../../engine/run/summary.js';
 import type { ServiceClient } from '../../engine/service/client.js';
@@ -62,7 +63,8 @@ export async function runAndReport(
     reportFile: page && resolve(context.cwd, page),
   };
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
+  const sends = !options.dryRun && !(earlier && !apply && isFollowedOnly(earlier, options));
+  const confirm = !sends ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);

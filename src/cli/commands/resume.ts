@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
-import { hasUnseenJobs } from '../../engine/run/earlier.js';
+import { hasEnded, hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { isFollowedOnly } from '../../engine/run/following.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
@@ -132,7 +132,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 }
 
 /** Checks options of a run whose jobs are only followed. @throws UsageError for those that need its rows */
-function checkFollowed({ run, options }: StoredRun, asked: Options, { commands, warn }: Context): void {
+function checkFollowed({ run, options }: StoredRun, asked: Options, { warn }: Context): void {
   const { inputs, values, rejects } = asked;
   if (inputs.length > 0 || values.sets || values.where || rejects !== undefined) {
     throw new UsageError(`run ${run} has sent all its rows, so this resume only follows its jobs`, {
@@ -141,8 +141,7 @@ function checkFollowed({ run, options }: StoredRun, asked: Options, { commands, 
   }
   const { outcomes } = options as Partial<ImportOptions>;
   if (outcomes == null) return;
-  const again = commands.command('resume', run, '--outcomes', outcomes);
-  warn(`${outcomes} will not say how the jobs ended; with its inputs, this writes it again: ${again}`);
+  warn(`${outcomes} stays as it is: it does not say how the jobs ended`);
 }
 
 /**
@@ -156,8 +155,8 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     // If a process is working on each of them, takes the newest: the error about its lock names the process.
     const newest =
       (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ??
-      unfinished[0] ??
-      runs.find(hasUnseenJobs);
+      (await newestToFollow(runs, state)) ??
+      unfinished[0];
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),
@@ -174,6 +173,15 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
         ? `send its failed rows again: ${command('resume', id, '--failed')}`
         : `${command('runs', id)} shows what became of its rows`,
   );
+}
+
+/** The newest run that has sent everything without waiting, and has unfinished jobs as far as the state knows. */
+async function newestToFollow(runs: readonly StoredRun[], state: State): Promise<StoredRun | undefined> {
+  const unseen = runs.filter((run) => run.finished && hasUnseenJobs(run));
+  if (unseen.length === 0) return undefined;
+  const jobs = await state.knownJobs();
+  const open = new Set(jobs.filter((job) => !hasEnded(job)).map(({ run }) => run));
+  return unseen.find(({ run }) => open.has(run));
 }
 
 /** Chooses a finished run with rows to send again. @throws UsageError if there is none */

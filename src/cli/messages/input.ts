@@ -30,24 +30,28 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
  * The command for the most likely reading of the columns. For several inputs, it uses a mapping file, because
  * the columns of one file may not fit the others.
  */
-function readAs({ again, wasTyped }: Commands, reading: Reading): Words {
+function readAs({ again, hasRuleFor, wasTyped }: Commands, reading: Reading): Words {
   const { path, paths, kind, column, company, hasRule } = reading;
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return {};
-  // A flag cannot undo a rule of the file, so no command would work.
-  if (hasRule && wasTyped('--mapping')) {
+  const without = ['--kind', '--id'];
+  const identifiers = company === null ? [column] : [column, company];
+  const keys = [ID_FIELD[kind], ID_FIELD.companies];
+  // A flag cannot undo a rule of the file, so no command would work. A rule of a flag is left out.
+  if (hasRule && wasTyped('--mapping') && !hasRuleFor(identifiers, keys)) {
     return {
       hint: `if the rows are ${kind} by ${column}: say so in the mapping file ("id"), and leave out its rules for identifiers`,
     };
   }
-  const without = ['--kind', '--id'];
-  const identifiers = company === null ? [column] : [column, company];
-  const keys = [ID_FIELD[kind], ID_FIELD.companies];
+  const isOneCompany = kind === 'users' && hasRuleFor([], [ID_FIELD.companies]);
+  const lost = isOneCompany
+    ? '\nthis leaves out --set company_id: name the column of companies with --company-id'
+    : '';
   if (paths.length <= 1) {
     const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
     const plus = ['--kind', kind, '--id', column, ...named];
     const next = again({ command: 'import', paths: [path], without, identifiers, keys, plus });
-    return { hint: `if the rows are ${kind} by ${column}: ${next}` };
+    return { hint: `if the rows are ${kind} by ${column}: ${next}${lost}` };
   }
   const file = 'mapping.json';
   const lines = [

@@ -88,7 +88,8 @@ export function optionsOf(path: string): Entry[] {
     if (readsConfig || !config?.startsWith('import.') || (option.ofSession && path === 'resume'))
       return option;
     const kept = KEPT[path];
-    return option.ofSession || kept === undefined ? own : { ...own, otherwise: kept };
+    const isKept = !option.ofSession || (path === 'apply' && option.name === 'waitTimeout');
+    return kept !== undefined && isKept ? { ...own, otherwise: kept } : own;
   });
 }
 

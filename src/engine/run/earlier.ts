@@ -38,8 +38,11 @@ export function hasUnseenJobs({ finished, status, options, summary }: StoredRun)
   if (wait !== false || status === 'superseded' || summary === null) return false;
   // A canary that has not completed is sent again.
   if (!finished && (summary.rows.unsent || canary)) return false;
-  return summary.jobs.some((job) => !isFinal(job.status) && job.status !== 'unknown');
+  return !summary.jobs.every(hasEnded);
 }
+
+/** Whether a job will not change anymore: it has ended, or the service no longer knows it. */
+export const hasEnded = ({ status }: { status: string }): boolean => isFinal(status) || status === 'unknown';
 
 /** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
 export async function unfinished(

@@ -9,13 +9,13 @@ import type { Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { Deadline } from '../send/deadline.js';
 import { type FollowDeps, follow, jobEvent } from '../send/follow.js';
-import { completedRows, Totals } from '../send/row-counts.js';
+import { Totals } from '../send/row-counts.js';
 import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import { hasUnseenJobs, stillUnfinished } from './earlier.js';
 import { OpenRun } from './open-run.js';
-import { type Ending, exitOf, givenUpWarnings, lastJobs, statusOf } from './summary.js';
+import { type Ending, exitOf, givenUpWarnings, statusOf, withJobs } from './summary.js';
 
 /** Whether a session only follows the jobs of a run, because no option needs its rows. */
 export const isFollowedOnly = (
@@ -75,7 +75,6 @@ export class Following {
       ...deps,
       run: id,
       scope,
-      records,
       client,
       options,
       isCanary: false,
@@ -120,17 +119,13 @@ export class Following {
   /** The result of the run, from its summary so far and the jobs as they are now. */
   #result({ summary, inputs }: StoredRun, failure: unknown): ImportResult {
     const { records } = this.#run;
-    const rows = { ...summary!.rows, completed: completedRows(records) };
-    const ending: Ending = { mode: 'sent', rows, records, wait: true, failure };
+    const paths = inputs.map(({ path }) => path);
+    const known = withJobs(summary!, records, paths);
+    const ending: Ending = { mode: 'sent', rows: known.rows, records, wait: true, failure };
     const now: Summary = {
-      ...summary!,
+      ...known,
       ...this.deps.service,
       status: statusOf(ending),
-      rows,
-      jobs: lastJobs(
-        records,
-        inputs.map(({ path }) => path),
-      ),
       warnings: this.#warnings,
       resume: failure && !(failure instanceof StateLostError) ? this.#run.id : null,
       elapsed_seconds: Math.round(this.deps.clock.monotonic() - this.#started) / 1_000,

@@ -194,11 +194,22 @@ export function summarize(ending: Ending, facts: Facts): Summary {
  * The jobs in the result document. If rows were sent again, only the last job counts. Rejected requests appear in
  * `causes`.
  */
-export const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
+const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
   jobsOf(
     notReplaced(records).filter(({ state }) => state !== 'rejected'),
     paths,
   );
+
+/** A stored summary with the jobs of its requests, and the rows that they completed, as they are now. */
+export const withJobs = (
+  summary: Summary,
+  records: readonly RequestRecord[],
+  paths: readonly string[],
+): Summary => ({
+  ...summary,
+  rows: { ...summary.rows, completed: completedRows(records) },
+  jobs: lastJobs(records, paths),
+});
 
 /** @param paths of the run's inputs */
 export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {

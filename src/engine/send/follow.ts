@@ -70,7 +70,6 @@ export type FollowDeps = Pick<
   | 'state'
   | 'client'
   | 'clock'
-  | 'records'
   | 'isCanary'
   | 'totals'
   | 'inputs'
@@ -85,18 +84,18 @@ export type FollowDeps = Pick<
  */
 export async function follow(records: readonly RequestRecord[], deps: FollowDeps): Promise<void> {
   const { run, scope, state, client, clock, stop, options } = deps;
+  /** The requests of each job. A service may accept two requests in one job. */
+  const ofJob = new Map<string, RequestRecord[]>();
   const see = async (record: RequestRecord, seen: Job, missing: boolean): Promise<void> => {
     const { kind } = deps.inputs[record.input]!;
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
     if (!missing) await state.updateJob(scope, seen);
     // The state links a job to one request only.
-    const isShared = deps.records.some((other) => other !== record && other.job_id === record.job_id);
+    const isShared = (ofJob.get(seen.job_id)?.length ?? 0) > 1;
     if (missing || (isShared && isFinal(seen.status))) await state.record(run, scope, kind, record, null);
     reportJob(kind, record, deps);
   };
-  /** The requests of each job. A service may accept two requests in one job. */
-  const ofJob = new Map<string, RequestRecord[]>();
   for (const record of records) {
     const { job_id, status } = record.job!;
     if (isFinal(status)) await see(record, record.job!, false);

@@ -4,7 +4,7 @@ import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../../engine/run/outcome.js';
-import { jobsOf, lastJobs } from '../../../engine/run/summary.js';
+import { jobsOf, withJobs } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/row-counts.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
@@ -155,12 +155,8 @@ function printedSummary(
     rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
   }));
   const failed = run.status === 'superseded' ? [] : failedOf(requests);
-  // Jobs may have ended since.
-  const jobs = lastJobs(
-    requests,
-    run.inputs.map(({ path }) => path),
-  );
-  return summaryWords({ ...summary, files, jobs }, { commands, failed });
+  const paths = run.inputs.map(({ path }) => path);
+  return summaryWords(withJobs({ ...summary, files }, requests, paths), { commands, failed });
 }
 
 /**
