@@ -29,8 +29,6 @@ export function formOfCode(code: string): NumberForm {
     .split(';')[0]!
     .toLowerCase();
   if (/^(?:general|standard|@)?$/.test(first.trim())) return PLAIN;
-  // Digits other than those of a second: a number, whose unit is not quoted in `USD #,##0.00`.
-  if (/[0#?]/.test(first.replace(/(s\]?)[.,]?0+/g, '$1').replace(/\[[^\]]*\]/g, ''))) return PLAIN;
   const elapsed = /\[[hms]+\]/.test(first);
   const bare = first.replace(/\[[^\]]*\]/g, '').replace(/am\/pm|a\/p/g, 'h');
   const time = elapsed || /[hs]/.test(bare);
