@@ -184,17 +184,8 @@ function columnOf(address: string): number {
   return at === 0 ? Number.NaN : column - 1;
 }
 
-/** The two halves of a surrogate pair, or any other code unit. */
-const ESCAPE =
-  /_x([dD][89ABab][\dA-Fa-f]{2})__x([dD][C-Fc-f][\dA-Fa-f]{2})_|_x((?![dD][89A-Fa-f])[\dA-Fa-f]{4})_/g;
-
-/**
- * Decodes control characters, which XML cannot contain and workbooks write as `_xHHHH_`. Half of a surrogate pair,
- * which is no character, stays as it is written.
- */
+/** Decodes control characters, which XML cannot contain and workbooks write as `_xHHHH_`. */
 export const unescaped = (text: string): string =>
   text.includes('_x')
-    ? text.replace(ESCAPE, (_, high, low, code) => (code ? unit(code) : unit(high) + unit(low)))
+    ? text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;
-
-const unit = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
