@@ -1,6 +1,6 @@
 /** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../engine/model.js';
-import { hasEnded } from '../engine/run/earlier.js';
+import { hasEnded } from '../engine/service/names.js';
 import type { RequestRecord } from '../engine/state/requests.js';
 import type { Commands } from './again.js';
 import { shellWord } from './shell.js';

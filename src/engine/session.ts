@@ -20,6 +20,7 @@ import {
   checkContinuable,
   checkItemFormat,
   checkUnchanged,
+  hasUnseenJobs,
   isContinuable,
   stillFinished,
   stillUnfinished,
@@ -100,8 +101,12 @@ export class Session {
     yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (shard) await this.#run.join();
     else if (earlier) {
-      const still = options.failed ? stillFinished : stillUnfinished;
-      await this.#run.continueWith(await still(earlier, deps.state));
+      const mayContinue = (now: StoredRun): boolean => !now.finished || (options.wait && hasUnseenJobs(now));
+      await this.#run.continueWith(
+        await (options.failed
+          ? stillFinished(earlier, deps.state)
+          : stillUnfinished(earlier, deps.state, mayContinue)),
+      );
     } else if (apply && !apply.again) await checkStillNew(apply.plan, this.#run.id, deps);
 
     if (apply) await checkOutdated(apply.plan, this.#run, deps);

@@ -1,9 +1,12 @@
 /** Runs that did not wait for their jobs: `resume` follows them (contract §4 "State"). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { StoredRun } from '../../src/engine/state/runs.js';
 import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { openState } from '../support/state.js';
 import { fates } from './faults.js';
 import { crashAt, elevenCompanies, Machine, type Outcome } from './support.js';
 
@@ -82,6 +85,43 @@ test('a resume that runs out of time is resumed', async () => {
   expect(late.summary!.resume).toContain(`resume ${id}`);
   service.trouble = {};
   expect(ended(await machine.run(['resume']))).toEqual([0, 'completed', id]);
+});
+
+test('what another process sends again meanwhile is not taken for sent', async () => {
+  service.trouble.fate = () => fates.failed;
+  const id = await accepted();
+  await machine.run(['jobs', '--refresh']);
+  machine.write('other.csv', 'company_id,name\nother,1\n');
+  let following: Promise<Outcome> | undefined;
+  service.trouble.submit = () => async (exchange) => {
+    // A resume waits for the lock of this import. In the meantime, the failed rows begin to be sent again.
+    following ??= machine.run(['resume', id, '--wait-for-lock', '1h']);
+    await wait(500);
+    const state = await openState(join(machine.folder, '.state'), Date.now);
+    const [{ options }] = (await state.knownRuns({ run: id })) as [StoredRun];
+    await state.retryRun(id, {
+      options: { ...(options as object), wait: true },
+      requests: [],
+      newRejects: [],
+    });
+    await state.close();
+    await exchange.acknowledge();
+  };
+  await machine.run(['import', 'other.csv', '--no-wait']);
+  const { code, error } = await following!;
+  expect([code, error?.message]).toEqual([2, `run ${id} was continued by another process in the meantime`]);
+});
+
+test('with a canary: a resume that runs out of time is resumed without its input', async () => {
+  const id = await accepted([...SEND, '--no-wait', '--canary', '2']);
+  service.trouble.fate = () => fates.stuck;
+  machine.write(file.path, 'company_id,name\nother,1\n');
+  expect((await machine.run(['resume', '--wait-timeout', '1s'])).code).toBe(3);
+  // It has nothing left to send, so another import of the file does not replace it.
+  const next = await machine.run(['import', file.path, '--no-wait']);
+  expect(next.summary!.warnings.filter((text) => text.includes('replaces'))).toEqual([]);
+  service.trouble = {};
+  expect(ended(await machine.run(['resume', id]))).toEqual([0, 'completed', id]);
 });
 
 test('an import with unsent rows comes first, then the newest', async () => {

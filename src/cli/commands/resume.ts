@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
-import { hasEnded, hasUnseenJobs } from '../../engine/run/earlier.js';
+import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { isFollowedOnly } from '../../engine/run/following.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
+import { hasEnded } from '../../engine/service/names.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';

@@ -72,9 +72,11 @@ export function oddWords(text: string): string {
 
 /** Whether a program seems to have changed an identifier: `1.23E+11`, `12.0`, and `'0042` were other texts. */
 export const isAltered = (text: string): boolean =>
-  ROUNDED.test(text) || DECIMAL.test(text) || MARKED.test(text);
+  isRounded(text) || DECIMAL.test(text) || MARKED.test(text);
 
-/** A long number as spreadsheets write it. */
+/** Whether a text is a long number as spreadsheets write it: `1.23E+11`. */
+export const isRounded = (text: string): boolean => ROUNDED.test(text);
+
 const ROUNDED = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
 /** A whole number as data frames write it that have no value in other rows. */
 const DECIMAL = /^\d+[.,]0$/;

@@ -3,7 +3,7 @@
 import type { RejectedRow } from '../model.js';
 import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
-import { isAltered, isOdd, isOddBytes, trimmed } from './identifier.js';
+import { isAltered, isOdd, isOddBytes, isRounded, trimmed } from './identifier.js';
 import type { RawItem } from './item-text.js';
 import type { ItemWriter } from './item-writer.js';
 import { Numbers, rowOf } from './text/splitter.js';
@@ -27,7 +27,9 @@ export interface ScanPart {
   companies: BigUint64Array<ArrayBuffer> | null;
   /** Whether a company was named twice, if that decides the kind. */
   companyRepeats: boolean;
-  /** Identifiers, of rows and of users' companies, that the program which wrote them seems to have changed. */
+  /** Identifiers, of rows and of users' companies, that a spreadsheet seems to have rounded. */
+  rounded: Found;
+  /** The same for those that the program which wrote them seems to have changed in other ways. */
   altered: Found;
   /** Identifiers with white space around them or invisible characters in them: of rows, and of users' companies. */
   odd: { id: OddCount; company: OddCount };
@@ -93,6 +95,7 @@ export class ScanRows {
   readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
+  #rounded = noneFound();
   #altered = noneFound();
   #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   readonly #anyId: boolean;
@@ -118,6 +121,7 @@ export class ScanRows {
   begin(batch: RecordBatch): void {
     this.#batch = batch;
     this.#rejected = [];
+    this.#rounded = noneFound();
     this.#altered = noneFound();
     this.#odd = { id: noneOdd(), company: noneOdd() };
     this.#unsettled = [];
@@ -170,8 +174,9 @@ export class ScanRows {
   /** Notes an identifier that the program which wrote it seems to have changed. */
   #note(number: number, id: string): void {
     if (!isAltered(id)) return;
-    this.#altered.first ??= { line: this.#batch!.lines[number]!, text: id };
-    this.#altered.count++;
+    const found = isRounded(id) ? this.#rounded : this.#altered;
+    found.first ??= { line: this.#batch!.lines[number]!, text: id };
+    found.count++;
   }
 
   #noteOdd(odd: OddCount, number: number, text: string): void {
@@ -217,6 +222,7 @@ export class ScanRows {
       unsettled: this.#unsettled,
       companies,
       companyRepeats: repeats,
+      rounded: this.#rounded,
       altered: this.#altered,
       odd: this.#odd,
       columns,

@@ -105,6 +105,7 @@ class ScanTotals {
   readonly #columns: ColumnTotals;
   #bytes = 0;
   #largest = 0;
+  readonly #rounded = noneFound();
   readonly #altered = noneFound();
   readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
@@ -124,6 +125,7 @@ class ScanTotals {
     this.#largest = Math.max(this.#largest, part.largest);
     this.#first ??= part.sample;
     for (const row of part.unsettled) this.unsettled.push(row);
+    addFound(this.#rounded, part.rounded);
     addFound(this.#altered, part.altered);
     for (const which of ['id', 'company'] as const) {
       for (const where of ['around', 'inside'] as const)
@@ -189,8 +191,8 @@ class ScanTotals {
     const { idColumn, companyIdColumn } = this.#input;
     warnings.push(...oddWarning(this.#odd.id, idColumn, place));
     warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
-    const { first, count } = this.#altered;
-    if (first) {
+    for (const { first, count } of [this.#rounded, this.#altered]) {
+      if (!first) continue;
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push({
         message: `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,

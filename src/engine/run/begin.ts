@@ -11,6 +11,7 @@ import { isWebAddress } from '../service/web-address.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Made, Scope, ShardId, State } from '../state/state.js';
+import { hasUnseenJobs } from './earlier.js';
 import { storeOptions, withoutPrivate } from './private.js';
 import { identityOf } from './run.js';
 import { sweepSpools } from './tidy.js';
@@ -163,7 +164,7 @@ export async function beginRun(
   const addresses = new Set(scanned.inputs.map(({ opened }) => opened.path).filter(isWebAddress));
   const known = await state.knownRuns();
   const old = known
-    .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
+    .filter((r) => r.run !== run && !r.finished && !hasUnseenJobs(r) && sameScope(r.scope, scope))
     .filter((r) => r.inputs.some((input) => locations.has(input.location) || addresses.has(input.path)));
   for (const { run } of old) {
     await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });

@@ -13,16 +13,9 @@ import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
+import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
 import { shardSummary, summarizeRun } from './shard.js';
-import {
-  type Ending,
-  exitOf,
-  type Facts,
-  givenUpWarnings,
-  isFinished,
-  leftOutWarnings,
-  summarize,
-} from './summary.js';
+import { type Ending, exitOf, type Facts, isFinished, summarize } from './summary.js';
 
 interface Course {
   run: OpenRun;

@@ -5,7 +5,7 @@ import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import { isFinal } from '../service/names.js';
+import { hasEnded } from '../service/names.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
@@ -28,23 +28,21 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
  */
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
+/** In the stored options of a run whose jobs a session has begun to follow after everything was sent. */
+export const FOLLOWS = { follows: true } as const;
+
 /**
  * Whether a run has sent everything without waiting for its jobs, and no session has seen how all of them ended. By the
  * contract (§4) it is unfinished. It is recorded as finished, since nothing of it is left to send, until a session
  * follows its jobs.
  */
 export function hasUnseenJobs({ finished, status, options, summary }: StoredRun): boolean {
-  const { wait, canary } = options as Partial<ImportOptions>;
+  const { wait, follows } = options as Partial<ImportOptions & typeof FOLLOWS>;
   if (wait !== false || status === 'superseded' || summary === null) return false;
-  // A canary that has not completed is sent again.
-  if (!finished && (summary.rows.unsent || canary)) return false;
-  return !summary.jobs.every(hasEnded);
+  return (finished || follows === true) && !summary.jobs.every(hasEnded);
 }
 
-/** Whether a job will not change anymore: it has ended, or the service no longer knows it. */
-export const hasEnded = ({ status }: { status: string }): boolean => isFinal(status) || status === 'unknown';
-
-/** Finds an unfinished run with this identity (`identityOf`) that this account may continue. */
+/** Finds a run with unsent rows and this identity (`identityOf`) that this account may continue. */
 export async function unfinished(
   identity: string,
   here: Scope,
@@ -52,21 +50,27 @@ export async function unfinished(
   state: State,
 ): Promise<StoredRun | undefined> {
   return (await state.knownRuns({ finished: false })).find(
-    (run) => run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+    (run) =>
+      run.identity === identity && !hasUnseenJobs(run) && !isPlanned(run) && mayContinue(run, here, account),
   );
 }
 
 /**
  * Reads the run again after the lock was taken: before that, another process may have ended it.
- * @throws UsageError if it is no longer unfinished
+ * @param accepts whether it may be continued. Default: if it is unfinished
+ * @throws UsageError otherwise
  */
-export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
+export async function stillUnfinished(
+  { run }: StoredRun,
+  state: State,
+  accepts = (now: StoredRun): boolean => !now.finished,
+): Promise<StoredRun> {
   const [now] = await state.knownRuns({ run });
-  if (now && (!now.finished || hasUnseenJobs(now))) return now;
-  throw new UsageError(
-    `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
-    { problem: { code: 'run_not_unfinished' } },
-  );
+  if (now && accepts(now)) return now;
+  const changed = now?.finished ? `has finished (${now.status})` : 'was continued by another process';
+  throw new UsageError(`run ${run} ${now ? changed : 'was forgotten'} in the meantime`, {
+    problem: { code: 'run_not_unfinished' },
+  });
 }
 
 /** The same for a finished run. @throws UsageError if it is no longer finished */

@@ -13,9 +13,10 @@ import { Totals } from '../send/row-counts.js';
 import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps, ImportResult } from './deps.js';
-import { hasUnseenJobs, stillUnfinished } from './earlier.js';
+import { FOLLOWS, hasUnseenJobs, stillUnfinished } from './earlier.js';
 import { OpenRun } from './open-run.js';
-import { type Ending, exitOf, givenUpWarnings, statusOf, withJobs } from './summary.js';
+import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
+import { type Ending, exitOf, statusOf, withJobs } from './summary.js';
 
 /** Whether a session only follows the jobs of a run, because no option needs its rows. */
 export const isFollowedOnly = (
@@ -44,10 +45,11 @@ export class Following {
     const { found, deps } = this;
     await deps.state.refuseMoved();
     yield* this.#run.lock(this.options, found.inputs, this.#deadline.signal);
-    const stored = await stillUnfinished(found, deps.state);
+    const stored = await stillUnfinished(found, deps.state, hasUnseenJobs);
     const client = await deps.client();
     await this.#run.continueWith(stored);
-    await deps.state.reopenRun(this.#run.id);
+    const kept = { ...(stored.options as object), ...FOLLOWS };
+    await deps.state.retryRun(this.#run.id, { options: kept, requests: [], newRejects: [] });
     const failure = yield* this.#follow(stored, client);
     const result = this.#result(stored, failure);
     const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };
@@ -106,7 +108,8 @@ export class Following {
     }
     const failure = await following;
     const paths = inputs.map(({ path }) => path);
-    for (const message of failure ? [] : givenUpWarnings(records, paths))
+    const givenUp = failure ? [] : givenUpWarnings(records, paths);
+    for (const message of [...leftOutWarnings(records, paths), ...givenUp])
       yield this.#seen({ type: 'warning', message });
     return failure;
   }

@@ -13,7 +13,6 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
-import { count } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import { isOpen } from '../send/isolate.js';
@@ -23,7 +22,6 @@ import {
   isClosed,
   isRefused,
   placeOf,
-  placeText,
   runJob,
   submittedRows,
   sum,
@@ -35,7 +33,7 @@ import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
-const isFailed = (r: RequestRecord): boolean =>
+export const isFailed = (r: RequestRecord): boolean =>
   (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
 
 /** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
@@ -45,52 +43,6 @@ const leftOutRows = (records: readonly RequestRecord[]): number =>
 /** Number of rows that the service refused in every request, and that are not rejected. */
 const refusedForNow = (records: readonly RequestRecord[]): number =>
   sum(notReplaced(records).filter(isRefused), (r) => r.rows + r.merged);
-
-/** The most requests that get a warning of their own. */
-const MOST_GIVEN_UP = 10;
-
-/** Warnings about requests that sent rows again without success, if the rows are not rejected. */
-export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
-  const all = notReplaced(records).filter((r) => r.parent !== null && isFailed(r));
-  const more = all.length - MOST_GIVEN_UP;
-  return [
-    ...all.slice(0, MOST_GIVEN_UP).map((r) => {
-      const why = r.reason ?? `job ${r.job_id} failed`;
-      return `${placeText(placeOf(r, paths))}: ${count(r.rows + r.merged, 'row')} failed: ${why}`;
-    }),
-    ...(more > 0 ? [`and ${count(more, 'more request')} with rows that failed`] : []),
-  ];
-}
-
-/**
- * Warnings about rows that were left out: one for each combination of inputs and runs that sent their ids
- * later.
- */
-export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
-  const groups = new Map<string, RequestRecord[]>();
-  for (const r of notReplaced(records)) {
-    if (r.left_out === 0 || !isClosed(r)) continue;
-    const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
-    groups.set(key, [...(groups.get(key) ?? []), r]);
-  }
-  return [...groups.values()].map((group) => {
-    const [first] = group as [RequestRecord];
-    const place = placeOf(first, paths);
-    const merged =
-      'first_line' in place
-        ? {
-            ...place,
-            first_line: Math.min(...group.map((r) => r.first_line)),
-            last_line: Math.max(...group.map((r) => r.last_line)),
-          }
-        : place;
-    const rows = count(
-      sum(group, (r) => r.left_out),
-      'row',
-    );
-    return `${placeText(merged)}: ${rows} not sent; sent later by ${first.left_out_by}`;
-  });
-}
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {

@@ -3,6 +3,7 @@
  * and 5). A *flight* is one chunk from its first request to the end of its jobs.
  */
 
+import { setMaxListeners } from 'node:events';
 import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -96,6 +97,8 @@ class Sender {
       mostItems: () => this.#mostItems(),
       tooLarge: (refused) => this.#lower(refused),
     };
+    // Each request in flight listens to it.
+    setMaxListeners(0, this.#afterwards.stop);
     const alone = { wait: true, concurrency: 1, isolate: false, continueOnError: false };
     this.#deps = isCanaryDue(options.canary, records)
       ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }

@@ -40,3 +40,6 @@ export const PATHS = {
   jobs: '/v1/background_jobs/',
   lookups: '/api/v1/analytics/exports/lookups/',
 } as const;
+
+/** Whether a job will not change anymore: it has ended, or the service no longer knows it. */
+export const hasEnded = ({ status }: { status: string }): boolean => isFinal(status) || status === 'unknown';

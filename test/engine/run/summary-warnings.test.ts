@@ -1,6 +1,7 @@
 /** What is said of rows that were given up or left out, and whether anything is left to do for them. */
 import { describe, expect, test } from 'vitest';
-import { givenUpWarnings, isDone, leftOutWarnings, statusOf } from '../../../src/engine/run/summary.js';
+import { givenUpWarnings, leftOutWarnings } from '../../../src/engine/run/request-warnings.js';
+import { isDone, statusOf } from '../../../src/engine/run/summary.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';
 

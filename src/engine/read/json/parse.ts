@@ -30,6 +30,7 @@ export function recordText({ bytes, spans }: RecordBatch, number: number): strin
 }
 
 /** As Python, pandas, and DuckDB write them. */
+const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NO_NUMBER = /[:,[]\s*-?(NaN|Infinity)\s*[,}\]]/;
 
 function notJson(
@@ -41,7 +42,7 @@ function notJson(
 ): InputError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
-  const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text)) || [];
+  const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text.replace(STRING, '""'))) || [];
   const item = input.body ? `item ${batch.first + number + 1}` : 'the line';
   const fault = word === undefined ? faultOf(message) : `there is no ${word} in JSON`;
   return new InputError(`${item} is not valid JSON: ${fault}`, {

@@ -32,7 +32,7 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
     notes = input.columns.map(emptyNotes);
     rounded = noneFound();
     const part = scan(batch);
-    addFound(part.altered, rounded);
+    addFound(part.rounded, rounded);
     const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
       const { stats } = column;
       const { text } = notes[index]!;
