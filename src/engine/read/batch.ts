@@ -46,15 +46,6 @@ export const emptyColumns = (length: number): RowColumns => ({
   records: new BigUint64Array(length),
 });
 
-/** Rows `from` to `to` in their own memory. */
-export const slice = (columns: RowColumns, from: number, to?: number): RowColumns => ({
-  lines: columns.lines.slice(from, to),
-  rows: columns.rows.slice(from, to),
-  ids: columns.ids.slice(from, to),
-  contents: columns.contents.slice(from, to),
-  records: columns.records.slice(from, to),
-});
-
 /** Writes rows `from` to `to` of `source` at a place of `target`. @returns the place after them */
 export function append(target: RowColumns, at: number, source: RowColumns, from: number, to: number): number {
   target.lines.set(source.lines.subarray(from, to), at);

@@ -12,7 +12,6 @@ export {
   type Range,
   type RowColumns,
   select,
-  slice,
   startOf,
 } from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
