@@ -23,7 +23,7 @@ export async function* runImport(
   apply: Apply | null = null,
 ): AsyncGenerator<ImportEvent, ImportResult> {
   const session =
-    earlier && !apply && isFollowedOnly(earlier, options)
+    !apply && isFollowedOnly(earlier, options)
       ? new Following(options, deps, earlier)
       : new Session(options, deps, earlier, apply);
   try {

@@ -156,8 +156,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   if (found?.finished && !again) {
     const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
     const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
-    const paths = found.inputs.map(({ path }) => path);
-    const summary = found.summary && withJobs(found.summary, await state.requests(found.run), paths);
+    const summary = found.summary && withJobs(found.summary, await state.requests(found.run), found.inputs);
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
   const earlier = found && !found.finished ? found : null;

@@ -63,8 +63,8 @@ export async function runAndReport(
     reportFile: page && resolve(context.cwd, page),
   };
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const sends = !options.dryRun && !(earlier && !apply && isFollowedOnly(earlier, options));
-  const confirm = !sends ? undefined : await importConfirmation(context, () => reporter.pause());
+  const sendsNothing = options.dryRun || (!apply && isFollowedOnly(earlier, options));
+  const confirm = sendsNothing ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);

@@ -3,7 +3,7 @@
  * "State"). It reads no input, so they may have changed or be gone.
  */
 import { Channel } from '../channel.js';
-import { InterruptedError, StateLostError, WaitTimeoutError } from '../errors.js';
+import { StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
@@ -18,11 +18,11 @@ import { OpenRun } from './open-run.js';
 import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
 import { type Ending, exitOf, statusOf, withJobs } from './summary.js';
 
-/** Whether a session only follows the jobs of a run, because no option needs its rows. */
+/** Whether a session only follows the jobs of a run that continues, because no option needs its rows. */
 export const isFollowedOnly = (
-  run: StoredRun,
+  run: StoredRun | null,
   { failed, isolate, outcomes }: Pick<ImportOptions, 'failed' | 'isolate' | 'outcomes'>,
-): boolean => hasUnseenJobs(run) && !failed && !isolate && outcomes === null;
+): run is StoredRun => run !== null && hasUnseenJobs(run) && !failed && !isolate && outcomes === null;
 
 export class Following {
   readonly #started: number;
@@ -94,10 +94,7 @@ export class Following {
           deps.state.check();
           return null;
         },
-        (error: unknown) => {
-          if (!stop.aborted) return error;
-          return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
-        },
+        (error: unknown) => (stop.aborted ? this.#deadline.failure : error),
       )
       .finally(() => events.close());
     try {
@@ -122,8 +119,7 @@ export class Following {
   /** The result of the run, from its summary so far and the jobs as they are now. */
   #result({ summary, inputs }: StoredRun, failure: unknown): ImportResult {
     const { records } = this.#run;
-    const paths = inputs.map(({ path }) => path);
-    const known = withJobs(summary!, records, paths);
+    const known = withJobs(summary!, records, inputs);
     const ending: Ending = { mode: 'sent', rows: known.rows, records, wait: true, failure };
     const now: Summary = {
       ...known,

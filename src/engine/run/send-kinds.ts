@@ -2,7 +2,6 @@
  * Sends the rows of a run, companies before users, until all are sent or an error or a signal ends the
  * session.
  */
-import { InterruptedError, WaitTimeoutError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -87,7 +86,7 @@ export async function* sendKinds({
       stop.aborted &&
       !isDone(rows, records, { ...options, wait: options.wait || run.isCanaryDue(options) })
     ) {
-      return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
+      return deadline.failure;
     }
   }
   return null;

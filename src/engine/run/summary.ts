@@ -156,11 +156,14 @@ const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): 
 export const withJobs = (
   summary: Summary,
   records: readonly RequestRecord[],
-  paths: readonly string[],
+  inputs: readonly { path: string }[],
 ): Summary => ({
   ...summary,
   rows: { ...summary.rows, completed: completedRows(records) },
-  jobs: lastJobs(records, paths),
+  jobs: lastJobs(
+    records,
+    inputs.map(({ path }) => path),
+  ),
 });
 
 /** @param paths of the run's inputs */

@@ -1,14 +1,16 @@
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
-import { WaitTimeoutError } from '../errors.js';
+import { InterruptedError, type ProfilesError, WaitTimeoutError } from '../errors.js';
 
 /** A signal that is aborted when `stop` is, or with a `WaitTimeoutError` when the time is over. */
 export class Deadline {
   readonly signal: AbortSignal;
   readonly #cleared = new AbortController();
+  readonly #stop: AbortSignal;
 
   /** @param ms milliseconds from now; null for no limit */
   constructor(ms: number | null, { clock, stop }: { clock: Clock; stop: AbortSignal }) {
+    this.#stop = stop;
     if (ms === null) {
       this.signal = stop;
       return;
@@ -22,6 +24,12 @@ export class Deadline {
         ),
       () => {}, // cleared
     );
+  }
+
+  /** The error of a session that the signal has ended. */
+  get failure(): ProfilesError {
+    const { reason } = this.signal;
+    return reason instanceof WaitTimeoutError ? reason : InterruptedError.of(this.#stop);
   }
 
   /** Stops the timer. */

@@ -109,7 +109,7 @@ export async function sendRequest(
     try {
       answer = await deps.submit(deps.abort);
     } catch (error) {
-      // It ended before a byte was written, as long as the connection was made.
+      // It ended while its connection was being made, before a byte was written.
       if (!deps.abort.aborted && deps.stop.aborted && error === deps.stop.reason) {
         record.possibleDuplicate = possibleDuplicate;
         await leave('stopped before it was sent');

@@ -155,8 +155,7 @@ function printedSummary(
     rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
   }));
   const failed = run.status === 'superseded' ? [] : failedOf(requests);
-  const paths = run.inputs.map(({ path }) => path);
-  return summaryWords(withJobs({ ...summary, files }, requests, paths), { commands, failed });
+  return summaryWords(withJobs({ ...summary, files }, requests, run.inputs), { commands, failed });
 }
 
 /**
