@@ -19,7 +19,6 @@ test('each block has its test, or says why it has none', () => {
     ...['README.md', ...pages].flatMap((page) => [`${page} sh`, `${page} console`]),
     'docs/ci.md yaml', // test/action/action.test.ts holds its inputs against action.yml
     'docs/recipes.md yaml', // test/docs/recipes.test.ts
-    ...['docs/library-api.md ts', 'docs/library-sandbox-api.md ts'], // test/docs/api-reference.test.ts
     ...pages.map((page) => `${page} ts`), // here, as are those below
     'CONTRIBUTING.md sh',
     'bench/README.md sh',
@@ -42,9 +41,7 @@ test('the recipes for CI are those that are run', () => {
 test('code on a page is a part of an example, which is compiled and run', () => {
   const examples = readdirSync(join(ROOT, 'examples')).filter((name) => name.endsWith('.ts'));
   const texts = examples.map((name) => read(`examples/${name}`));
-  const code = BLOCKS.filter(
-    ({ page, language }) => language === 'ts' && page.startsWith('docs/') && !/-api\.md$/.test(page),
-  );
+  const code = BLOCKS.filter(({ page, language }) => language === 'ts' && page.startsWith('docs/'));
   expect(code.length).toBeGreaterThan(1);
   for (const { page, line, text } of code)
     expect({ page, line, found: texts.some((example) => example.includes(text)) }).toMatchObject({
