@@ -145,13 +145,6 @@ const WORDS: Dictionary = {
     ].join('\n'),
   }),
   plan_outdated: () => ({}),
-  shards_need_postgres: () => ({
-    hint: 'name it with --state postgres://user@host/database or PROFILES_STATE; on one machine, apply the plan without shards',
-  }),
-  shards_of_held: () => ({ hint: 'make the plan with a higher --max-changed, or without it' }),
-  shards_of_invalid: () => ({
-    hint: 'fix the rows, or make the plan with --skip-invalid or --max-invalid',
-  }),
 
   bad_job_id: (_, { command }) => ({ hint: `${command('jobs')} lists the known jobs` }),
   http_host: ({ host }) => ({

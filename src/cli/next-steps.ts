@@ -76,18 +76,6 @@ const isGood = ({ status, rows }: Summary): boolean =>
 
 function stepsOf(summary: Summary, known: Known): Step[] {
   const { run, status, rows, resume } = summary;
-  const { shard } = summary;
-  if (shard && resume !== null) {
-    const plus = ['--shard', `${shard.shard}/${shard.shards}`];
-    return [
-      step(known, 'continue with', ({ again }) =>
-        again({ without: [...OF_ONE_RUN, '--shard', '--shards'], plus }),
-      ),
-    ];
-  }
-  if (shard && run !== null && shard.finished < shard.shards) {
-    return [step(known, 'see how the other shards are doing with', ({ command }) => command('runs', run))];
-  }
   if (run !== null && resume !== null) {
     return [step(known, 'continue with', ({ command }) => command('resume', run))];
   }

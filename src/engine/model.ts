@@ -280,17 +280,6 @@ export interface Summary {
   resume: string | null;
   /** The plan, if the status is `planned` or `held`. */
   plan?: Plan;
-  /** For an import of one shard. All other fields are about its part of the run. */
-  shard?: {
-    /** Its part of the plan, from 1. */
-    shard: number;
-    /** How many parts the plan has. */
-    shards: number;
-    /** How many of them are finished. */
-    finished: number;
-    /** The run of all shards, as far as it is now. */
-    run: { status: RunStatus | 'running'; rows: RowCounts; requests: number };
-  };
   /** Duration in seconds. */
   elapsed_seconds: number;
 }

@@ -35,13 +35,6 @@ export interface Reading {
 
 /** The cause of an error, of a warning, or of rejected rows, as data. */
 export type Problem =
-  // Shards
-  /** The state has no shards, because only one machine can reach it. */
-  | { code: 'shards_need_postgres' }
-  /** The plan changes more rows than its `maxChanged` allows. */
-  | { code: 'shards_of_held' }
-  /** The plan has more invalid rows than its `invalid` allows. */
-  | { code: 'shards_of_invalid' }
   // How an input is read
   /** No encoding has this label. */
   | { code: 'unknown_encoding'; label: string }

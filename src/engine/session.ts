@@ -31,13 +31,12 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open-inputs.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { type Apply, checkOutdated, checkStillNew, runPlanned } from './run/planned.js';
+import { type Apply, checkState, checkStillNew, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { startPlan } from './run/save-plan.js';
 import { rejectingFor, scanInputs } from './run/scan-inputs.js';
 import { sendKinds } from './run/send-kinds.js';
-import { checkShard, Shard } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
 import { Deadline } from './send/deadline.js';
@@ -71,11 +70,11 @@ export class Session {
     this.#started = deps.clock.monotonic();
     const { created_at } = apply?.plan ?? options.plan ?? {};
     this.#plannedAt = created_at ? Date.parse(created_at) : deps.clock.now();
-    this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
+    this.#run = new OpenRun(earlier, deps);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     const { threads, optimizeLess } = deps;
     const isOnePass = options.dryRun && !deps.savePlan;
-    const cacheFolder = isOnePass ? null : () => deps.state.spoolFolder(this.#run.spool);
+    const cacheFolder = isOnePass ? null : () => deps.state.spoolFolder(this.#run.id);
     this.#pool = new Pool({ threads, optimizeLess, cacheFolder });
     this.#known = new KnownProfiles(
       deps.state,
@@ -86,21 +85,19 @@ export class Session {
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
-    const { earlier, shard } = this.#run;
+    const { earlier } = this.#run;
     await deps.state.refuseMoved();
     const start = deps.savePlan ? await startPlan(this.#run.id, this.#plannedAt, deps) : null;
-    if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#withWarnings(
-      openFor({ apply, earlier, id: this.#run.spool }, options, deps),
+      openFor({ apply, earlier, id: this.#run.id }, options, deps),
     );
     this.#opened = opened;
     this.#prepare();
     checkOwnFiles(options, this.#opened, earlier, deps);
     yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
-    if (shard) await this.#run.join();
-    else if (earlier) {
+    if (earlier) {
       const mayContinue = (now: StoredRun): boolean => !now.finished || (options.wait && hasUnseenJobs(now));
       await this.#run.continueWith(
         await (options.failed
@@ -109,10 +106,10 @@ export class Session {
       );
     } else if (apply && !apply.again) await checkStillNew(apply.plan, this.#run.id, deps);
 
-    if (apply) await checkOutdated(apply.plan, this.#run, deps);
+    if (apply && !earlier) await checkState(apply.plan, deps);
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, scanned, deps.cwd);
-    else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
     if (options.resume && !this.#run.earlier) checkIdentifierKeys(this.#opened);
 
     const compared = new ComparedRows(scanned, {
@@ -127,7 +124,7 @@ export class Session {
     const { plan, totals } = await makePlan(scanned, chunkDeps, from, deps);
     yield { type: 'plan', plan };
 
-    const planned = shard?.rows() ?? plannedRows(scanned);
+    const planned = plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
     const next = afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
     if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);

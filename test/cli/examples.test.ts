@@ -93,11 +93,6 @@ describe.each(examples)('%s', (_, line) => {
       // A server runs until it is stopped: here as soon as it listens.
       ...(serves ? { stop: AbortSignal.abort('SIGINT') } : {}),
     });
-    if (line.includes('--shard')) {
-      // Shards need a database that is none of this machine's: `test/postgres/shards.test.ts` runs them.
-      expect(code).toBe(2);
-      return;
-    }
     if (line.includes('--failed')) {
       // Nothing has failed here: a job of the embedded sandbox fails only where that is asked for.
       expect({ code, stderr }).toMatchObject({

@@ -249,12 +249,6 @@ const CASES: {
     { path: 'my file.csv' },
     "if the file has moved: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
   ],
-  shards_need_postgres: [
-    {},
-    'name it with --state postgres://user@host/database or PROFILES_STATE; on one machine, apply the plan without shards',
-  ],
-  shards_of_held: [{}, 'make the plan with a higher --max-changed, or without it'],
-  shards_of_invalid: [{}, 'fix the rows, or make the plan with --skip-invalid or --max-invalid'],
   plan_outdated: [{}, undefined],
   values_missing: [
     { run: 'run-1', set: ['tier', 'my key'], where: ['plan!='] },

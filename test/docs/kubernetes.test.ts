@@ -26,7 +26,7 @@ function argsOf(manifest: string): string[] {
 }
 
 test('there are manifests', () => {
-  expect(manifests.map(([name]) => name)).toEqual(['cronjob.yaml', 'indexed-job.yaml']);
+  expect(manifests.map(([name]) => name)).toEqual(['cronjob.yaml']);
 });
 
 describe.each(manifests)('%s', (_, manifest) => {
@@ -37,7 +37,6 @@ describe.each(manifests)('%s', (_, manifest) => {
     const env = {
       PROFILES_TOKEN: 'tok_0123456789',
       PROFILES_BASE_URL: 'https://api.example',
-      JOB_COMPLETION_INDEX: '0',
     };
     const { code, stderr } = await cli(argv, { env });
     expect(code).toBe(2);
@@ -62,13 +61,4 @@ describe.each(manifests)('%s', (_, manifest) => {
     const never = [Exit.usage, Exit.unauthorised, Exit.rejected, Exit.jobFailed];
     expect(values!.split(',').map(Number)).toEqual(never);
   });
-});
-
-test('as many pods as shards', () => {
-  const [, manifest] = manifests.find(([name]) => name === 'indexed-job.yaml')!;
-  const argv = argsOf(manifest);
-  const shards = argv[argv.indexOf('--shards') + 1];
-  for (const key of ['completions', 'parallelism']) {
-    expect(new RegExp(`^ +${key}: (\\d+)`, 'm').exec(manifest)?.[1], key).toBe(shards);
-  }
 });

@@ -170,15 +170,6 @@ describe('what is sent is what an import sends', () => {
   });
 });
 
-test('names the requests that share identifiers, the same each time', async () => {
-  const shared = `${plain(12)}c-1,again,1\nc-9,again,9\nc-9,once more,9\n`;
-  await planned({ 'companies.csv': shared });
-  const { requests, digest } = planAt(desk);
-  expect(requests.map(({ group }) => group)).toEqual([1, undefined, 1, 1]);
-  await planned({ 'companies.csv': shared });
-  expect(planAt(desk).digest).toBe(digest);
-});
-
 test('says at which byte each request begins, and a plan that goes on reads from there', async () => {
   const text = plain(11);
   await planned({ 'companies.csv': text });

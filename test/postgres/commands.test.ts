@@ -22,7 +22,7 @@ const holdLock = (db: TestDatabase, seconds: number): string =>
   db.sql(`INSERT INTO leases (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
     SELECT scope, 'companies', 'x', 1, 'run r (c.csv)', 'build-7', 60000,
     now() - interval '${seconds} s', now() + interval '${60 - seconds} s' FROM scopes LIMIT 1
-    ON CONFLICT (scope, kind, shard) DO UPDATE SET owner = 'x', epoch = leases.epoch + 1, holder = excluded.holder,
+    ON CONFLICT (scope, kind) DO UPDATE SET owner = 'x', epoch = leases.epoch + 1, holder = excluded.holder,
       machine = excluded.machine, beat_at = excluded.beat_at, expires_at = excluded.expires_at`);
 
 describe.runIf(hasPostgres)('commands', () => {
@@ -67,15 +67,6 @@ describe.runIf(hasPostgres)('commands', () => {
       check: 'requests',
       message: expect.stringContaining('was accepted as job another, which is not recorded'),
     });
-    db.sql(`INSERT INTO shards (run, shard, status, finished, rejects)
-      SELECT run, shard, 'completed', 1, '{"cut' FROM runs, generate_series(1, 2) AS shard`);
-    const { problems } = JSON.parse((await run('state', 'check', '--json')).stdout);
-    for (const shard of [1, 2]) {
-      const message = expect.stringMatching(
-        `^shard ${shard} of run \\S+ has damaged JSON in shards.rejects$`,
-      );
-      expect(problems).toContainEqual({ check: 'shards', message });
-    }
   });
 
   test('state backup writes the database of a state directory', async ({ db }) => {

@@ -158,19 +158,4 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
     }
     expect(await contentOf(await openPostgres(locationOf(db.url())))).toEqual(before);
   });
-
-  test('while a run has shards that have not finished, it stays where it is', async ({ db }) => {
-    machine.write('companies.csv', 'company_id\nc-1\n');
-    const { summary } = await machine.run(['import', 'companies.csv', '--state', place(db.url())]);
-    const move = ['state', 'migrate', '--state', place(db.url()), '--to', `sqlite:${machine.folder}/new`];
-    db.sql(`INSERT INTO shards (run, shard, status, finished, rejects) SELECT run, 1, 'running', 0, '[]' FROM runs;
-      UPDATE runs SET finished = 0`);
-    const refused = await machine.run(move);
-    expect([refused.code, refused.error!.message], refused.stderr).toEqual([
-      2,
-      `run ${summary!.run} is sent by shards, and has not finished`,
-    ]);
-    db.sql('UPDATE runs SET finished = 1');
-    expect((await machine.run(move)).code).toBe(0);
-  });
 });

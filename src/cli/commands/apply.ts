@@ -6,7 +6,6 @@ import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
-import { checkShardState } from '../../engine/run/shard.js';
 import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
@@ -26,8 +25,6 @@ interface Options {
   inputs: readonly string[];
   expect: string | undefined;
   again: boolean;
-  /** The part of the plan to send; null for all of it. */
-  shard: { shard: number; shards: number } | null;
   /** Options for sending, which override those of the plan. */
   how: Partial<ImportOptions>;
 }
@@ -38,12 +35,11 @@ export function define(command: Command, wire: Wire): void {
     'profiles apply plan.json --region sandbox',
     'profiles apply plan.json --input companies.csv --region sandbox',
     'profiles apply plan.json --again --region sandbox --json',
-    'profiles apply plan.json --shard 2/4 --state postgres://user@host/database',
   ]);
   command.action(wire(options, run));
 }
 
-function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Context): Options {
+function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
   const { canary, concurrency, maxChanged, outcomes } = SENDING;
@@ -70,7 +66,6 @@ function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Con
     inputs,
     expect,
     again,
-    shard: shardIn(flags, env),
     how: {
       ...Object.fromEntries(how),
       ...(given({ wait }, flags).wait === false && { wait: false }),
@@ -78,42 +73,6 @@ function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Con
       outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
     },
   };
-}
-
-/** @throws UsageError for flags that do not work with shards */
-function shardIn(flags: Flags, env: Context['env']): Options['shard'] {
-  const { shard, shards, again } = given(APPLY, flags);
-  if (shard === undefined && shards === undefined) return null;
-  const refuse = (message: string, hint: string): never => {
-    throw new UsageError(message, { hint });
-  };
-  const flag = shard ? '--shard' : '--shards';
-  if (shard && shards)
-    refuse(
-      '--shard and --shards cannot be combined',
-      'use --shard 2/4, or --shards 4 with JOB_COMPLETION_INDEX',
-    );
-  if (again) refuse(`${flag} and --again cannot be combined`, 'make a new plan, and send that in shards');
-  if (flags.outcomes !== undefined) {
-    refuse(
-      `${flag} and --outcomes cannot be combined: a shard does not know what became of all rows`,
-      'leave one out',
-    );
-  }
-  if (shard) return shard;
-  const index = env.JOB_COMPLETION_INDEX ?? '';
-  const count = shards!;
-  if (!/^\d{1,4}$/.test(index) || Number(index) >= count) {
-    refuse(
-      index === ''
-        ? '--shards needs JOB_COMPLETION_INDEX, which a Kubernetes Indexed Job sets'
-        : `--shards ${count}: JOB_COMPLETION_INDEX is "${index}", and not a number from 0 to ${count - 1}`,
-      index === ''
-        ? `elsewhere, name the part: --shard 1/${count}`
-        : 'give --shards the completions of the Job',
-    );
-  }
-  return { shard: Number(index) + 1, shards: count };
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
@@ -130,32 +89,21 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 
 /** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
 async function send(plan: SavedPlan, asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { report, inputs, again, shard, how } = asked;
+  const { report, inputs, again, how } = asked;
   if (how.maxChanged && !plan.changes) {
     throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
       hint: 'leave it out',
     });
   }
   const state = await context.state();
-  if (shard) checkShardState(state);
-  const found = shard
-    ? (await state.knownRuns({ run: plan.run }))[0]
-    : await runOfPlan(plan, state, await context.scope());
+  const found = await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
       hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
     });
   }
-  const shards = found && state.shards ? await state.shards.of(found.run) : [];
-  const part = shard && shards.length === shard.shards ? shards[shard.shard - 1] : undefined;
-  if (part?.finished) {
-    const which = `shard ${shard!.shard} of ${shard!.shards} of run ${found!.run}`;
-    const message = `${which} has sent its part already; nothing was sent`;
-    return nothingLeft({ message, run: found!, summary: part.summary }, asked, state, context);
-  }
   if (found?.finished && !again) {
-    const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
-    const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
+    const message = `run ${found.run} has applied this plan already; nothing was sent; to send it again: ${sendAgain(context)}`;
     const summary = found.summary && withJobs(found.summary, await state.requests(found.run), found.inputs);
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
@@ -163,7 +111,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   const planned = optionsOfPlan(plan);
   // The plan contains the private values (`--set`, `--where`), so they need not be given again.
   const values = { sets: setsOf(planned), where: planned.where };
-  const kept = { ...(earlier && !shard ? restoreOptions(state, earlier, values) : planned), ...how };
+  const kept = { ...(earlier ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
   const options = {
     ...kept,
@@ -177,7 +125,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     waitForLockMs: how.waitForLockMs ?? null,
   };
   const isolate = isolateOf(options, how.isolate === true);
-  const apply = { plan, inputs, again: found !== undefined && earlier === null, ...(shard && { shard }) };
+  const apply = { plan, inputs, again: found !== undefined && earlier === null };
   return runAndReport({ ...options, isolate }, earlier, report, context, { apply, reads: [asked.file] });
 }
 

@@ -6,12 +6,10 @@ import {
   duration,
   FLAG,
   INPUT_TYPE,
-  MOST_SHARDS,
   NAMES_TYPE,
   pair,
   path,
   RATE_TYPE,
-  SHARD_TYPE,
   SIZE_TYPE,
   text,
   word,
@@ -83,18 +81,6 @@ export const APPLY = {
     commands: ['apply'],
   },
   again: { type: FLAG, summary: 'send again a plan that was already applied', commands: ['apply'] },
-  shard: {
-    type: SHARD_TYPE,
-    summary:
-      'send one of n parts of the plan, while other processes or machines send the others; does not make the service faster, and needs a state in PostgreSQL',
-    commands: ['apply'],
-  },
-  shards: {
-    type: countType(1, { most: MOST_SHARDS }),
-    summary:
-      'the same, with the part from JOB_COMPLETION_INDEX, which a Kubernetes Indexed Job counts from 0',
-    commands: ['apply'],
-  },
 } as const satisfies Table;
 
 export const RESUME = {

@@ -156,24 +156,6 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** The maximum number of shards: more than any plan needs. */
-export const MOST_SHARDS = 1_000;
-
-/** A shard: `2/4` is the second of four. */
-export const SHARD_TYPE: Type<{ shard: number; shards: number }> = {
-  kind: 'text',
-  placeholder: 'i/n',
-  description: 'number of the shard, from 1, and how many there are, such as 2/4',
-  read: (given, setting) => {
-    const [, shard = 0, shards = 0] = (/^(\d{1,4})\/(\d{1,4})$/.exec(given) ?? []).map(Number);
-    if (shard >= 1 && shard <= shards && shards <= MOST_SHARDS) return { shard, shards };
-    throw new UsageError(`${setting}: "${given}" is not a shard`, {
-      hint: `write ${setting} 1/4 for the first of four, up to 4/4 for the last`,
-    });
-  },
-  write: ({ shard, shards }) => `${shard}/${shards}`,
-};
-
 /** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
 export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
   kind: 'text',

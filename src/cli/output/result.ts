@@ -20,13 +20,12 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
   const { run, causes } = rest;
   const { commands } = known;
   const next = nextSteps(summary, known);
-  const resumed = rest.shard ? next[0]?.command : commands.command('resume', run ?? '');
   return {
     ...rest,
     // Summaries stored by earlier versions have no causes.
     causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
     next,
-    resume: run === null || resume === null ? null : (resumed ?? null),
+    resume: run === null || resume === null ? null : commands.command('resume', run),
     ...(plan && { plan }),
     elapsed_seconds,
   };

@@ -72,7 +72,6 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     headline(summary, styles) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
-    ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
     ...(summary.status === 'held' ? changesLines(summary, styles) : []),
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
@@ -80,13 +79,6 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     ...rejectionLines(summary, styles),
     ...nextLines(summary, styles.bold),
   ];
-}
-
-/** The shard of this summary, and the progress of the whole run. */
-function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard']>): string {
-  const { read, completed } = run.rows;
-  const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
-  return `${shard} of ${shards}; the whole run: ${grouped(finished)} of ${count(shards, 'shard')} finished, ${rows}`;
 }
 
 /** The service that the rows went to. A dry run may have no host. */

@@ -31,10 +31,6 @@ const requestSchema = z.strictObject({
   unchanged: count.describe('Rows that the service has as they are.').optional(),
   bytes: count.describe('Of the body.'),
   sha256: sha256.describe('Of the body.'),
-  group: count
-    .min(1)
-    .describe('Requests of the same group share identifiers: one shard sends them all, in order.')
-    .optional(),
 });
 
 const columnSchema = z.strictObject({

@@ -19,16 +19,11 @@ export function afterPlan(
   of: {
     totals: RequestTotals;
     changes: PlanChanges | undefined;
-    run: Pick<OpenRun, 'earlier' | 'records' | 'shard'>;
+    run: Pick<OpenRun, 'earlier' | 'records'>;
     options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>;
   },
 ): AfterPlan {
   const { totals, changes, run, options } = of;
-  // For shards, `checkShard` has decided before, for the whole plan.
-  if (run.shard) {
-    const rows = countRows(planned, run.records);
-    return { mode: 'sent', rows, left: rows.unsent ?? 0 };
-  }
   const isValid = isWithinBound(planned, options.invalid);
   // `maxChanged` holds back only new runs.
   const held = isValid && !run.earlier && isHeld(planned, changes, options);

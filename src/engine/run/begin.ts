@@ -10,9 +10,9 @@ import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { isWebAddress } from '../service/web-address.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Made, Scope, ShardId, State } from '../state/state.js';
+import type { HeldLease, Made, Scope, State } from '../state/state.js';
 import { hasUnseenJobs } from './earlier.js';
-import { storeOptions, withoutPrivate } from './private.js';
+import { storeOptions } from './private.js';
 import { identityOf } from './run.js';
 import { sweepSpools } from './tidy.js';
 
@@ -28,15 +28,14 @@ export async function takeLocks(
   scope: Scope,
   kinds: readonly Kind[],
   holder = '',
-  shard?: ShardId,
 ): Promise<HeldLease[]> {
   const locks: HeldLease[] = [];
   try {
     for (const kind of kinds) {
-      const taken = await state.takeLock(scope, kind, holder, shard);
-      if (!taken) throw await lockedBy(state, scope, kind, shard);
+      const taken = await state.takeLock(scope, kind, holder);
+      if (!taken) throw await lockedBy(state, scope, kind);
       locks.push(taken);
-      await state.markCrashedRuns(scope, kind, shard?.run);
+      await state.markCrashedRuns(scope, kind);
     }
     return locks;
   } catch (error) {
@@ -74,19 +73,10 @@ export async function* waitForLocks(
   }
 }
 
-async function lockedBy(
-  state: State,
-  scope: Scope,
-  kind: Kind,
-  shard: ShardId | undefined,
-): Promise<LockedError> {
+async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
   const running = (await state.knownRuns({ status: 'running' })).find(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
-  if (shard && running?.run === shard.run) {
-    const which = `another process is sending shard ${shard.shard} of run ${shard.run}, or died a moment ago`;
-    return new LockedError(which, { problem: { code: 'import_running', run: shard.run } });
-  }
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
     : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
@@ -110,8 +100,6 @@ export interface RunToBegin {
    * null for the time at which the run begins.
    */
   planned?: { requests: readonly RequestRecord[]; made: Made | null; itemFormat: number } | undefined;
-  /** For a run with shards: the first shard that begins records the run. */
-  shard?: ShardId | undefined;
 }
 
 /**
@@ -121,7 +109,7 @@ export interface RunToBegin {
  * @returns ids of the superseded runs
  */
 export async function beginRun(
-  { run, scope, account, options, scanned, rejects, planned, shard }: RunToBegin,
+  { run, scope, account, options, scanned, rejects, planned }: RunToBegin,
   sends: boolean,
   state: State,
   clock: Clock,
@@ -141,8 +129,7 @@ export async function beginRun(
     status: 'running',
     finished: false,
     item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
-    // A shard reads private values from its plan, so they are not stored on this machine.
-    options: shard ? withoutPrivate(state, shown) : await storeOptions(state, run, shown),
+    options: await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,
@@ -153,10 +140,7 @@ export async function beginRun(
       types: scan.schema.types,
     })),
   } as const;
-  if (shard) {
-    const { requests, made } = planned!;
-    await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, made });
-  } else await state.startRun(stored, sends ? planned : undefined);
+  await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));

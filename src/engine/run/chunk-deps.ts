@@ -6,7 +6,7 @@ import type { ComparedRows } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
-import { endOfRest, startOfRest } from './plan-requests.js';
+import { startOfRest } from './plan-requests.js';
 import type { Apply } from './planned.js';
 import { repeatRules, sentLater } from './sent-later.js';
 
@@ -39,6 +39,5 @@ export function chunkDepsOf(
     recorded: (kind) => rules.recorded((input) => opened[input]!.kind === kind),
     isSentAgain: rules.isSentAgain,
     startAt: (input) => (apply ? startOfRest(apply.plan, input, rules.isDone) : null),
-    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, rules.isDone) }),
   };
 }

@@ -4,17 +4,15 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Plan, Summary } from '../model.js';
+import type { Kind, Plan } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
-import { plannedRows, type Scanned } from '../plan/plan.js';
+import type { Scanned } from '../plan/plan.js';
 import { submittedRows } from '../send/row-counts.js';
-import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
 import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
-import { shardSummary, summarizeRun } from './shard.js';
 import { type Ending, exitOf, type Facts, isFinished, summarize } from './summary.js';
 
 interface Course {
@@ -52,12 +50,11 @@ export async function* conclude(
   const left = leftOutWarnings(ending.records, paths);
   const givenUp = finished ? givenUpWarnings(ending.records, paths) : [];
   for (const message of [...left, ...givenUp]) yield { type: 'warning', message };
-  const listed = inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null }));
   const facts: Facts = {
     run: recorded ? run.id : null,
     kinds,
     service: deps.service,
-    inputs: run.shard?.inputs(listed) ?? listed,
+    inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
     rejected: rejecting.first,
     causes: rejecting.causes,
     warnings: [...warnings],
@@ -68,16 +65,7 @@ export async function* conclude(
   const summary = summarize(ending, facts);
   const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
   let { failure } = ending;
-  if (run.shard) {
-    const began = run.earlier ? Date.parse(run.earlier.started_at) : deps.clock.now();
-    // The machine that began it may have a clock that is ahead.
-    const elapsedMs = Math.max(facts.elapsedMs, deps.clock.now() - began);
-    const whole = (records: readonly RequestRecord[]): Summary =>
-      summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
-    const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });
-    failure = ended.failure;
-    if (ended.run) summary.shard = shardSummary(run.shard.id, ended.run);
-  } else if (recorded) {
+  if (recorded) {
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
       duplicates.get(kind)!.count;

@@ -4,7 +4,7 @@
  */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
-import { type Numbers, nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** Whether the service accepted it, but there is no job from which its outcome could be known. */
 const isUntraceable = (r: RequestRecord): boolean =>
@@ -24,14 +24,13 @@ export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
 export function retriesOf(
   records: readonly RequestRecord[],
   failed: readonly RequestRecord[] = failedOf(records),
-  numbers?: Numbers,
 ): RequestRecord[] {
   const all = [...records];
   for (const r of failed) {
     all.push({
       ...r,
       ...UNSENT,
-      seq: nextSeq(all, numbers),
+      seq: nextSeq(all),
       parent: r.seq,
       state: 'waiting',
       left_out: 0,

@@ -38,7 +38,7 @@ export class Following {
   ) {
     this.#started = deps.clock.monotonic();
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
-    this.#run = new OpenRun(found, deps, null);
+    this.#run = new OpenRun(found, deps);
   }
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {

@@ -8,7 +8,6 @@ import type { RequestTotals } from '../plan/estimate.js';
 import { planOf, type Scanned, scansOf } from '../plan/plan.js';
 import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
-import { RequestGroups } from '../plan/shards.js';
 import type { PlanChanges } from '../plan-changes.js';
 import { type ChunkDeps, countRequests } from '../send/read-chunks.js';
 import type { ImportDeps } from './deps.js';
@@ -37,10 +36,8 @@ export async function makePlan(
 ): Promise<{ plan: Plan; totals: RequestTotals }> {
   const { savePlan, scope } = deps;
   const requests: SavedRequest[] = [];
-  const groups = new RequestGroups();
   const keep: Parameters<typeof countRequests>[3] = (chunk, body) => {
     requests.push(savedRequest(chunk, body));
-    groups.add(chunk.kind, chunk.shared);
   };
   const totals = apply
     ? totalsOfPlan(apply.plan)
@@ -52,10 +49,7 @@ export async function makePlan(
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (savePlan && start) {
-    const grouped = groups
-      .numbers()
-      .map((group, at) => ({ ...requests[at]!, ...(group !== null && { group }) }));
-    const placed = await withOffsets(grouped, scanned, deps.stop);
+    const placed = await withOffsets(requests, scanned, deps.stop);
     const from = { run, options, scanned, totals, changes, requests: placed, start };
     const saved = await planToSave(from, deps);
     await checkState(saved, deps); // another import may have sent something while it was made

@@ -7,9 +7,8 @@ import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
-import type { Numbers, RequestRecord } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
-import type { ShardStore, WholeRun } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
@@ -17,7 +16,6 @@ import { failedOf, newRejects, retriesOf } from './failed-requests.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
 import { newRunId } from './run.js';
-import { PREDECESSOR_MS, type Shard } from './shard.js';
 import { type Keep, tidy } from './tidy.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
@@ -26,8 +24,7 @@ export class OpenRun {
   #id: string;
   #earlier: StoredRun | null;
   readonly #records: RequestRecord[] = [];
-  #others: ReadonlySet<RequestRecord> = new Set();
-  /** The spool to remove in `close`: of a new run until it is recorded, or of a shard. Otherwise null. */
+  /** The spool to remove in `close`: of a new run until it is recorded. Otherwise null. */
   #unrecorded: string | null;
   /** The paths of the inputs, as the lock shows them to other processes. */
   #files = '';
@@ -35,22 +32,19 @@ export class OpenRun {
 
   /**
    * @param earlier the run that continues, as read before its lock was taken
-   * @param shard the part of the run that this session sends; null for all of it
    */
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
-    readonly shard: Shard | null,
   ) {
     this.#earlier = earlier;
-    this.#id = shard?.id.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
-    this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
+    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    this.#unrecorded = earlier ? null : this.#id;
   }
 
   /** Gives a new run the id in its plan, unless a run with that id exists already. */
   async nameAfter(plan: { run: string }): Promise<void> {
-    if (this.shard || this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0)
-      return;
+    if (this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0) return;
     this.#id = plan.run;
     this.#unrecorded = plan.run;
   }
@@ -59,29 +53,14 @@ export class OpenRun {
     return this.#id;
   }
 
-  /** The name of the private folder of the run (`State.spoolFolder`). Each shard on a machine has its own. */
-  get spool(): string {
-    return this.shard ? `${this.#id}.${this.shard.id.shard}` : this.#id;
-  }
-
   /** The run that continues; null for a new one. */
   get earlier(): StoredRun | null {
     return this.#earlier;
   }
 
-  /** Its requests (of this shard), those of earlier sessions first. Senders add to this array. */
+  /** Its requests, those of earlier sessions first. Senders add to this array. */
   get records(): RequestRecord[] {
     return this.#records;
-  }
-
-  /** The requests of the saved plan that other shards send. Empty without shards. */
-  get others(): ReadonlySet<RequestRecord> {
-    return this.#others;
-  }
-
-  /** The numbers that this shard may give to new requests; undefined without shards. */
-  get numbers(): Numbers | undefined {
-    return this.shard?.numbers;
   }
 
   /** A run keeps the scope that it began with, even with another token. @throws AuthError without a token */
@@ -107,16 +86,14 @@ export class OpenRun {
     this.#files = inputs.map(({ path }) => path).join(', ');
     const kinds = kindsOf(inputs);
     const { state, clock } = this.deps;
-    // The previous process of this shard may have died a moment ago. Its lock expires by itself.
-    const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
-    const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.id);
+    const waitMs = waitForLockMs ?? 0;
+    const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder);
     this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
   /** The description of this import for others that find the lock taken. */
   get #holder(): string {
-    const part = this.shard ? `shard ${this.shard.id.shard} of ` : '';
-    return `${part}run ${this.#id} (${this.#files})`;
+    return `run ${this.#id} (${this.#files})`;
   }
 
   /** Continues an earlier run: reads its requests, and names it in the locks. */
@@ -126,21 +103,9 @@ export class OpenRun {
       this.#id = run.run;
       for (const lock of this.#locks) await lock.rename(this.#holder);
     }
-    this.#keep(await this.deps.state.requests(run.run));
-  }
-
-  #keep(records: RequestRecord[]): void {
-    const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
     // The array is not replaced, because senders refer to it.
     this.#records.length = 0;
-    for (const record of own) this.#records.push(record);
-    this.#others = others;
-  }
-
-  /** Continues the run of this shard if another shard has begun it in the meantime. */
-  async join(): Promise<void> {
-    const [run] = await this.deps.state.knownRuns({ run: this.#id });
-    if (run) await this.continueWith(run);
+    for (const record of await this.deps.state.requests(run.run)) this.#records.push(record);
   }
 
   /**
@@ -155,14 +120,7 @@ export class OpenRun {
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
     const { account } = service;
-    const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.id };
-    if (this.shard) {
-      const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
-      // Another shard may have begun it a moment before, and sent requests.
-      this.#keep(await state.requests(this.#id));
-      for (const [input, file] of plan.rejects.entries()) await this.nameRejects(input, file);
-      return gaveWay;
-    }
+    const run = { ...plan, run: this.#id, scope: this.scope, account };
     if (this.#earlier) {
       await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
@@ -191,19 +149,15 @@ export class OpenRun {
 
   /** Whether a canary must still complete, also if only an earlier session had the option. */
   isCanaryDue(options: ImportOptions): boolean {
-    if (this.shard && !this.shard.hasCanary) return false;
     const began = this.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(options.canary ?? began?.canary, this.records);
   }
 
   /** Adds requests that send the rows of canaries that did not complete again, as the new canary. */
   async retryCanary(options: ImportOptions): Promise<void> {
-    const requests = retriesOf(this.#records, failedCanaries(this.#records), this.numbers);
+    const requests = retriesOf(this.#records, failedCanaries(this.#records));
     if (requests.length === 0) return;
-    if (this.shard) {
-      const { kind } = this.#earlier!.inputs[requests[0]!.input]!;
-      await this.deps.state.recordAll(this.#id, this.scope, kind, requests);
-    } else await this.#reopenWith(options, requests, []);
+    await this.#reopenWith(options, requests, []);
     this.#records.push(...requests);
   }
 
@@ -221,48 +175,12 @@ export class OpenRun {
    * after a crash adds to the same file.
    */
   async nameRejects(input: number, file: string | null): Promise<void> {
-    if (file === null) return;
-    if (this.shard) await this.#shards.setRejects(this.shard.id, input, file);
-    else await this.deps.state.setRejectsFile(this.#id, input, file);
+    if (file !== null) await this.deps.state.setRejectsFile(this.#id, input, file);
   }
 
   /** Paths of the rejects files of earlier sessions, by input. */
-  async rejectsBefore(): Promise<(string | null)[]> {
-    if (!this.shard) return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
-    const { run, shard } = this.shard.id;
-    return (await this.#shards.of(run)).find((own) => own.shard === shard)?.rejects ?? [];
-  }
-
-  get #shards(): ShardStore {
-    return this.deps.state.shards!;
-  }
-
-  /**
-   * Records that the session of this shard ended.
-   * @param failure the error that ended the session early, or null
-   * @param whole makes the summary of the whole run from the requests of all shards
-   * @returns the whole run (null if it cannot be recorded), and the error to report (or null)
-   * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)
-   */
-  async endShard(
-    summary: Summary,
-    finished: boolean,
-    failure: unknown,
-    whole: (records: readonly RequestRecord[]) => Summary,
-    keep: Pick<Keep, 'historyKeepMs'>,
-  ): Promise<{ run: WholeRun | null; failure: unknown }> {
-    const { id } = this.shard!;
-    const endedBy = failure instanceof ProfilesError ? failure.code : null;
-    try {
-      const end = { status: summary.status, finished, endedBy, summary };
-      const run = await this.#shards.end(id, end, whole);
-      if (run.finished === id.shards) {
-        await tidy(this.scope, summary.kinds, { ...keep, distinct: () => 0 }, this.deps);
-      }
-      return { run, failure };
-    } catch (error) {
-      return { run: null, failure: failureAfter(error, failure) };
-    }
+  rejectsBefore(): (string | null)[] {
+    return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
   }
 
   /**

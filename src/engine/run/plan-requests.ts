@@ -97,15 +97,3 @@ export function startOfRest(
   const isFirst = rangesOfSaved(next)[0]!.rows === last_row - first_row + 1;
   return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }
-
-/** The row (exclusive) at which reading of an input can end; 0 if nothing of it is left to send. */
-export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
-  let end = 0;
-  for (const [index, request] of requests.entries()) {
-    if (isDone(index + 1)) continue;
-    for (const range of rangesOfSaved(request)) {
-      if (range.input === input) end = Math.max(end, range.last_row);
-    }
-  }
-  return end;
-}

@@ -18,7 +18,6 @@ import type { RunToBegin } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { recordsOf } from './plan-requests.js';
 import { accountOf, stateId, stateMark } from './save-plan.js';
-import type { Shard } from './shard.js';
 import { type DigestedInput, digestInputs } from './sources.js';
 
 /** A plan to apply. */
@@ -31,8 +30,6 @@ export interface Apply {
    * sent its id since the plan was made.
    */
   again: boolean;
-  /** The shard to send, from 1. */
-  shard?: { shard: number; shards: number } | undefined;
 }
 
 /**
@@ -83,25 +80,6 @@ export async function checkState(
       hint: 'make a new one',
       problem: { code: 'plan_outdated' },
     });
-  }
-}
-
-/**
- * Like `checkState`, but accepts a state that another shard of the same run has changed: then it joins that
- * run. Does nothing for a run that continues.
- * @throws UsageError
- */
-export async function checkOutdated(
-  plan: SavedPlan,
-  run: { shard: Shard | null; earlier: StoredRun | null; join(): Promise<void> },
-  deps: Parameters<typeof checkState>[1],
-): Promise<void> {
-  if (run.earlier) return;
-  try {
-    await checkState(plan, deps);
-  } catch (error) {
-    if (run.shard) await run.join();
-    if (!run.earlier) throw error;
   }
 }
 

@@ -90,11 +90,6 @@ export const hasConditions = ({ options }: StoredRun): boolean => (options as St
 /** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
   await keepValues(state, run, options);
-  return withoutPrivate(state, options);
-}
-
-/** The options as the state stores them. For callers that do not need the private values on this machine. */
-export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);

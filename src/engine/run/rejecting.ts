@@ -38,11 +38,6 @@ interface Where {
    * found.
    */
   run: () => string;
-  /**
-   * Number of the shard, or null. Only the first shard writes the rows that the plan rejects. No shard
-   * replaces an existing file.
-   */
-  shard: number | null;
 }
 
 /** The most rejected rows of a run that are recorded for the history of profiles. */
@@ -160,8 +155,7 @@ export class Rejecting {
       path,
       run: run(),
       continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
-      mayReplace: (location) =>
-        this.where.shard === null ? (this.#replaceable[input]?.get(location) ?? null) : null,
+      mayReplace: (location) => this.#replaceable[input]?.get(location) ?? null,
     });
   }
 
@@ -191,7 +185,6 @@ export class Rejecting {
   /** Adds a row that the plan rejected. */
   planned(input: number, row: RejectedRow): void {
     this.#shapes[input]!.add(row);
-    if ((this.where.shard ?? 1) > 1) return;
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
     this.causes.add(this.inputs[input]!, row);
     this.#remember(input, row);

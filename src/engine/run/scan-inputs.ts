@@ -24,10 +24,9 @@ export async function rejectingFor(
   { cwd, state }: ImportDeps,
 ): Promise<Rejecting> {
   const renewed = options.failed ? newRejects(run.records) : new Set<number>();
-  const before = await run.rejectsBefore();
+  const before = run.rejectsBefore();
   const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
-  const shard = run.shard?.id.shard ?? null;
-  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id, shard });
+  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id });
 }
 
 interface Scanning {

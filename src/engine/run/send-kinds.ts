@@ -17,7 +17,6 @@ import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import type { Rejecting } from './rejecting.js';
-import { ShardWaits } from './shard-waits.js';
 import { isDone } from './summary.js';
 
 interface Sending {
@@ -44,15 +43,12 @@ export async function* sendKinds({
   rejecting,
   known,
 }: Sending): AsyncGenerator<ImportEvent, unknown> {
-  const { id, scope, records, shard } = run;
+  const { id, scope, records } = run;
   const client = await deps.client();
   const stop = deadline.signal;
-  const rows = shard?.rows() ?? plannedRows(scanned);
-  const waits = shard && new ShardWaits(shard, opened, { ...deps, scope, client, options, stop });
-  const canary = shard && !run.isCanaryDue(options) ? null : options.canary;
+  const rows = plannedRows(scanned);
   let items = options.chunkSize;
   for (const kind of kindsOf(opened)) {
-    if (waits) yield* waits.ready(kind);
     await known.renew(kind);
     await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
     const open = (most: number): Chunks =>
@@ -66,11 +62,9 @@ export async function* sendKinds({
       run: id,
       scope,
       client,
-      options: { ...options, canary },
+      options,
       items,
       records,
-      numbers: run.numbers,
-      slots: waits,
       remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
       inputs: opened,
       totalRows: acceptedOf(rows),

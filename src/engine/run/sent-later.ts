@@ -16,11 +16,7 @@ import type { Scope, State } from '../state/state.js';
  * done.
  */
 export function repeatRules(
-  run: {
-    records: readonly RequestRecord[];
-    /** Requests of a saved plan that other shards send. */
-    others: ReadonlySet<RequestRecord>;
-  },
+  run: { records: readonly RequestRecord[] },
   options: ImportOptions,
 ): {
   /** Requests that decide how the rows of these inputs are split. */
@@ -32,21 +28,20 @@ export function repeatRules(
 } {
   const isPlanned = options.plan !== undefined;
   const isSentAgain = (r: RequestRecord): boolean => {
-    if (run.others.has(r)) return false;
     const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
     const waits = isPlanned && r.state === 'withdrawn';
     return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
   };
   return {
     recorded: (isWanted) => {
-      const wanted = [...run.records, ...run.others].filter((r) => isWanted(r.input));
-      if (isPlanned) return rootsNow(wanted.sort((a, b) => a.seq - b.seq));
+      const wanted = run.records.filter((r) => isWanted(r.input));
+      if (isPlanned) return rootsNow(wanted);
       return wanted.filter((r) => r.parent === null && r.state !== 'withdrawn');
     },
     isSentAgain,
     isDone: (seq) => {
       const r = requestOf(run.records, seq);
-      return r ? !isSentAgain(r) : run.others.size > 0;
+      return r !== undefined && !isSentAgain(r);
     },
   };
 }

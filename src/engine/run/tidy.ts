@@ -8,13 +8,10 @@ import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf } from './failed-requests.js';
 
-/**
- * Deletes the spools of finished runs: another machine may have finished them. The spool of a shard is
- * `<run>.<shard>`.
- */
+/** Deletes the spools of finished runs: another machine may have finished them. */
 export async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {
   for (const spool of state.spools()) {
-    const of = known.find(({ run }) => run === spool.split('.')[0]);
+    const of = known.find(({ run }) => run === spool);
     if (of?.finished && failedOf(await state.requests(of.run)).length === 0) state.removeSpool(spool);
   }
 }

@@ -197,13 +197,13 @@ export function content(chunk: Chunk, { body, items, merged }: Serialized) {
 export function newRecord(
   chunk: Chunk,
   given: Prepared['described'] & Partial<RequestRecord>,
-  { records, numbers }: DeliverDeps,
+  { records }: DeliverDeps,
 ): RequestRecord {
   const [first, ...more] = rangesToRecord(chunk);
   const record: RequestRecord = {
     ...first!,
     more,
-    seq: nextSeq(records, numbers),
+    seq: nextSeq(records),
     parent: null,
     ...UNSENT,
     ...given,

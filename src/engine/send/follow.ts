@@ -7,7 +7,7 @@ import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
-import type { Numbers, RequestRecord } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
@@ -28,15 +28,10 @@ export interface DeliverDeps {
   mostItems(): number;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
-  /**
-   * All requests of the run (with shards, of this shard), in the order of their numbers. New ones are added
-   * here.
-   */
+  /** All requests of the run, in the order of their numbers. New ones are added here. */
   records: RequestRecord[];
   /** Totals of `records`. */
   totals: Totals;
-  /** Numbers for new requests. */
-  numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
   /** Makes the fingerprints of requests of this kind. */
   remembering: Remembering;
@@ -52,14 +47,6 @@ export interface DeliverDeps {
    * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow
    */
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
-}
-
-/** Slots for unfinished jobs, shared with other shards. */
-export interface Slots {
-  /** Waits until there is a slot for a request, or `stop` is aborted. */
-  take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
-  /** Releases the slot of a request after its job has ended. */
-  release(request: number): Promise<void>;
 }
 
 /** What is needed to follow jobs. */

@@ -38,8 +38,6 @@ export interface ChunkDeps {
   isSentAgain(recorded: RequestRecord): boolean;
   /** Where to begin in an input (by its index in the run); null: at the first row. */
   startAt(input: number): Start | null;
-  /** The row (exclusive) at which to end in an input; 0: the input is not read. Default: read to the end. */
-  endAt?(input: number): number;
   /** `ChunkRules.sentLater` for a kind; null in the first session of a new import. */
   sentLater(kind: Kind): Promise<ChunkRules['sentLater']>;
 }
@@ -90,10 +88,7 @@ async function* batchesOf(
   const hashes = new ItemHashes(deps.hashKey);
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
-    const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
-    if (end === 0) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
-      if (batch.rows[0]! >= end) break;
       if (compared) hashes.recognize(batch, compared.index, compared.repeated);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }

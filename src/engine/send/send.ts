@@ -10,12 +10,11 @@ import type { ImportEvent } from '../events.js';
 import { count } from '../numbers.js';
 import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
-import type { RequestRecord } from '../state/requests.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
 import { deliver, type Prepared, prepare } from './deliver.js';
-import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
+import { type DeliverDeps, follow, pathsOf } from './follow.js';
 import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
 import { Totals } from './row-counts.js';
@@ -24,8 +23,6 @@ import { Searches } from './searches.js';
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
   items: number;
-  /** Limits unfinished jobs together with other shards. Null without shards. */
-  slots?: Slots | null;
 }
 
 export interface Sent {
@@ -82,12 +79,10 @@ class Sender {
   /** Dependencies once the canary has completed, or without one. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
-  readonly #slots: Slots | null;
 
   constructor(deps: SenderDeps) {
-    const { options, records, items, slots = null } = deps;
+    const { options, records, items } = deps;
     this.ended = { failure: null, items };
-    this.#slots = slots;
     this.#afterwards = {
       ...deps,
       isCanary: false,
@@ -147,9 +142,8 @@ class Sender {
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
-        const slot = await this.#slot(chunk.recorded);
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, slot, this.#work(chunk, prepared));
+        this.#launch(chunk.shared, this.#work(chunk, prepared));
         if (this.#deps.isCanary) await this.#endOfCanary();
       }
     } finally {
@@ -209,9 +203,8 @@ class Sender {
       if (record.parent !== null || options.isolate) continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
-      const slot = await this.#slot(record);
       if (this.#deps.stop.aborted) return;
-      this.#launch(shared, slot, follow([record], this.#deps));
+      this.#launch(shared, follow([record], this.#deps));
     }
   }
 
@@ -235,30 +228,15 @@ class Sender {
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();
   }
 
-  /**
-   * Waits for a slot, which all shards share.
-   * @returns the number of the request that has the slot; null without shards
-   */
-  async #slot(recorded: RequestRecord | null): Promise<number | null> {
-    if (!this.#slots || !recorded) return null;
-    await this.#slots.take(recorded.seq, (event) => this.events.push(event), this.#deps.stop);
-    return recorded.seq;
-  }
-
   /** Resolves when one of the flights has ended. */
   async #landing(): Promise<void> {
     await Promise.race([...this.#flights].map((flight) => flight.done));
   }
 
-  #launch(shared: ReadonlySet<bigint>, slot: number | null, work: Promise<void>): void {
-    // If this shard stops, its slot stays taken until another shard has seen the end of the job.
-    const release = async (): Promise<void> => {
-      if (slot !== null && !this.#deps.stop.aborted) await this.#slots!.release(slot);
-    };
+  #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
     const flight: Flight = {
       shared,
       done: work
-        .then(release)
         .catch((error: unknown) => this.#fail(error))
         .finally(() => {
           this.#flights.delete(flight);

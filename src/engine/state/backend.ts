@@ -2,7 +2,7 @@
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
 import type { Recorded } from './recorded.js';
-import type { HeldLease, HeldLock, Scope, ShardId } from './types.js';
+import type { HeldLease, HeldLock, Scope } from './types.js';
 
 /** A thread that writes records, so that the main thread does not wait for the disk. */
 export interface Writer {
@@ -26,14 +26,9 @@ export interface Backend {
   /** The database, upgraded to this version. */
   readonly db: Database;
   /** Null if another process has the lock. */
-  takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardId): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
-  /**
-   * Shards of a run for which a process has a lock, or may have. Absent if this database cannot lock single
-   * shards.
-   */
-  liveShards?(run: string): Promise<number[]>;
   /** Locks that processes hold. With leases, also expired ones. @param scopes all scopes in the database */
   locks(scopes: readonly Scope[]): Promise<HeldLock[]>;
   /**

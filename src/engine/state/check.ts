@@ -119,15 +119,10 @@ function* overlapsIn(ranges: readonly Held[]): Generator<string> {
   }
 }
 
-/**
- * Runs all checks.
- * @param hasShards whether there is a table of shards
- * @returns the problems; none if the records are consistent
- */
-export async function problemsOf(on: Reader, hasShards: boolean): Promise<StateProblem[]> {
+/** Runs all checks. @returns the problems; none if the records are consistent */
+export async function problemsOf(on: Reader): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
   for (const column of Object.values(STORED)) {
-    if (column.table === 'shards' && !hasShards) continue;
     problems.push(...(await firstOf(column.table, damagedIn(on, column))));
   }
   const isReadable = problems.length === 0;

@@ -12,8 +12,7 @@ import type { RequestRecord } from './requests.js';
 import type { InputLines } from './row-lists.js';
 import type { NewRun, RunFilter, StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
-import type { ShardStore } from './shards.js';
-import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse, ShardId } from './types.js';
+import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse } from './types.js';
 
 export interface State {
   /** The state directory of this machine. */
@@ -22,8 +21,6 @@ export interface State {
   readonly secret: Buffer;
   /** Records of rejects files. */
   readonly rejects: RejectsStore;
-  /** The shards of runs; null for a state that has none (SQLite). */
-  readonly shards: ShardStore | null;
   /**
    * The scope of a service. An account without a configured name is identified by a keyed hash of its token.
    */
@@ -37,7 +34,7 @@ export interface State {
    * Takes the lock on imports of an account and kind. Null if another import has it.
    * @param holder description of this process for others
    */
-  takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardId): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder?: string): Promise<HeldLease | null>;
   /** Whether another process has the lock on one of these kinds. */
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
   /** The description of the process that has the lock; null if it is not known. */
@@ -77,9 +74,8 @@ export interface State {
   /**
    * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
    * the lock, since then none of them is running.
-   * @param except a run that may be running: that of other shards
    */
-  markCrashedRuns(scope: Scope, kind: Kind, except?: string): Promise<void>;
+  markCrashedRuns(scope: Scope, kind: Kind): Promise<void>;
   /** Records the path of the rejects file of an input. */
   setRejectsFile(run: string, input: number, file: string): Promise<void>;
   /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */

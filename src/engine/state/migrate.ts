@@ -70,7 +70,6 @@ export async function migrateState(migration: Migration): Promise<Record<string,
     });
   }
   if (copying !== id) await refuseFilled(to, copying !== null);
-  await refuseShards(from);
   const locks = new AllLocks(from, `state migrate to ${to.name}`);
   try {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -119,18 +118,6 @@ async function refuseFilled({ db, name }: Backend, isOfAnother: boolean): Promis
     if ((await db.get(`SELECT 1 AS one FROM ${table} LIMIT 1`)) === undefined) continue;
     throw new UsageError(`${name} is not empty`, { hint: 'choose an empty place' });
   }
-}
-
-/** The tables of shards are not copied, so no run with shards may be unfinished. @throws UsageError */
-async function refuseShards({ db, liveShards }: Backend): Promise<void> {
-  if (!liveShards) return;
-  const found = await db.get<{ run: string }>(
-    'SELECT run FROM shards JOIN runs USING (run) WHERE runs.finished = 0 LIMIT 1',
-  );
-  if (found === undefined) return;
-  throw new UsageError(`run ${found.run} is sent by shards, and has not finished`, {
-    hint: 'finish it first: run its shards again, or apply its plan without shards',
-  });
 }
 
 /** Deletes all rows of the target: those of a new state, or of an outdated copy. */

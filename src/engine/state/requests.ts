@@ -121,25 +121,8 @@ export function replaceIn(records: RequestRecord[], request: RequestRecord): voi
   records[placeOf(records, request.seq)] = request;
 }
 
-/**
- * Rule for the numbers of new requests. Shards add requests to one run at the same time, so each uses only
- * the numbers that equal its own modulo the number of shards.
- */
-export interface Numbers {
-  /** Numbers must be larger than this. */
-  after: number;
-  shard: number;
-  shards: number;
-}
-
 /** The number of the next request. @param records in order */
-export function nextSeq(
-  records: readonly RequestRecord[],
-  { after, shard, shards }: Numbers = { after: 0, shard: 0, shards: 1 },
-): number {
-  const next = Math.max(after, records.at(-1)?.seq ?? 0) + 1;
-  return next + ((((shard - next) % shards) + shards) % shards);
-}
+export const nextSeq = (records: readonly RequestRecord[]): number => (records.at(-1)?.seq ?? 0) + 1;
 
 /**
  * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the

@@ -152,14 +152,12 @@ export class Runs {
   /**
    * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
    * the lock, since then none of them is running.
-   * @param except a run that is not marked
    */
-  async markCrashedRuns(tx: Transaction, scope: number, kind: string, except: string): Promise<void> {
+  async markCrashedRuns(tx: Transaction, scope: number, kind: string): Promise<void> {
     await tx.run(
-      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ? AND run <> ?
+      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
            AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
       scope,
-      except,
       kind,
     );
   }

@@ -11,7 +11,6 @@ import { ofJobs } from './parts/jobs.js';
 import { ofKnown } from './parts/known.js';
 import { ofRequests } from './parts/requests.js';
 import { ofRuns } from './parts/runs.js';
-import { shardsOf } from './parts/shards.js';
 import { ofWhole } from './parts/whole.js';
 import { createSecret, readSecret, scopeOf } from './scopes.js';
 import { openSqlite } from './sqlite/backend.js';
@@ -20,7 +19,7 @@ import { Tables } from './tables.js';
 export type { State } from './interface.js';
 export type { StateAge } from './sends.js';
 export { databaseFile } from './sqlite/open.js';
-export type { HeldLease, HeldLock, KnownJob, Made, Scope, ShardId } from './types.js';
+export type { HeldLease, HeldLock, KnownJob, Made, Scope } from './types.js';
 
 /** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {
@@ -50,7 +49,6 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
     folder,
     secret,
     rejects: tables.rejects,
-    shards: shardsOf(tables),
     scope: (service) => scopeOf(service, secret),
     ...ofRuns(tables),
     ...ofRequests(tables),

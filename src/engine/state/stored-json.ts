@@ -20,10 +20,6 @@ const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isSummary = (value: unknown): boolean =>
   isObject(value) && isObject(value.rows) && Array.isArray(value.files);
 
-/** The SQL of what `shardName` returns. */
-const SHARD = "CAST(shard AS TEXT) || ' of run ' || run";
-export const shardName = (run: string, shard: number): string => `${shard} of run ${run}`;
-
 /** All columns with JSON, except notes, which last only as long as a copy of the state. */
 export const STORED = {
   options: { table: 'runs', column: 'options', of: ['run', 'run'], fits: isObject },
@@ -55,18 +51,11 @@ export const STORED = {
     of: ['kind', 'kind'],
     fits: isList((type) => isList(isText)(type) && (type as unknown[]).length === 2),
   },
-  shardRejects: {
-    table: 'shards',
-    column: 'rejects',
-    of: ['shard', SHARD],
-    fits: isList((file) => file === null || isText(file)),
-  },
-  shardSummary: { table: 'shards', column: 'summary', of: ['shard', SHARD], fits: isSummary },
 } satisfies Record<string, Column>;
 
 /**
  * The value in a column with JSON.
- * @param record the run, job, batch, or shard, as `of` of the column says
+ * @param record the run, job, or batch, as `of` of the column says
  * @throws StateError if it is damaged
  */
 export function storedJson<T>(text: string, column: Column, record: string | number): T {

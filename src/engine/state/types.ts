@@ -66,14 +66,6 @@ export interface Made {
   after: number | null;
 }
 
-/** One of the shards of a run. */
-export interface ShardId {
-  run: string;
-  /** From 1. */
-  shard: number;
-  shards: number;
-}
-
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
   /**

@@ -24,14 +24,6 @@ test('only runs of the same kind and account are marked as crashed', async ({ st
   });
 });
 
-test('the run that its shards share is not marked as crashed', async ({ state }) => {
-  await state.startRun(aRun({ run: 'shared' }));
-  await state.startRun(aRun({ run: 'other' }));
-  await state.markCrashedRuns(SCOPE, 'companies', 'shared');
-  const runs = (await state.knownRuns()).map(({ run, status }) => [run, status]);
-  expect(Object.fromEntries(runs)).toEqual({ shared: 'running', other: 'crashed' });
-});
-
 test('if one lock is taken, the others are released', async ({ state, reopen }) => {
   const other = await reopen();
   const users = await other.takeLock(SCOPE, 'users', 'another import');

@@ -17,7 +17,6 @@ import { nextCommands, type PrintedSummary, summaryWords } from '../../output/re
 import { stylesOn } from '../../output/style.js';
 import { nextLines } from '../../output/summary-text.js';
 import { printReportPath, writeJson, writeOut } from '../../output/write.js';
-import { shardRecord } from '../shard-record.js';
 import { commandsFor, recordOf, resumeOf } from './record.js';
 
 /** Read once for all parts of the output, because a continued run could change in between. */
@@ -28,7 +27,7 @@ interface Loaded {
 }
 
 export async function show(run: StoredRun, state: State, context: Context): Promise<void> {
-  await print(await loaded(run, state, context), state, context);
+  await print(await loaded(run, state, context), context);
 }
 
 /** Prints the run, and writes the report. If the report's file cannot be written, nothing is printed. */
@@ -40,7 +39,7 @@ export async function showWithReport(
 ): Promise<void> {
   const write = await reportWriter(name, values, state, context);
   const found = await loaded(run, state, context);
-  await print(found, state, context);
+  await print(found, context);
   await write(found);
 }
 
@@ -86,9 +85,8 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
   return { ...run, inputs };
 }
 
-async function print({ run, commands, requests }: Loaded, state: State, context: Context): Promise<void> {
+async function print({ run, commands, requests }: Loaded, context: Context): Promise<void> {
   const { stdout, env, flags } = context;
-  const shards = (await state.shards?.of(run.run)) ?? [];
   const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {
@@ -106,7 +104,6 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
-      ...(shards.length > 0 && { shards: shards.map(shardRecord) }),
       summary: summary && documentOf(run, summary, requests, commands),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
@@ -114,7 +111,6 @@ async function print({ run, commands, requests }: Loaded, state: State, context:
   }
   const styles = stylesOn(stdout, env, flags);
   await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
-  for (const shard of shards) await writeOut(stdout, `\n${fieldsText(shardRecord(shard), styles)}`);
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const ranges = rangesIn(placeOf(request, paths));
     const record = {

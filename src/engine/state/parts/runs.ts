@@ -48,8 +48,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
         for (const request of retry.requests) await requests.insert(tx, run, request);
       }),
     endRun: (run, end) => tables.write((tx) => runs.end(tx, run, { ...end, at: tables.time() })),
-    markCrashedRuns: (scope, kind, except = '') =>
-      tables.writeIn(scope, (tx, id) => runs.markCrashedRuns(tx, id, kind, except)),
+    markCrashedRuns: (scope, kind) => tables.writeIn(scope, (tx, id) => runs.markCrashedRuns(tx, id, kind)),
     setRejectsFile: (run, input, file) => tables.write((tx) => runs.setRejectsFile(tx, run, input, file)),
     setRejected: (run, scope, kind, { ids, lines }) =>
       tables.writeIn(scope, (tx, id) =>

@@ -24,7 +24,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
   const { db, backend, commits, scopes, sends, fingerprints, notes } = tables;
   return {
     refuseMoved: () => tables.read(() => notes.refuseMoved(db)),
-    takeLock: (scope, kind, holder = '', shard) => backend.takeLock(scope, kind, holder, shard),
+    takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;
       return false;
@@ -41,10 +41,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
         const { integrity, references } = await backend.damages();
         // If the database itself is damaged, comparing its records makes no sense.
         if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
-        return [
-          ...(await firstOf('references', references)),
-          ...(await problemsOf(db, backend.liveShards !== undefined)),
-        ];
+        return [...(await firstOf('references', references)), ...(await problemsOf(db))];
       }),
     backup: async (file) => {
       await commits.flush();

@@ -51,7 +51,6 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
       },
     },
     takeLock: (...of) => leases.take(...of),
-    liveShards: (run) => leases.live(run),
     isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => !is_free),
     lockHolder: async (scope, kind) => {
       const found = await find(scope, kind);

@@ -15,14 +15,12 @@ import { literal, quoted } from './sql.js';
 export interface KeptLease {
   scope: number;
   kind: string;
-  /** Number of the shard, because each shard of a run has its own lease; 0 without shards. */
-  shard: number;
   owner: string;
   epoch: number;
   pulse: BigInt64Array;
 }
 
-export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
+export type LeaseKey = Pick<KeptLease, 'scope' | 'kind'>;
 
 /**
  * Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; and 1 if the lease is
@@ -125,7 +123,7 @@ export class Heart {
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
        SET beat_at = clock_timestamp(), expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-       WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND shard = ${lease.shard} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
+       WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
     ]);
     if (result!.rowCount === 1) setPulse(lease.pulse, sent);
     // No row was updated: the lease is lost, unless it was released in the meantime.
@@ -133,4 +131,4 @@ export class Heart {
   }
 }
 
-const keyOf = ({ scope, kind, shard }: LeaseKey): string => `${scope} ${kind} ${shard}`;
+const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;

@@ -12,7 +12,7 @@ import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { Transaction } from '../database.js';
-import type { HeldLease, HeldLock, Scope, ShardId } from '../types.js';
+import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
@@ -41,30 +41,17 @@ export class Leases implements Fence {
     db.fence = this;
   }
 
-  /**
-   * Takes a lease. Null if another process has it, or one that excludes it (without shards, or of another
-   * run).
-   */
-  async take(scope: Scope, kind: Kind, holder: string, of: ShardId | null = null): Promise<HeldLease | null> {
+  /** Takes a lease. Null if another process has it. */
+  async take(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
-    const shard = of?.shard ?? 0;
     let sent = this.now();
     const taken = await this.db.write(async (tx) => {
       const id = await this.scopeId(tx, scope);
-      // Only shards of the same run can run at the same time.
-      const other = await tx.get(
-        `SELECT 1 FROM leases WHERE scope = ? AND kind = ? AND shard <> ? AND run IS DISTINCT FROM ? AND NOT ${FREE} LIMIT 1`,
-        id,
-        kind,
-        shard,
-        of?.run ?? '',
-      );
-      if (other) return undefined;
       sent = this.now();
       const row = await tx.get<{ epoch: number }>(
-        `INSERT INTO leases AS held (scope, kind, shard, run, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
-         VALUES (?1, ?2, ?6, ?7, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
-         ON CONFLICT (scope, kind, shard) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1, run = excluded.run,
+        `INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
+         VALUES (?1, ?2, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
+         ON CONFLICT (scope, kind) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1,
            holder = excluded.holder, machine = excluded.machine, lease_ms = excluded.lease_ms,
            beat_at = excluded.beat_at, expires_at = excluded.expires_at
          WHERE ${FREE.replaceAll(/\b(owner|expires_at|lease_ms)\b/g, 'held.$1')} RETURNING epoch`,
@@ -73,13 +60,11 @@ export class Leases implements Fence {
         this.#owner,
         holder,
         hostname(),
-        shard,
-        of?.run ?? null,
       );
       return row && { scope: id, epoch: row.epoch };
     });
     if (!taken) return null;
-    const lease = { ...taken, kind, shard, owner: this.#owner, pulse: newPulse(sent) };
+    const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
     this.#pulse.keep(lease);
     return {
@@ -102,15 +87,9 @@ export class Leases implements Fence {
   }
 
   /** Every write checks the leases (`sql`), so no condition on the owner is needed. */
-  async #rename({ scope, kind, shard }: KeptLease, holder: string): Promise<void> {
+  async #rename({ scope, kind }: KeptLease, holder: string): Promise<void> {
     await this.db.write((tx) =>
-      tx.run(
-        'UPDATE leases SET holder = ? WHERE scope = ? AND kind = ? AND shard = ?',
-        holder,
-        scope,
-        kind,
-        shard,
-      ),
+      tx.run('UPDATE leases SET holder = ? WHERE scope = ? AND kind = ?', holder, scope, kind),
     );
   }
 
@@ -120,10 +99,9 @@ export class Leases implements Fence {
     const releasing = this.db.write((tx) =>
       tx.run(
         `UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
-         WHERE scope = ? AND kind = ? AND shard = ? AND owner = ? AND epoch = ?`,
+         WHERE scope = ? AND kind = ? AND owner = ? AND epoch = ?`,
         lease.scope,
         lease.kind,
-        lease.shard,
         lease.owner,
         lease.epoch,
       ),
@@ -139,16 +117,14 @@ export class Leases implements Fence {
    */
   sql(): string | null {
     if (this.#held.size === 0) return null;
-    const rows = [...this.#held].map(({ scope, kind, shard }) => `(${scope}, ${literal(kind)}, ${shard})`);
-    return `SELECT scope, kind, shard, owner, epoch, holder, machine FROM leases
-      WHERE (scope, kind, shard) IN (${rows.join(', ')})`;
+    const rows = [...this.#held].map(({ scope, kind }) => `(${scope}, ${literal(kind)})`);
+    return `SELECT scope, kind, owner, epoch, holder, machine FROM leases
+      WHERE (scope, kind) IN (${rows.join(', ')})`;
   }
 
   check(rows: readonly Record<string, unknown>[]): void {
     for (const lease of this.#held) {
-      const row = rows.find(
-        ({ scope, kind, shard }) => scope === lease.scope && kind === lease.kind && shard === lease.shard,
-      );
+      const row = rows.find(({ scope, kind }) => scope === lease.scope && kind === lease.kind);
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
       // The new owner may have released it already, but its description stays. `unlock` leaves none.
@@ -163,15 +139,6 @@ export class Leases implements Fence {
        WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
     );
     return rows.map(({ is_free, ...row }) => ({ ...lockOf(row), is_free: is_free === 1 }));
-  }
-
-  /** Shards of a run for which a process has a lease, or may have one. */
-  async live(run: string): Promise<number[]> {
-    const rows = await this.db.all<{ shard: number }>(
-      `SELECT DISTINCT shard FROM leases WHERE run = ? AND NOT ${FREE}`,
-      run,
-    );
-    return rows.map(({ shard }) => shard);
   }
 
   /** Releases leases that have expired, or with `force` all. @returns the released leases */

@@ -29,8 +29,8 @@ export class Pulse {
     this.#thread?.postMessage({ do: 'keep', lease } satisfies HeartOrder);
   }
 
-  drop({ scope, kind, shard }: KeptLease): void {
-    const lease = { scope, kind, shard };
+  drop({ scope, kind }: KeptLease): void {
+    const lease = { scope, kind };
     this.#heart?.drop(lease);
     this.#thread?.postMessage({ do: 'drop', lease } satisfies HeartOrder);
   }

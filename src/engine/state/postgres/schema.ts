@@ -209,30 +209,6 @@ export const MIGRATIONS: readonly string[] = [
     value ${TEXT} NOT NULL
   );
   `,
-  // Shards of a run: each has its own lease, and they share the slots for unfinished jobs.
-  `
-  ALTER TABLE leases ADD COLUMN shard BIGINT NOT NULL DEFAULT 0, ADD COLUMN run ${TEXT};
-  ALTER TABLE leases DROP CONSTRAINT leases_pkey, ADD PRIMARY KEY (scope, kind, shard);
-
-  CREATE TABLE shards (
-    run ${TEXT} NOT NULL REFERENCES runs ON DELETE CASCADE,
-    shard BIGINT NOT NULL,
-    status ${TEXT} NOT NULL,
-    finished BIGINT NOT NULL,
-    rejects ${TEXT} NOT NULL,
-    summary ${TEXT},
-    started_at ${TEXT},
-    ended_at ${TEXT},
-    PRIMARY KEY (run, shard)
-  );
-
-  CREATE TABLE slots (
-    run ${TEXT} NOT NULL REFERENCES runs ON DELETE CASCADE,
-    request BIGINT NOT NULL,
-    shard BIGINT NOT NULL,
-    PRIMARY KEY (run, request)
-  );
-  `,
 ];
 
 /**
