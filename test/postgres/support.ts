@@ -13,7 +13,7 @@ export const hasPostgres = shared !== null;
 /** The shared server: nobody stops it. */
 export const server = clientOf(shared ?? { folder: '', port: 0 });
 /** PgBouncer in front of it. */
-export const pooler: Pick<PostgresClient, 'url'> = clientOf({ folder: '', port: shared?.pooler ?? 0 });
+const pooler: Pick<PostgresClient, 'url'> = clientOf({ folder: '', port: shared?.pooler ?? 0 });
 
 export const newSchema = (): string => `t_${randomBytes(6).toString('hex')}`;
 

@@ -68,7 +68,7 @@ export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
 }
 
 /** All ranges of a request, each with its number of rows to send, including merged ones. */
-export function rangesOfSaved(request: SavedRequest): SavedRange[] {
+function rangesOfSaved(request: SavedRequest): SavedRange[] {
   const { input, first_row, last_row, first_line, last_line, more = [] } = request;
   const first = { input, first_row, last_row, first_line, last_line, rows: rowsOfFirst(request) };
   return [first, ...more];

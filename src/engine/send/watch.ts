@@ -34,7 +34,7 @@ export interface WatchOptions {
 }
 
 /** How long a job may answer 404 before its status becomes `unknown` (contract §4). */
-export const MISSING_GRACE_MS = 60_000;
+const MISSING_GRACE_MS = 60_000;
 
 /**
  * Options for watching jobs that the state has: a 404 may be temporary, and the state records since when it

@@ -42,7 +42,7 @@ export interface StoredRun extends KnownRun {
 export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
 
 /** Removes reasons and warnings, because they quote cells, which the state must not hold (contract §4). */
-export const withoutCells = (summary: Summary): Summary => ({
+const withoutCells = (summary: Summary): Summary => ({
   ...summary,
   rejected: [],
   causes: [],
@@ -142,11 +142,6 @@ export class Runs {
       end.endedBy,
       run,
     );
-  }
-
-  /** Updates the summary of a running run. */
-  async setSummary(tx: Transaction, run: string, summary: Summary): Promise<void> {
-    await tx.run('UPDATE runs SET summary = ? WHERE run = ?', JSON.stringify(withoutCells(summary)), run);
   }
 
   /**
