@@ -77,6 +77,7 @@ const BASE = [
   'row-sources',
   'size',
   'sqlite',
+  'states',
   'stored-cells',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];

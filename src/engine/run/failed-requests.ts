@@ -3,22 +3,15 @@
  * `resume`).
  */
 import { UNSENT } from '../send/request.js';
-import { isShort } from '../service/names.js';
 import { nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { REQUESTS, requestStatus } from '../states.js';
 
 /** Whether the service accepted it, but there is no job from which its outcome could be known. */
-const isUntraceable = (r: RequestRecord): boolean =>
-  r.state === 'settled' && (r.job === null || r.job.status === 'unknown');
-
-const isShortOf = (r: RequestRecord): boolean => r.job !== null && isShort(r.job, r.rows);
+const isUntraceable = (r: RequestRecord): boolean => ['untraceable', 'gone'].includes(requestStatus(r));
 
 /** Requests with rows that, as far as is known, the service does not have. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
-  notReplaced(records).filter((r) => {
-    if (r.rows === 0) return false;
-    if (r.state === 'settled') return r.job?.status === 'failed' || isShortOf(r) || isUntraceable(r);
-    return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);
-  });
+  notReplaced(records).filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
 
 /** Makes a request for each failed one, to send the same rows again. Does not add them to `records`. */
 export function retriesOf(

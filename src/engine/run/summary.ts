@@ -29,12 +29,12 @@ import {
 } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
 import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
+import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
-export const isFailed = (r: RequestRecord): boolean =>
-  (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
+export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].includes(requestStatus(r));
 
 /** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
 const leftOutRows = (records: readonly RequestRecord[]): number =>

@@ -1,8 +1,9 @@
 /** Finds the request of an earlier session or of a saved plan that a row belongs to. */
 import type { RequestRecord } from '../state/requests.js';
+import { isInDoubt, requestStatus } from '../states.js';
 
 /** Whether the request may have arrived, and its answer is not known. */
-export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
+export const isUnanswered = (r: RequestRecord): boolean => isInDoubt(requestStatus(r));
 
 /**
  * The ranges of recorded requests. A request has all rows from the start of its first range to the end of its

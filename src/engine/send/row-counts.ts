@@ -3,21 +3,21 @@ import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
 import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
-
-/** Whether the service accepted it: a complete 2xx reply was read. */
-export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
+import { isAcknowledged, isClosed as isClosedStatus, requestStatus } from '../states.js';
 
 /** Whether its rows were accepted, by this request or by an earlier one with the same rows. */
-export const wasAccepted = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'failed';
+export const wasAccepted = (r: RequestRecord): boolean => isAcknowledged(requestStatus(r));
+
+/** Whether the service accepted it: a complete 2xx reply was read. */
+export const isAccepted = (r: RequestRecord): boolean => wasAccepted(r) && r.state !== 'failed';
 
 /** Whether it was given up, and no request with its rows was ever accepted. */
-export const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
+export const isRefused = (r: RequestRecord): boolean => requestStatus(r) === 'refused';
 
 /**
  * Whether a resume has nothing left to do for its rows. Only then its unchanged and merged rows are counted.
  */
-export const isClosed = (r: RequestRecord): boolean =>
-  wasAccepted(r) || r.state === 'rejected' || isRefused(r);
+export const isClosed = (r: RequestRecord): boolean => isClosedStatus(requestStatus(r));
 
 export const submittedRows = (records: readonly RequestRecord[]): number =>
   sum(notReplaced(records), submittedOf);
