@@ -150,6 +150,8 @@ export type Problem =
   | { code: 'mixed_currencies'; column: string }
   /** Texts that look like missing values. Without them, the column would have the type `type`. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
+  /** Text columns of this input have cells that would all fit another type. */
+  | { code: 'looks_typed'; path: string }
   /** E-mail addresses with capital letters as identifiers. */
   | { code: 'capital_emails'; column: string }
   /** A few cells do not fit the type of all others in the column. */

@@ -192,6 +192,7 @@ const CASES: {
   ],
   mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
+  looks_typed: [{ path: 'a b.csv' }, "to see the flags: profiles inspect 'a b.csv'"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [
     {},

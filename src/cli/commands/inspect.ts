@@ -175,7 +175,8 @@ function warningsOf(
   paths: readonly string[],
 ): Warning[] {
   const { path, kind, idColumn, companyIdColumn, rules } = opened;
-  const warnings = [...scan.warnings];
+  // The suggestions themselves are shown.
+  const warnings = scan.warnings.filter(({ problem }) => problem?.code !== 'looks_typed');
   if (opened.guessed) {
     const hasRule = hasIdentifierRule(rules, kind, [idColumn, companyIdColumn]);
     warnings.unshift({

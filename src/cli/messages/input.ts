@@ -270,6 +270,10 @@ export const INPUT_WORDS = {
   null_markers: ({ column, markers, type }) => ({
     hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),
   }),
+  looks_typed: ({ path }, { again, wasTyped }) =>
+    path === '-' || wasTyped('--dry-run')
+      ? {}
+      : { hint: `to see the flags: ${again({ command: 'inspect', paths: [path], without: ['--json'] })}` },
   capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
   stray_values: ({ column, markers, type, rows }) => ({
     hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,

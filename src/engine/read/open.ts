@@ -76,7 +76,6 @@ function known(options: InputOptions, location: string) {
       roundNumbers,
       selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
       ...(earlier && { anyId: true as const }),
-      ...(options.suggests === false && { unsuggested: true as const }),
     },
     names: { ...options, exactNames: earlier },
   };

@@ -9,6 +9,7 @@ import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
+import { constantWarnings } from './mapping/targets.js';
 import { buildRows, passOver } from './records.js';
 import { addFound, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
 import { ByteTotals } from './text/source.js';
@@ -183,7 +184,12 @@ class ScanTotals {
   }
 
   #warnings(odd: readonly Warning[]): Warning[] {
-    const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
+    const warnings = [
+      ...(this.#input.warnings ?? []),
+      ...odd,
+      ...this.#columns.warnings(),
+      ...constantWarnings(this.#input.rules),
+    ];
     const { read, filtered } = this.rows;
     if (read === 0) warnings.push({ message: 'no rows' });
     else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });

@@ -7,7 +7,7 @@ import type { Condition } from '../mapping-rules.js';
 import type { RejectedRow } from '../model.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
-import { METADATA, unknownColumn } from './mapping/targets.js';
+import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { textMemory } from './spare-memory.js';
 import { rowOf } from './text/splitter.js';
 import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
@@ -194,9 +194,10 @@ function textOf(json: string): string {
  */
 export function selectIn(
   inputs: readonly OpenedInput[],
-  where: readonly Condition[] | undefined = [],
+  asked: readonly Condition[] | undefined = [],
 ): OpenedInput[] {
   const known = new Set(inputs.flatMap(({ columns }) => columns));
+  const where = asked.map(([column, is, value]): Condition => [columnIn([...known], column), is, value]);
   for (const [column] of where) {
     if (known.has(column) || inputs.some(isOpen)) continue;
     throw unknownColumn('where', column, [...known], inputs.map(({ path }) => path).join(', '));

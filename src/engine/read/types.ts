@@ -27,8 +27,6 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   sheets?: readonly string[] | undefined;
   /** Use the likeliest kind and identifier if the columns do not name them. */
   guess?: boolean | undefined;
-  /** Whether to suggest types for text columns, which takes a look at every cell. Default: true. */
-  suggests?: boolean | undefined;
   /** Decides how to read an input that turns out to be a rejects file. Default: like any other. */
   rejects?: ((found: RejectsHead) => Promise<AgainOptions>) | undefined;
 }
@@ -84,8 +82,6 @@ export interface OpenedInput {
   eitherKind?: true;
   /** The columns name neither kind nor identifier: these are the likeliest. */
   guessed?: true;
-  /** Suggest no types for text columns. */
-  unsuggested?: true;
   /** For a run begun under earlier rules: identifiers are not checked. */
   anyId?: true;
   /** Metadata set for every item: keys and JSON texts. */

@@ -136,8 +136,8 @@ function openOne(
   const { where, limit, jsonPath, roundNumbers } = options;
   const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
-  const shown = { inputs: options.paths, suggests: options.dryRun };
-  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, ...shown, rejects }, deps.stop);
+  const place = { path, location, cwd: deps.cwd, inputs: options.paths };
+  return openInput({ ...place, ...reading, ...began, rejects }, deps.stop);
 }
 
 const oneRejectsFile = (): UsageError =>

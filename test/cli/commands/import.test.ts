@@ -72,6 +72,42 @@ describe('import', () => {
     expect(stderr).toContain('  to        region default, no host set\n');
   });
 
+  test('text that looks like something else is said by every import, and in its document', async ({
+    sandbox,
+  }) => {
+    const text = 'company_id,Umsatz,Menge\n1,"1.234,56",1\n2,"5,00",NA\n3,"7,10",4\n';
+    const cwd = scratch({ 'u.csv': text });
+    const { code, stdout, stderr } = await cli(['import', 'u.csv', '--json', ...FAST], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    const warnings = [
+      expect.stringMatching(
+        /^u\.csv: 1 text column looks like numbers: Umsatz; to see the flags: profiles inspect u\.csv /,
+      ),
+      'u.csv: Menge: only "NA" (1 cell) keeps it from being integers; --null NA',
+    ];
+    expect([code, summaryOf(stdout).warnings]).toEqual([0, warnings]);
+    expect(stderr).toContain('warning: u.csv: Menge: only "NA" (1 cell) keeps it from being integers');
+    const silent = ['--type', 'Umsatz=string', '--type', 'Menge=string'];
+    const pinned = await cli(['import', 'u.csv', '--json', ...silent, ...FAST], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    expect(summaryOf(pinned.stdout).warnings).toEqual([]);
+  });
+
+  test('columns are named as the header has them, trimmed', async ({ sandbox }) => {
+    const cwd = scratch({ 'c.csv': ' barks ,name , age\n1,Ada,5\n2,Bob,6\n' });
+    const flags = ['--kind', 'companies', '--id', ' barks', '--map', 'name =n', '--where', ' age=6'];
+    const { code } = await cli(['import', 'c.csv', ...flags, ...FAST], { cwd, env: environmentOf(sandbox) });
+    expect([code, sandbox.show('companies', '2')?.metadata, sandbox.show('companies', '1')]).toEqual([
+      0,
+      { n: 'Bob', age: 6 },
+      undefined,
+    ]);
+  });
+
   test('the summary is conversation, so stdout stays empty without --json', async ({ sandbox }) => {
     const cwd = scratch({ 'u.ndjson': '{"user_id":"u1","company_id":"c1","plan":"gold"}\n' });
     const piped = await cli(['import', 'u.ndjson', ...FAST], { cwd, env: environmentOf(sandbox) });

@@ -77,6 +77,7 @@ describe('workbooks', () => {
 
   it('warns of other sheets, of numbers that may have been texts, and of errors in cells', async () => {
     expect(await warningsOf('people.xlsx')).toEqual([
+      '1 text column looks like dates: seen',
       'only the sheet "People" is read; the workbook also has "Companies 2024"',
       'age, double: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them',
       'broken: row 2: the cell contains the error #DIV/0!, which is sent as text',

@@ -84,6 +84,7 @@ const CASES: Record<string, Case | Case[]> = {
       ['c1', { name: 'Åsa, AB', city: '1,5' }],
       ['c2', { name: 'Bo', city: '2,50' }],
     ],
+    warnings: ['1 text column looks like numbers: city'],
   },
   'tab.csv': {
     items: [
@@ -496,7 +497,10 @@ const CASES: Record<string, Case | Case[]> = {
         },
       ],
     ],
-    warnings: ['two_decimals: trailing zeros are dropped: line 2: "1.90" becomes 1.9'],
+    warnings: [
+      'two_decimals: trailing zeros are dropped: line 2: "1.90" becomes 1.9',
+      '2 text columns look like numbers or booleans: percent, flag',
+    ],
   },
   'rejects-again.csv': { items: [['c1', { name: 'A' }]] },
   'metadata-column.csv': {

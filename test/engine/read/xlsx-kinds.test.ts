@@ -87,10 +87,17 @@ it('a column with dates and with texts that look like dates is warned of', async
   ];
   const { scan, items } = await readCells(rows);
   expect(scan.warnings.map(({ message }) => message)).toEqual([
+    '1 text column looks like dates: texts',
     'mixed: row 3 has the date 2024-04-03, and row 2 the text "04/13/2024", which are sent as they are; if days and months may be swapped in the dates, export the data again',
   ]);
   expect(items[1]).toMatchObject({ metadata: { mixed: '2024-04-03' } });
-  const pinned = { ...NO_RULES, types: [['mixed', 'date:MM/dd/yyyy']] as const };
+  const pinned = {
+    ...NO_RULES,
+    types: [
+      ['mixed', 'date:MM/dd/yyyy'],
+      ['texts', 'string'],
+    ] as const,
+  };
   expect((await readCells(rows, { rules: pinned })).scan.warnings).toEqual([]);
 });
 

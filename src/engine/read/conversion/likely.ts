@@ -25,8 +25,13 @@ export interface Likely {
   searched: number;
   /** The first cell; null in a stretch of only plain numbers. */
   first: Evidence | null;
-  /** The first texts that mean no value. */
-  markers: readonly string[];
+  /** The first texts that mean no value, and how many cells have them. */
+  markers: readonly Marker[];
+}
+
+export interface Marker {
+  text: string;
+  cells: number;
 }
 
 /** None, integers, or decimals too. */
@@ -38,7 +43,7 @@ const likelyOf = (
   cells: number,
   searched: number,
   first: Evidence | null = null,
-  markers: readonly string[] = [],
+  markers: readonly Marker[] = [],
 ): Likely => ({ candidates, cells, searched, first, markers });
 
 const candidateOf = (
@@ -211,10 +216,10 @@ function withCell(one: Candidate, text: string, cell: Evidence): Candidate {
 /** Records a text that means no value. False for any other text. */
 function mark(likely: Likely, text: string): boolean {
   if (!MARKER.test(text)) return false;
-  if (!likely.markers.includes(text)) {
-    if (likely.markers.length === MOST_MARKERS) return false;
-    likely.markers = [...likely.markers, text];
-  }
+  const found = likely.markers.find((marker) => marker.text === text);
+  if (found) found.cells++;
+  else if (likely.markers.length === MOST_MARKERS) return false;
+  else likely.markers = [...likely.markers, { text, cells: 1 }];
   return true;
 }
 
@@ -258,7 +263,12 @@ function looser(type: string, text: string): string | null {
 
 /** Merges two stretches of a column; `a` comes before `b`. */
 export function mergeLikely(a: Likely, b: Likely): Likely {
-  const markers = [...new Set([...a.markers, ...b.markers])];
+  const markers = a.markers.map((marker) => ({ ...marker }));
+  for (const { text, cells } of b.markers) {
+    const found = markers.find((marker) => marker.text === text);
+    if (found) found.cells += cells;
+    else markers.push({ text, cells });
+  }
   const cells = a.cells + b.cells;
   const searched = Math.min(a.searched + b.searched, SEARCHED);
   const first = a.first ?? b.first;

@@ -1,8 +1,10 @@
 /** Decides which type the plan suggests for a text column (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
-import type { Evidence } from '../wording.js';
+import { count } from '../../numbers.js';
+import type { Warning } from '../../problems.js';
+import { type Evidence, list } from '../wording.js';
 import { converterOf, partsOf } from './converter.js';
-import type { Likely } from './likely.js';
+import type { Likely, Marker } from './likely.js';
 
 /** One in this many cells may be a stray. */
 const CELLS_FOR_A_STRAY = 20;
@@ -12,7 +14,7 @@ export interface Suggestion {
   /** One type, or two under which a cell reads differently. */
   types: string[];
   /** Texts that must count as empty for this type. */
-  markers: readonly string[];
+  markers: readonly Marker[];
   /** Cells that do not fit the type. */
   strays: { rows: number; of: number; first: Evidence } | null;
 }
@@ -35,7 +37,7 @@ export function suggestionOf(
   const [only] = [simple ?? alike];
   const wanted = only === undefined ? likely : [only];
   const sample = best[0]!.sample ?? first;
-  const isCell = !markers.includes(sample);
+  const isCell = !markers.some(({ text }) => text === sample);
   const found = new Map<string, string>();
   for (const type of wanted) {
     const json =
@@ -55,6 +57,25 @@ const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';
 export const isStyled = (type: string): boolean => /^(?:number:|money|percent:)/.test(type);
 
 export const isSameStyle = (a: string, b: string): boolean => styleOfType(a) === styleOfType(b);
+
+/** The warning about text columns that another type would fit. */
+export function looksTyped(
+  path: string,
+  columns: readonly { column: string; types: readonly string[] }[],
+): Warning[] {
+  if (columns.length === 0) return [];
+  const sorts = new Set(columns.map(({ types: [type] }) => sortOf(type!)));
+  const names = columns.map(({ column }) => column);
+  const sort = ['numbers', 'dates', 'booleans'].filter((each) => sorts.has(each));
+  const what = sort.length === 3 ? 'numbers, dates, or booleans' : sort.join(' or ');
+  const message = `${count(names.length, 'text column')} ${names.length === 1 ? 'looks' : 'look'} like ${what}: ${list(names)}`;
+  return [{ message, problem: { code: 'looks_typed', path } }];
+}
+
+function sortOf(type: string): string {
+  const { name } = partsOf(type);
+  return name === 'boolean' ? 'booleans' : name.startsWith('date') ? 'dates' : 'numbers';
+}
 
 /** The noun for the values of a type. */
 export function nounOf(type: string): string {

@@ -52,7 +52,7 @@ export function scanCsv(
       const cells = rows.cells(number);
       return layout.clean ? layout.clean(cells) : cells;
     };
-    const columns = new Columns(layout, !input.unsuggested, likely);
+    const columns = new Columns(layout, likely);
     plain?.begin(batch);
     made?.begin(batch);
     accepted.begin(batch);
@@ -130,11 +130,7 @@ class Columns {
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
 
-  constructor(
-    layout: CsvLayout,
-    private readonly suggests: boolean,
-    likely: readonly Likely[],
-  ) {
+  constructor(layout: CsvLayout, likely: readonly Likely[]) {
     this.#layout = layout;
     this.parts = layout.targets.map(({ pinned }, index) => ({
       stats: emptyStats(likely[index]),
@@ -183,8 +179,8 @@ class Columns {
       stats.notNumber === null &&
       addPlain(stats, classify(cells.bytes, cells.starts[index]!, cells.ends[index]!));
     if (isPlain) return;
-    addCell(stats, cells.text(index), line, this.suggests);
-    this.#open[index] = isUndecided(stats, this.suggests);
+    addCell(stats, cells.text(index), line);
+    this.#open[index] = isUndecided(stats);
   }
 
   /** Counts the cells of a row, and the bytes of its item if every inferred column is text. */
@@ -200,7 +196,7 @@ class Columns {
         continue;
       }
       if (inferred) {
-        addCell(stats, cell, line, this.suggests);
+        addCell(stats, cell, line);
         if (stats.notNumber === null) this.perhapsNumbers++;
       } else {
         stats.cells++;

@@ -4,7 +4,14 @@ import { count, grouped } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
 import { currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
-import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
+import {
+  isSameStyle,
+  isStyled,
+  looksTyped,
+  nounOf,
+  type Suggestion,
+  suggestionOf,
+} from '../conversion/suggest.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
@@ -12,10 +19,13 @@ import type { OpenedInput, Scan } from '../types.js';
 import { quoted } from '../wording.js';
 import type { ColumnPart } from './scan.js';
 
+/** Whether all cells would fit. */
+const isSure = ({ markers, strays }: Suggestion): boolean => markers.length === 0 && strays === null;
+
 export class CsvTotals implements ColumnTotals {
+  readonly #path: string;
   readonly #targets: Target[];
   readonly #before: OpenedInput['decidedTypes'];
-  readonly #suggests: boolean;
   #columns: ColumnPart[];
   #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
 
@@ -24,9 +34,9 @@ export class CsvTotals implements ColumnTotals {
     input: OpenedInput,
     private readonly place = 'line',
   ) {
+    this.#path = input.path;
     this.#targets = input.targets;
     this.#before = input.decidedTypes;
-    this.#suggests = !input.unsuggested;
     this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0, currencies: null }));
   }
 
@@ -73,8 +83,7 @@ export class CsvTotals implements ColumnTotals {
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
       const found = suggestions[index];
-      const isSure = found && found.markers.length === 0 && found.strays === null;
-      const suggested = isSure ? { suggested: found.types } : {};
+      const suggested = found && isSure(found) ? { suggested: found.types } : {};
       return { column, key, ...sentType(type), ...suggested, reason, empty };
     });
   }
@@ -83,10 +92,7 @@ export class CsvTotals implements ColumnTotals {
   #suggest(): (Suggestion | null)[] {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
-        this.#suggests &&
-        this.#inferred(index) &&
-        stats.notNumber &&
-        this.#decisions[index]!.type === 'string'
+        this.#inferred(index) && stats.notNumber && this.#decisions[index]!.type === 'string'
           ? suggestionOf(stats.likely, stats.notNumber.text, styled)
           : null,
       );
@@ -107,15 +113,26 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return [...this.#columnWarnings(), ...this.#nearly()];
+    return [...this.#columnWarnings(), ...this.#suggestedWarnings()];
+  }
+
+  /** Text columns that another type would fit, or would if a few cells were different. */
+  #suggestedWarnings(): Warning[] {
+    const suggestions = this.#suggest();
+    const columns = this.#targets.flatMap(({ column }, index) => {
+      const found = suggestions[index];
+      return found && isSure(found) ? [{ column, types: found.types }] : [];
+    });
+    return [...looksTyped(this.#path, columns), ...this.#nearly(suggestions)];
   }
 
   /** Columns that would have a type if a few cells were different. */
-  #nearly(): Warning[] {
-    return this.#suggest().flatMap((found, index): Warning[] => {
+  #nearly(suggestions: readonly (Suggestion | null)[]): Warning[] {
+    return suggestions.flatMap((found, index): Warning[] => {
       if (!found) return [];
       const { column } = this.#targets[index]!;
-      const { types, markers, strays } = found;
+      const { types, strays } = found;
+      const markers = found.markers.map(({ text }) => text);
       const [type, other] = types as [string, string?];
       if (strays) {
         if (other !== undefined) return [];
@@ -124,7 +141,9 @@ export class CsvTotals implements ColumnTotals {
         return [{ message, problem: { code: 'stray_values', column, markers, type, rows } }];
       }
       if (markers.length === 0) return [];
-      const shown = markers.map(quoted).join(', ');
+      const shown = found.markers
+        .map(({ text, cells }) => `${quoted(text)} (${count(cells, 'cell')})`)
+        .join(', ');
       const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
       return [{ message, problem: { code: 'null_markers', column, markers, type } }];
     });

@@ -6,7 +6,7 @@ import type { ReadOptions } from '../../options.js';
 import type { ColumnRule } from '../../problems.js';
 import { MAX_FIELDS } from '../json/totals.js';
 import type { OpenedInput, Scan } from '../types.js';
-import { type Mapped, unknownColumn } from './targets.js';
+import { columnIn, type Mapped, unknownColumn } from './targets.js';
 
 /** An input and its known columns. */
 interface Checked extends Mapped {
@@ -66,7 +66,9 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
   /** Each rule, with the inputs to which it applies. */
   const rules = new Map<string, { named: Named; under: Checked[] }>();
   for (const input of inputs) {
-    const here = [...columnsOf(input), ...identifiersOf(input, asked)];
+    const here = [...columnsOf(input), ...identifiersOf(input, asked)].map(
+      ([rule, column]): Named => [rule, columnIn(input.columns, column)],
+    );
     for (const [name, named] of new Map(here.map((named) => [JSON.stringify(named), named]))) {
       const rule = rules.get(name) ?? { named, under: [] };
       rule.under.push(input);
@@ -159,16 +161,16 @@ const isLower = ({ types }: MappingRules, name: string): boolean =>
 /** One column cannot be the identifier of two kinds. */
 function checkId(inputs: readonly Checked[], id: string | undefined): void {
   if (id === undefined) return;
+  const has = ({ columns }: Checked): boolean => columns.includes(columnIn(columns, id));
   const kinds = KINDS.filter((kind) => inputs.some((input) => input.kind === kind));
   if (kinds.length > 1) {
-    const having = (kind: Kind): boolean =>
-      inputs.some((input) => input.kind === kind && input.columns.includes(id));
+    const having = (kind: Kind): boolean => inputs.some((input) => input.kind === kind && has(input));
     throw new UsageError(`id: "${id}" cannot be the identifier of companies and of users`, {
       hint: 'name the column of each',
       problem: { code: 'id_for_both', column: id, kinds: kinds.filter(having) },
     });
   }
-  for (const { path, columns, idColumn } of inputs) {
-    if (idColumn !== id && !columns.includes(id)) throw unknownColumn('id', id, columns, path);
+  for (const input of inputs) {
+    if (input.idColumn !== id && !has(input)) throw unknownColumn('id', id, input.columns, input.path);
   }
 }

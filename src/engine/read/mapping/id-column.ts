@@ -6,7 +6,7 @@ import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';
-import { constantsOf, unknownColumn } from './targets.js';
+import { columnIn, constantsOf, unknownColumn } from './targets.js';
 
 export interface Identity {
   kind: Kind;
@@ -100,7 +100,7 @@ export function identify(columns: readonly string[], asked: Asked): Identity {
   const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
   const kind = asked.kind ?? mapped ?? detected[0];
   if (kind === undefined) return unknown(columns, asked);
-  const { id } = asked;
+  const id = asked.id === undefined ? undefined : columnIn(columns, asked.id);
   const idColumn = id !== undefined && columns.includes(id) ? id : idOf(kind);
   if (idColumn === undefined) return withoutId(kind, columns, asked);
   const identity = identityOf(kind, idColumn, columns, asked);
@@ -126,7 +126,7 @@ function kindOfMapping(columns: readonly string[], { byKind }: Asked): Kind | un
 }
 
 function identityOf(kind: Kind, idColumn: string, columns: readonly string[], asked: Asked): Identity {
-  const rules = rulesOf(kind, asked);
+  const rules = rulesIn(columns, rulesOf(kind, asked));
   const own = { kind, idColumn, rules, constants: constantsOf(rules) };
   if (kind === 'companies') return { ...own, companyIdColumn: null };
   const others = columns.filter((column) => column !== idColumn);
@@ -186,6 +186,19 @@ function unused(columns: readonly string[], { map, exclude }: MappingRules): str
 const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
   byKind?.[kind]?.rules ?? rules;
 
+/** The rules, with columns as this input names them. */
+function rulesIn(columns: readonly string[], rules: MappingRules): MappingRules {
+  const set = new Set(rules.set.map(([key]) => key));
+  const here = (name: string): string => columnIn(columns, name);
+  return {
+    ...rules,
+    map: rules.map.map(([column, key]) => [here(column), key]),
+    include: rules.include.map(here),
+    exclude: rules.exclude.map(here),
+    types: rules.types.map(([column, type]) => [set.has(column) ? column : here(column), type]),
+  };
+}
+
 /** The column that was named; otherwise one with the field's name, or a similar one. */
 function find(
   columns: readonly string[],
@@ -194,8 +207,8 @@ function find(
   field: IdField,
   asked: Asked,
 ): string | undefined {
-  const given = names.find(({ column }) => columns.includes(column));
-  if (given) return given.column;
+  const given = names.map(({ column }) => columnIn(columns, column)).find((name) => columns.includes(name));
+  if (given !== undefined) return given;
   if (columns.includes(field)) return field;
   if (asked.exactNames) return undefined;
   const { map, include, exclude } = rulesOf(kind, asked);

@@ -43,8 +43,8 @@ export const emptyStats = (likely = noLikely()): ColumnStats => ({
   likely,
 });
 
-/** Counts a non-empty cell. @param suggests whether to look for types that a text column could be given */
-export function addCell(stats: ColumnStats, text: string, line: number, suggests = true): void {
+/** Counts a non-empty cell. */
+export function addCell(stats: ColumnStats, text: string, line: number): void {
   if (stats.notNumber === null) {
     const kind = classifyText(text);
     if (kind >= DECIMALS) {
@@ -55,14 +55,14 @@ export function addCell(stats: ColumnStats, text: string, line: number, suggests
   }
   stats.cells++;
   if (stats.notNumber === null) {
-    if (suggests && isOpen(stats.likely)) {
+    if (isOpen(stats.likely)) {
       const plain = numbersBefore(stats, stats.cells - 1);
       stats.likely = afterPlain(stats.likely, plain, stats.cells - 1);
       addLikely(stats.likely, text, line, plain);
     }
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
-  } else if (suggests && isOpen(stats.likely)) {
+  } else if (isOpen(stats.likely)) {
     // The column is already text.
     addLikely(stats.likely, text, line, 0);
   }
@@ -89,8 +89,7 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
 }
 
 /** Whether the texts of more cells matter; otherwise cells are only counted. */
-export const isUndecided = (stats: ColumnStats, suggests: boolean): boolean =>
-  stats.notNumber === null || (suggests && isOpen(stats.likely));
+export const isUndecided = (stats: ColumnStats): boolean => stats.notNumber === null || isOpen(stats.likely);
 
 /** For `cells` plain numbers: 0 if there are none, 1 if all are integers, 2 if some have decimals. */
 const numbersBefore = ({ notInteger }: ColumnStats, cells: number): Plain =>

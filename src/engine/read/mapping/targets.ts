@@ -2,11 +2,11 @@
 import { UsageError } from '../../errors.js';
 import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import type { ColumnRule } from '../../problems.js';
+import type { ColumnRule, Warning } from '../../problems.js';
 import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';
-import { list } from '../wording.js';
+import { list, quoted } from '../wording.js';
 import type { MappingRules } from './rules.js';
 import { keyStyle } from './rules.js';
 import { addCell, decide, emptyStats } from './stats.js';
@@ -89,6 +89,12 @@ export function targetsOf(input: Mapped & { columns: readonly string[] }): Targe
 }
 
 /** The error for a column that does not exist, with a similar name if there is one. */
+/** A column as its input names it: headers are trimmed, so the spaces around a name in a rule are, too. */
+export function columnIn(columns: readonly string[], name: string): string {
+  const trimmed = name.trim();
+  return !columns.includes(name) && columns.includes(trimmed) ? trimmed : name;
+}
+
 export function unknownColumn(
   rule: ColumnRule,
   column: string,
@@ -135,6 +141,18 @@ export function jsonOfCell(text: string): string {
   const stats = emptyStats();
   if (text !== '') addCell(stats, text, 1);
   return decide(stats).type === 'string' ? jsonString(text) : text;
+}
+
+/** Values that become numbers, and lose a zero at their end. */
+export function constantWarnings({ set, types, infer }: MappingRules): Warning[] {
+  const typeOf = new Map(types);
+  return set.flatMap(([key, value]): Warning[] => {
+    const isInferred = infer && (typeOf.get(key) ?? 'auto') === 'auto';
+    const number = jsonOfCell(value);
+    if (!isInferred || !/^-?\d+\.\d*0$/.test(number)) return [];
+    const message = `${key}: the zero at the end is dropped: ${quoted(value)} becomes ${Number(number)}`;
+    return [{ message, problem: { code: 'digits_lost', column: key } }];
+  });
 }
 
 /** Metadata set for every item: keys and JSON texts. @throws UsageError for a value that does not fit its type */

@@ -343,7 +343,48 @@ describe('suggestions', () => {
   ])('%j: %j', async (cells, suggested) => {
     const { scan } = await readText('a.csv', dates(...cells));
     expect(scan.columns[1]!.suggested).toEqual(suggested);
-    expect(scan.warnings).toEqual([]);
+    const looks = [{ problem: { code: 'looks_typed', path: expect.stringMatching(/a\.csv$/) } }];
+    expect(scan.warnings).toMatchObject(suggested ? looks : []);
+  });
+
+  it('text that looks like something else is one warning, unless its type is pinned', async () => {
+    const text =
+      'company_id,Umsatz,Gegründet,aktiv,Name\nc1,"1.234,56",31.12.2024,Yes,Ada\nc2,"5,00",01.02.2024,No,5\n';
+    const { scan } = await readText('a.csv', text);
+    expect(scan.warnings).toEqual([
+      {
+        message: '3 text columns look like numbers, dates, or booleans: Umsatz, Gegründet, aktiv',
+        problem: { code: 'looks_typed', path: expect.stringMatching(/a\.csv$/) },
+      },
+    ]);
+    const pins = types(['Umsatz', 'string'], ['Gegründet', 'date:dd.MM.yyyy'], ['aktiv', 'string']);
+    const pinned = await readText('a.csv', text, pins);
+    expect(pinned.scan.warnings).toEqual([]);
+  });
+
+  it('a marker is shown with how often it stands', async () => {
+    const { scan } = await readText('a.csv', dates('1', '2', 'NA', '4', '-', ...times(20_000, '5'), 'NA'));
+    expect(scan.warnings[0]!.message).toBe(
+      'at: only "NA" (2 cells), "-" (1 cell) keep it from being integers',
+    );
+  });
+
+  it('a value of set says that it loses a zero', async () => {
+    const set: [string, string][] = [
+      ['version', '1.10'],
+      ['size', '1.5'],
+      ['code', '010'],
+    ];
+    const { scan } = await readText('a.csv', 'company_id\nc1\n', { rules: { ...NO_RULES, set } });
+    expect(scan.warnings).toEqual([
+      {
+        message: 'version: the zero at the end is dropped: "1.10" becomes 1.1',
+        problem: { code: 'digits_lost', column: 'version' },
+      },
+    ]);
+    const { rules } = types(['version', 'string']);
+    const asText = await readText('a.csv', 'company_id\nc1\n', { rules: { ...rules, set } });
+    expect(asText.scan.warnings).toEqual([]);
   });
 
   it('what a column is in one part of a file, it must be in the others', async () => {
