@@ -77,7 +77,9 @@ const WORDS: Dictionary = {
     hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,
   }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
-  state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
+  state_version: () => ({
+    hint: 'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',
+  }),
   state_moved: ({ to }, { command }) => ({
     hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
   }),

@@ -174,8 +174,8 @@ export type Problem =
   | { code: 'state_emptied'; file: string }
   /** Other users can replace files of the state directory. */
   | { code: 'state_folder_shared'; folder: string }
-  /** A newer version wrote the state. */
-  | { code: 'state_newer' }
+  /** Another version wrote the state. */
+  | { code: 'state_version' }
   /** The state has moved to another location. */
   | { code: 'state_moved'; to: string }
   /** The state is an incomplete copy of another one. */

@@ -211,7 +211,10 @@ const CASES: {
     "restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm 'my state/state.db'",
   ],
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
-  state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
+  state_version: [
+    {},
+    'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',
+  ],
   state_moved: [
     { to: 'postgres://ci@db/profiles?schema=profiles' },
     "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good: profiles config set state 'postgres://ci@db/profiles?schema=profiles'",

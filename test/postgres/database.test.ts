@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { lockOf } from '../../src/engine/state/postgres/database.js';
+import { MIGRATIONS, prepareSchema } from '../../src/engine/state/postgres/schema.js';
 import { hasPostgres, type TestDatabase, testOn, ways } from './support.js';
 
 const tables = `CREATE TABLE things (name TEXT PRIMARY KEY, number BIGINT, share DOUBLE PRECISION, bytes BYTEA)`;
@@ -117,10 +118,21 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     expect(db.sql('SELECT count(*) FROM schema_version')).toBe('1');
   });
 
-  test('a schema of a newer version is refused', async ({ db }) => {
+  test('a later schema is applied to a database of the first one', async ({ db }) => {
+    const database = await db.open();
+    db.sql("INSERT INTO notes VALUES ('kept', 'yes')");
+    const second = "ALTER TABLE notes ADD COLUMN more TEXT; UPDATE notes SET more = value || '!'";
+    for (let times = 0; times < 2; times++) {
+      await prepareSchema(database, [...MIGRATIONS, second]);
+      expect(db.sql('SELECT more FROM notes')).toBe('yes!');
+      expect(db.sql('SELECT version FROM schema_version')).toBe(String(MIGRATIONS.length + 1));
+    }
+  });
+
+  test('a schema of another version is refused', async ({ db }) => {
     await db.open();
     db.sql('UPDATE schema_version SET version = 1000');
-    await expect(db.open()).rejects.toMatchObject({ code: 'state', problem: { code: 'state_newer' } });
+    await expect(db.open()).rejects.toMatchObject({ code: 'state', problem: { code: 'state_version' } });
   });
 
   test('nothing stays in a session', async ({ db }) => {

@@ -65,7 +65,6 @@ export function isHeld(
   changes: PlanChanges | undefined,
   { maxChanged }: Pick<ImportOptions, 'maxChanged'>,
 ): boolean {
-  // Runs of earlier versions do not have the option.
   const bound: Bound | null = maxChanged ?? null;
   if (bound === null || !changes) return false;
   return !isWithin(changes.new + changes.changed, rows.read - rows.filtered, bound);

@@ -82,29 +82,13 @@ export async function stillFinished({ run }: StoredRun, state: State): Promise<S
   });
 }
 
-/**
- * Checks that this version has the rules by which the rows of the run became items. It has those of all
- * earlier versions (`openInput`).
- * @throws UsageError for a run of a newer version
- */
+/** Checks that this version has the rules by which the rows of the run became items. @throws UsageError */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
-  if (item_format <= ITEM_FORMAT_VERSION) return;
+  if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(
     `run ${run} was planned by another version of profiles (item format ${item_format}; this version uses ${ITEM_FORMAT_VERSION})`,
     { hint: 'resume it with the version that began it, or start a new import of its files' },
   );
-}
-
-/**
- * For an import that finds an unfinished run of its content. It has already read the inputs by the rules of
- * this version, so the run must have begun with the same rules.
- * @throws UsageError if the run began with other rules
- */
-function checkSameFormat({ run, item_format }: StoredRun): void {
-  if (item_format === ITEM_FORMAT_VERSION) return;
-  throw new UsageError(`run ${run} of the same content was started by an earlier version of profiles`, {
-    problem: { code: 'resumable', run },
-  });
 }
 
 /**
@@ -114,7 +98,7 @@ function checkSameFormat({ run, item_format }: StoredRun): void {
  */
 function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
-    ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
+    ({ types }, index) => JSON.stringify(types) !== JSON.stringify(found[index]),
   );
   if (!differ) return;
   throw new UsageError(`run ${run.run} of the same content started with different column types`, {
@@ -129,7 +113,6 @@ function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): vo
  */
 export function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): void {
   checkItemFormat(run);
-  checkSameFormat(run);
   checkTypes(
     run,
     inputs.map(({ scan }) => scan.schema.types),

@@ -56,6 +56,5 @@ export class KnownProfiles {
  * @param now milliseconds since the epoch
  */
 export function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
-  // Runs of version 0.1.0 do not have the option.
   return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;
 }

@@ -36,9 +36,6 @@ interface Mark {
 
 /** What the state stores instead of the values. */
 interface Stored {
-  hasSet: boolean;
-  /** Runs of earlier versions do not have this field or those below. */
-  hasWhere?: boolean;
   setMark?: Mark;
   whereMark?: Mark;
 }
@@ -85,20 +82,17 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .digest('hex');
 
 /** Whether the run sent only rows that meet conditions, which the state does not store. */
-export const hasConditions = ({ options }: StoredRun): boolean => (options as Stored).hasWhere === true;
+export const hasConditions = ({ options }: StoredRun): boolean => (options as Stored).whereMark !== undefined;
 
 /** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
   await keepValues(state, run, options);
   const { where = [], ...others } = options;
   const sets = setsOf(options);
-  const hasSet = sets.some((set) => set.length > 0);
-  const hasWhere = where.length > 0;
-  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: markOfSets(sets, state.secret) }) };
   return {
     ...withSets(others, []),
-    ...kept,
-    ...(hasWhere && { whereMark: markOfWhere(where, state.secret) }),
+    ...(sets.some((set) => set.length > 0) && { setMark: markOfSets(sets, state.secret) }),
+    ...(where.length > 0 && { whereMark: markOfWhere(where, state.secret) }),
   };
 }
 
@@ -106,26 +100,23 @@ export async function storeOptions(state: State, run: string, options: ImportOpt
 export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
-  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, { sets });
+  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, sets);
   if (where.length > 0) await keepPrivate(state, run, WHERE_FILE, where);
 }
 
 /**
  * Restores the options of an earlier session, with their private values.
  * @param given values that the user gave again, because this machine does not have them
- * @throws UsageError if values are missing, or differ from those that the run began with; StateError if they
- * are missing and the state has no digest of them
+ * @throws UsageError if values are missing, or differ from those that the run began with
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
-  const { hasSet, hasWhere, setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
-  const sets = hasSet ? readSets(state, run) : [];
-  const where = hasWhere ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
+  const { setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
+  const sets = setMark ? (readPrivate(state, run, SET_FILE) as SetValues[] | null) : [];
+  const where = whereMark ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
   const lacksSets = sets === null && given.sets === undefined;
   const lacksWhere = where === null && given.where === undefined;
   if (lacksSets || lacksWhere) {
-    if (lacksSets && !setMark) throw gone(state, run, SET_FILE);
-    if (lacksWhere && !whereMark) throw gone(state, run, WHERE_FILE);
     throw new UsageError(`run ${run} was given values that are not on this machine`, {
       hint: 'give them again',
       problem: {
@@ -136,13 +127,9 @@ export function restoreOptions(state: State, stored: StoredRun, given: Repeated 
       },
     });
   }
-  const began = {
-    sets: setMark ?? (sets && markOfSets(sets, state.secret)),
-    where: whereMark ?? (where && markOfWhere(where, state.secret)),
-  };
   const values = {
-    sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, began.sets, state.secret),
-    where: given.where === undefined ? where! : whereAgain(run, given.where, began.where, state.secret),
+    sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, setMark, state.secret),
+    where: given.where === undefined ? where! : whereAgain(run, given.where, whereMark, state.secret),
   };
   return { ...withSets(options, values.sets), ...(values.where.length > 0 && { where: values.where }) };
 }
@@ -150,7 +137,12 @@ export function restoreOptions(state: State, stored: StoredRun, given: Repeated 
 const namesIn = ({ keys }: Mark): string[] => [...new Set(keys.flat())];
 
 /** The values in the order of the run. @throws UsageError if they differ */
-function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, secret: Buffer): SetValues[] {
+function setsAgain(
+  run: string,
+  given: readonly SetValues[],
+  mark: Mark | undefined,
+  secret: Buffer,
+): SetValues[] {
   const all = new Map(given[0]);
   const known = mark?.keys ?? [];
   const sets = known.map((keys, index) => {
@@ -169,7 +161,7 @@ function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, 
 function whereAgain(
   run: string,
   given: readonly Condition[],
-  mark: Mark | null,
+  mark: Mark | undefined,
   secret: Buffer,
 ): readonly Condition[] {
   if (mark && markOfWhere(given, secret).digest === mark.digest) return given;
@@ -199,24 +191,6 @@ async function keepPrivate(
   }
 }
 
-function readSets(state: State, run: string): SetValues[] | null {
-  const kept = readPrivate(state, run, SET_FILE) as SetValues | { sets: SetValues[] } | null;
-  if (kept === null) return null;
-  // Earlier versions wrote only the values for all inputs.
-  return 'sets' in kept ? kept.sets : [kept];
-}
-
 /** Null if it is not on this machine. */
 const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
   readSpooled(join(state.spoolFolder(run), name));
-
-/**
- * The error for runs of earlier versions: they have no digest, so values that are given again cannot be
- * checked.
- */
-function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
-  const file = join(state.spoolFolder(run), name);
-  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found or not readable`, {
-    hint: 'import the file again',
-  });
-}

@@ -19,8 +19,8 @@ export interface RunInput {
   digest: string;
   /** Path of its rejects file, as it is reported; null if there is none. */
   rejects_file: string | null;
-  /** Types of its columns by position, as the plan of the run decided them. Null in runs of version 0.1.0. */
-  types: CellType[] | null;
+  /** Types of its columns by position, as the plan of the run decided them. */
+  types: CellType[];
 }
 
 export interface StoredRun extends KnownRun {
@@ -59,14 +59,14 @@ interface RunRow {
   status: KnownRun['status'];
   finished: number;
   ended_by: string | null;
-  item_format: number | null;
+  item_format: number;
   options: string;
   summary: string | null;
   started_at: string;
   ended_at: string | null;
 }
 
-type InputRow = Omit<RunInput, 'types'> & { run: string; types: string | null };
+type InputRow = Omit<RunInput, 'types'> & { run: string; types: string };
 
 /** Conditions that runs must meet. Default: none. */
 export interface RunFilter {
@@ -101,7 +101,7 @@ export class Runs {
         kind,
         digest,
         rejects_file,
-        types && JSON.stringify(types),
+        JSON.stringify(types),
       );
     }
   }
@@ -210,8 +210,7 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     identity: row.identity,
     finished: row.finished === 1,
     ended_by: row.ended_by,
-    // Version 0.1.0 used format 1, and did not record it.
-    item_format: row.item_format ?? 1,
+    item_format: row.item_format,
     options: storedJson(row.options, STORED.options, row.run),
     inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({
       path,
@@ -219,7 +218,7 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
       kind,
       digest,
       rejects_file,
-      types: storedOrNull<CellType[]>(types, STORED.types, row.run),
+      types: storedJson<CellType[]>(types, STORED.types, row.run),
     })),
   };
 }

@@ -14,20 +14,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { MIGRATIONS } from '../../../src/engine/state/sqlite/migrations.js';
-import { openState } from '../../support/state.js';
+import { openDatabase } from '../../../src/engine/state/sqlite/open.js';
 import { type Bundle, bundle } from './support/process.js';
-import {
-  acknowledged,
-  aJob,
-  aRequest,
-  aRun,
-  contentsOf,
-  heldBy,
-  printsOf,
-  RUN,
-  SCOPE,
-  test,
-} from './support/state.js';
+import { aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
@@ -123,97 +112,31 @@ describe('opening', () => {
     expect(elsewhere.secret).not.toEqual(state.secret);
   });
 
-  test('a database of the first version is brought up to date, with what it knows', async ({
+  test('a later schema is applied to a database of the first one, and keeps what it knows', async ({
     folder,
     reopen,
   }) => {
-    mkdirSync(folder, { recursive: true });
-    const db = new DatabaseSync(join(folder, 'state.db'));
-    db.exec(MIGRATIONS[0]!);
-    const { account, region, base_url } = SCOPE;
-    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
-    const prints = {
-      ids: BigUint64Array.of(7n),
-      contents: BigUint64Array.of(9n),
-      records: BigUint64Array.of(0n),
-    };
-    db.prepare(
-      'INSERT INTO fingerprints (scope, kind, request, completed, ids, contents) VALUES (1, ?, NULL, 1, ?, ?)',
-    ).run('companies', new Uint8Array(prints.ids.buffer), new Uint8Array(prints.contents.buffer));
-    db.exec('PRAGMA user_version = 1');
-    db.close();
-    const index = await (await reopen()).fingerprints(SCOPE, 'companies');
-    expect(index.matches(prints, 0)).toBe(true);
-    expect(heldBy(index)).toEqual(prints); // of what it was made was not known then
-  });
-
-  test('what was under way before the upgrade still counts', async ({ folder, reopen }) => {
-    mkdirSync(folder, { recursive: true });
-    const db = new DatabaseSync(join(folder, 'state.db'));
-    for (const migration of MIGRATIONS.slice(0, 5)) db.exec(migration);
-    const { account, region, base_url } = SCOPE;
-    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
-    const word = (n: bigint): Uint8Array => new Uint8Array(BigUint64Array.of(n).buffer);
-    for (const [request, run, state, job] of [
-      [1, 'monday', 'acknowledged', 'j-1'],
-      [2, 'tuesday', 'unknown', null],
-    ] as const) {
-      db.exec(`INSERT INTO runs (run, scope, status, finished, options, started_at)
-        VALUES ('${run}', 1, 'stopped', 0, '{}', '2026-01-0${request}')`);
-      db.prepare(
-        `INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged,
-           unchanged, bytes, digest, state, job_id) VALUES (?, ?, 1, 0, 0, 1, 2, 2, 1, 0, 0, 9, '', ?, ?)`,
-      ).run(request, run, state, job);
-      db.prepare(
-        "INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (1, 'companies', ?, 0, ?, ?)",
-      ).run(request, word(BigInt(request)), word(9n));
-    }
-    db.exec(`INSERT INTO jobs VALUES (1, 'j-1', 1, 'monday', 'companies', 1, 'queued', '{"job_id":"j-1"}', '', '', NULL);
-      PRAGMA user_version = 5`);
-    db.close();
-    const state = await openState(folder, Date.now);
-    const open = await state.openJobs(SCOPE, 'companies', 'new');
-    expect(open.jobs.holding(BigUint64Array.of(1n, 2n))).toEqual([{ job_id: 'j-1', run: 'monday' }]);
-    const later = await state.sentLater('monday', SCOPE, 'companies');
-    expect([later.ids.by(1n, 0), later.ids.by(2n, 0)]).toEqual([null, 'tuesday']);
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('j-2')), printsOf([1, 1], [2, 1], [3, 1]));
-    await state.updateJob(SCOPE, aJob('j-2', { status: 'completed' }));
-    expect(contentsOf(await state.fingerprints(SCOPE, 'companies'), [1, 2, 3], [1])).toEqual(
-      new Map([[3, 1]]),
-    );
-    expect((await state.problems()).filter(({ check }) => check !== 'runs' && check !== 'requests')).toEqual(
-      [],
-    );
-    await state.close();
-    await reopen();
-  });
-
-  test('numbers that SQLite has given out are not given out again by the counter', async ({
-    folder,
-    reopen,
-  }) => {
-    mkdirSync(folder, { recursive: true });
-    const db = new DatabaseSync(join(folder, 'state.db'));
-    const before = MIGRATIONS.findIndex((step) => step.includes('CREATE TABLE counters'));
-    for (const step of MIGRATIONS.slice(0, before)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${before}; UPDATE sqlite_sequence SET seq = 41 WHERE name = 'sends'`);
-    db.close();
     const state = await reopen();
-    expect(await state.startProfile(SCOPE, 'users', BigUint64Array.of(1n))).toBe(42);
-    await state.forgetScope(SCOPE);
-    expect(await state.startProfile(SCOPE, 'users', BigUint64Array.of(1n))).toBe(43);
+    await state.startRun(aRun());
+    await state.close();
+    const second = `ALTER TABLE runs ADD COLUMN note TEXT; UPDATE runs SET note = 'of ' || run`;
+    for (let times = 0; times < 2; times++) {
+      const db = openDatabase(folder, [...MIGRATIONS, second]);
+      expect(await db.get('SELECT note FROM runs')).toEqual({ note: `of ${RUN}` });
+      expect(await db.get('PRAGMA user_version')).toEqual({ user_version: MIGRATIONS.length + 1 });
+      await db.close();
+    }
   });
 
-  test('a database of a newer version is refused and left alone', async ({ folder, reopen }) => {
+  test('a database of another version is refused and left alone', async ({ folder, reopen }) => {
     await (await reopen()).close();
     const file = join(folder, 'state.db');
     const db = new DatabaseSync(file);
     db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     db.close();
     const error = await refusal(reopen);
-    expect(error.message).toBe(`${file} was written by a newer version of profiles`);
-    expect(error.hint).toBe('upgrade profiles, or use another folder');
+    expect(error.message).toBe(`${file} was written by another version of profiles`);
+    expect(error.hint).toBe('use that version, or another folder');
     const after = new DatabaseSync(file);
     expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length + 1 });
     after.close();
@@ -284,72 +207,5 @@ describe('several processes', () => {
     const secrets = await Promise.all(children.map((child) => child.says()));
     expect(new Set(secrets).size).toBe(1);
     expect(await Promise.all(children.map((child) => child.end()))).toEqual([0, 0, 0, 0, 0, 0]);
-  });
-});
-
-describe('two runs over one identifier before the upgrade', () => {
-  const word = (n: bigint): Uint8Array => new Uint8Array(BigUint64Array.of(n).buffer);
-
-  /** The schema before sends had a table, with a run on Monday and one on Tuesday. */
-  function olderState(folder: string): InstanceType<typeof DatabaseSync> {
-    mkdirSync(folder, { recursive: true });
-    const db = new DatabaseSync(join(folder, 'state.db'));
-    for (const migration of MIGRATIONS.slice(0, 5)) db.exec(migration);
-    const { account, region, base_url } = SCOPE;
-    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
-    for (const [n, run] of [
-      [1, 'monday'],
-      [2, 'tuesday'],
-    ]) {
-      db.exec(
-        `INSERT INTO runs (run, scope, status, finished, options, started_at)
-         VALUES ('${run}', 1, 'timed_out', 0, '{}', '2026-01-0${n}')`,
-      );
-    }
-    db.exec('PRAGMA user_version = 5');
-    return db;
-  }
-
-  function request(db: InstanceType<typeof DatabaseSync>, n: number, run: string, state: number): void {
-    db.prepare(
-      `INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged,
-         unchanged, bytes, digest, state, job_id) VALUES (?, ?, 1, 0, 0, 1, 2, 2, 1, 0, 0, 9, '', 'acknowledged', ?)`,
-    ).run(n, run, `j-${n}`);
-    db.prepare(
-      "INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (1, 'companies', ?, ?, ?, ?)",
-    ).run(n, state, word(1n), word(BigInt(n + 8)));
-  }
-
-  test('both unfinished: neither is remembered, whichever ends last', async ({ folder, reopen }) => {
-    const db = olderState(folder);
-    for (const [n, run] of [
-      [1, 'monday'],
-      [2, 'tuesday'],
-    ] as const) {
-      request(db, n, run, 0);
-      const at = '2026-01-01T00:00:00Z';
-      db.exec(
-        `INSERT INTO jobs VALUES (1, 'j-${n}', ${n}, '${run}', 'companies', 1, 'queued', '{"job_id":"j-${n}"}', '${at}', '${at}', NULL)`,
-      );
-    }
-    db.close();
-    const state = await reopen();
-    for (const job of ['j-2', 'j-1']) await state.updateJob(SCOPE, aJob(job, { status: 'completed' }));
-    const known = await state.fingerprints(SCOPE, 'companies');
-    for (const content of [9n, 10n])
-      expect(known.matches({ ids: BigUint64Array.of(1n), contents: BigUint64Array.of(content) }, 0)).toBe(
-        false,
-      );
-  });
-
-  test('the later one counts as later, though nothing of the earlier one is left', async ({
-    folder,
-    reopen,
-  }) => {
-    const db = olderState(folder);
-    request(db, 2, 'tuesday', 1);
-    db.close();
-    const { ids } = await (await reopen()).sentLater('monday', SCOPE, 'companies');
-    expect(ids.by(1n, 0)).toBe('tuesday');
   });
 });

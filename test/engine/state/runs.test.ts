@@ -18,7 +18,7 @@ describe('runs', () => {
           kind: 'companies',
           digest: 'a',
           rejects_file: null,
-          types: null,
+          types: [],
         },
         {
           path: 'u 2.csv',
@@ -318,7 +318,7 @@ test.each(['begins', 'is forgotten'])(
   async (what) => {
     const scope = { account: 'a', region: 'eu', base_url: 'https://eu.test' };
     const run = { run: 'r', ...scope, options: '{}', summary: null, finished: 0, item_format: 1 };
-    const input = { run: 'r', input: 0, path: 'a.csv', kind: 'users', types: null };
+    const input = { run: 'r', input: 0, path: 'a.csv', kind: 'users', types: [] };
     let looks = 0;
     const reader = {
       all: async (sql: string) => {

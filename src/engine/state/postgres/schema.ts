@@ -65,7 +65,7 @@ export const MIGRATIONS: readonly string[] = [
     summary ${TEXT},
     started_at ${TEXT} NOT NULL,
     ended_at ${TEXT},
-    item_format BIGINT,
+    item_format BIGINT NOT NULL,
     began BIGINT NOT NULL DEFAULT 0
   );
 
@@ -77,7 +77,7 @@ export const MIGRATIONS: readonly string[] = [
     kind ${TEXT} NOT NULL,
     digest ${TEXT} NOT NULL,
     rejects_file ${TEXT},
-    types ${TEXT},
+    types ${TEXT} NOT NULL,
     PRIMARY KEY (run, input)
   );
 
@@ -201,9 +201,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_request ON history (request) WHERE request IS NOT NULL;
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
-  `,
-  // Notes about the state as a whole, such as where it has moved.
-  `
+
+  -- Notes about the state as a whole, such as where it has moved.
   CREATE TABLE notes (
     name ${TEXT} PRIMARY KEY,
     value ${TEXT} NOT NULL
@@ -213,9 +212,9 @@ export const MIGRATIONS: readonly string[] = [
 
 /**
  * Creates or upgrades the schema, under a lock, so that other processes wait.
- * @throws StateError if a newer version wrote the schema; ConfigError if the server is too old
+ * @throws StateError if another version wrote the schema; ConfigError if the server is too old
  */
-export async function prepareSchema(db: PostgresDatabase): Promise<void> {
+export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATIONS): Promise<void> {
   const { location } = db;
   const schema = quoted(location.schema);
   const name = literal(location.schema);
@@ -237,13 +236,13 @@ export async function prepareSchema(db: PostgresDatabase): Promise<void> {
       return (result!.rows[0] as { version: number }).version;
     };
     const current = filled === 1 ? await versionOf() : 0;
-    if (current > MIGRATIONS.length) {
-      throw new StateError(`${location.name} was written by a newer version of profiles`, {
-        hint: 'upgrade profiles on this machine, or use another schema',
-        problem: { code: 'state_newer' },
+    if (current > migrations.length) {
+      throw new StateError(`${location.name} was written by another version of profiles`, {
+        hint: 'use that version, or another schema',
+        problem: { code: 'state_version' },
       });
     }
-    if (current === MIGRATIONS.length) return;
+    if (current === migrations.length) return;
     await session.script([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
       `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
@@ -253,7 +252,7 @@ export async function prepareSchema(db: PostgresDatabase): Promise<void> {
     if (again.made !== 1) await session.script([`CREATE SCHEMA ${schema}`]);
     await session.script([`SET LOCAL search_path TO ${schema}, pg_catalog`]);
     const applied = again.filled === 1 ? await versionOf() : 0;
-    const missing = MIGRATIONS.slice(applied);
-    await session.script([...missing, `UPDATE schema_version SET version = ${MIGRATIONS.length}`, 'COMMIT']);
+    const missing = migrations.slice(applied);
+    await session.script([...missing, `UPDATE schema_version SET version = ${migrations.length}`, 'COMMIT']);
   });
 }

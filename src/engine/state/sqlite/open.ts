@@ -21,9 +21,9 @@ export const databaseFile = (folder: string): string => join(folder, 'state.db')
  * Opens `state.db` in a folder, in WAL mode with `synchronous = FULL` (contract §4): when a commit returns,
  * it is on disk. Several processes may have the database open. A writer waits up to `BUSY_MS` for another
  * one.
- * @throws StateError, also if a newer version wrote the database, or if it was emptied
+ * @throws StateError, also if another version wrote the database, or if it was emptied
  */
-export function openDatabase(folder: string): SqliteDatabase {
+export function openDatabase(folder: string, migrations = MIGRATIONS): SqliteDatabase {
   const file = databaseFile(privateFolder(folder));
   let db: DatabaseSyncInstance | undefined;
   try {
@@ -34,7 +34,7 @@ export function openDatabase(folder: string): SqliteDatabase {
     if (pragma(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
     useWriteAheadLog(db, BUSY_MS);
     db.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
-    migrate(db, file);
+    migrate(db, file, migrations);
     return new SqliteDatabase(db, closeDatabase);
   } catch (error) {
     db?.close();
@@ -97,20 +97,20 @@ function closeDatabase(db: DatabaseSyncInstance): void {
 const pragma = (db: DatabaseSyncInstance, name: string): number =>
   (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
 
-function migrate(db: DatabaseSyncInstance, file: string): void {
+function migrate(db: DatabaseSyncInstance, file: string, migrations: readonly string[]): void {
   const version = (): number => pragma(db, 'user_version');
-  if (version() === MIGRATIONS.length) return;
-  if (version() > MIGRATIONS.length) {
-    throw new StateError(`${file} was written by a newer version of profiles`, {
-      hint: 'upgrade profiles, or use another folder',
-      problem: { code: 'state_newer' },
+  if (version() === migrations.length) return;
+  if (version() > migrations.length) {
+    throw new StateError(`${file} was written by another version of profiles`, {
+      hint: 'use that version, or another folder',
+      problem: { code: 'state_version' },
     });
   }
   // If one fails, the database is closed, which rolls everything back.
   db.exec('BEGIN IMMEDIATE');
   // Read again inside the transaction: another process may have been first.
-  for (let next = version(); next < MIGRATIONS.length; next++) {
-    db.exec(MIGRATIONS[next]!);
+  for (let next = version(); next < migrations.length; next++) {
+    db.exec(migrations[next]!);
     db.exec(`PRAGMA user_version = ${next + 1}`);
   }
   db.exec('COMMIT');

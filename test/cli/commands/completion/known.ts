@@ -45,7 +45,7 @@ export async function knownMachine(): Promise<string> {
         kind: 'companies' as const,
         digest: '0'.repeat(64),
         rejects_file: null,
-        types: null,
+        types: [],
       },
     ],
     started_at: '2026-01-15T00:00:00.000Z',

@@ -46,12 +46,6 @@ function ofPostgres(): Columns {
       return [`${name} ${plain(type!, required)}${required ? ' required' : ''}`];
     });
   }
-  for (const [, table, name, type, rest] of MIGRATIONS.join('\n').matchAll(
-    /ALTER TABLE (\w+) ADD COLUMN (\w+) (BIGINT|BYTEA|TEXT|DOUBLE PRECISION)([^;]*);/g,
-  )) {
-    const required = rest!.includes('NOT NULL');
-    columns[table!]!.push(`${name} ${plain(type!, required)}${required ? ' required' : ''}`);
-  }
   for (const each of Object.values(columns)) each.sort();
   return columns;
 }

@@ -114,7 +114,7 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
         kind: 'companies',
         digest: 'd'.repeat(64),
         rejects_file: null,
-        types: null,
+        types: [],
       },
     ],
     ...over,
