@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { systemClock } from '../engine/clock.js';
 import { OutputError } from '../engine/errors.js';
 import type { World } from './context.js';
+import { breakCommands, inGitHubActions } from './output/runner.js';
 import type { TextStream } from './output/terminal.js';
 import { isReaderGone } from './output/write.js';
 
@@ -19,7 +20,11 @@ export function worldOf(host: NodeJS.Process): World {
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
   const output = (name: 'stdout' | 'stderr') => {
-    const stream = whole(host[name]);
+    const { fd } = host[name];
+    const isFile = !host[name].isTTY && fstatSync(fd).isFile();
+    const stream: TextStream = isFile ? whole(fd) : host[name];
+    // A file is not the log.
+    if (inGitHubActions(host.env) && !isFile) breakCommands(stream);
     // If the reader closes the pipe (`| head -1`) or the terminal, that is not an error. Anything else stops
     // the work in an orderly way.
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -46,9 +51,7 @@ export function worldOf(host: NodeJS.Process): World {
  * Writes to files completely, or fails. Node writes once and does not check how much was written: a full disk
  * accepts only a part.
  */
-function whole(stream: NodeJS.WriteStream & { fd: 1 | 2 }): TextStream {
-  const { fd } = stream;
-  if (stream.isTTY || !fstatSync(fd).isFile()) return stream;
+function whole(fd: number): TextStream {
   const toFile = new Writable({
     write: (chunk: Buffer, _, done) => {
       try {

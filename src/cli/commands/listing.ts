@@ -8,7 +8,7 @@ import { cellText, type ListRecord, toCsv, toNdjson } from '../output/records.js
 import { safeLine } from '../output/safe.js';
 import { type Selection, select, selectsAll } from '../output/select.js';
 import { formOn, type Styles } from '../output/style.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { jsonFor, writeJson, writeOut } from '../output/write.js';
 import type { Flags } from './command.js';
 
 export interface Listing {
@@ -66,7 +66,7 @@ export async function printListing(
     await writeOut(stderr, `${total === 0 ? list.empty : `no matches among ${count(total, 'record')}`}\n`);
   }
   if (form === 'json') await writeJson(stdout, JSON.stringify(chosen.records, null, 2));
-  else if (form === 'ndjson') await writeOut(stdout, forTerminal(toNdjson(chosen.records), context));
+  else if (form === 'ndjson') await writeOut(stdout, jsonFor(stdout, toNdjson(chosen.records)));
   else if (form === 'csv')
     await writeOut(stdout, forTerminal(toCsv(chosen.records, chosen.columns), context));
   else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);

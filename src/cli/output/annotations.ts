@@ -5,6 +5,7 @@ import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/mod
 import { count } from '../../engine/numbers.js';
 import { type Public, publicCauseText, withoutValues } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
+import { withoutForms } from './runner.js';
 import { safeLine } from './safe.js';
 import { stepOutputs } from './step-outputs.js';
 import { stepSummary } from './step-summary.js';
@@ -20,9 +21,6 @@ const MAX_ANNOTATIONS = 10;
  * margin.
  */
 const MAX_SUMMARY_BYTES = 900 * 1024;
-
-/** True in a GitHub Actions job. */
-export const inGitHubActions = (env: Env): boolean => env.GITHUB_ACTIONS === 'true';
 
 export interface AnnotateOptions extends Public {
   env: Env;
@@ -44,7 +42,7 @@ export async function annotate(
   options: AnnotateOptions,
   stderr: TextStream,
 ): Promise<void> {
-  await writeOut(stderr, annotationCommands(summary, options));
+  await writeOut(stderr, annotationCommands(summary, options), 'command');
   const { GITHUB_STEP_SUMMARY: file, GITHUB_OUTPUT: outputs } = options.env;
   if (outputs) {
     await appendTo('GITHUB_OUTPUT', outputs, async () => stepOutputs(summary, options.cwd), stderr);
@@ -135,5 +133,5 @@ function jobsText(jobs: readonly RunJob[]): string {
 
 /** Escapes a text: the runner ends a command at a line break, and decodes `%XX`. */
 const data = (text: string): string =>
-  safeLine(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A'));
+  withoutForms(safeLine(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')));
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

@@ -1,8 +1,9 @@
 /** Reports an import: the conversation on stderr, and the result in the chosen form. */
 import { OutputError } from '../../engine/errors.js';
-import { type AnnotateOptions, annotate, inGitHubActions, namesIn } from './annotations.js';
+import { type AnnotateOptions, annotate, namesIn } from './annotations.js';
 import { conversation, type Reporter } from './conversation.js';
 import { nextCommands, type PrintedEvent, type PrintedSummary } from './result.js';
+import { inGitHubActions } from './runner.js';
 import { totalsLine } from './summary-text.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 import { writeJson, writeOut } from './write.js';

@@ -3,6 +3,8 @@
  * invisible characters. Direction marks can make a line read as another one, and zero-width characters can
  * make two identifiers look alike.
  */
+import { jsonWithoutForms } from './runner.js';
+
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
 const UNSAFE = new RegExp(
   '[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0]',
@@ -31,14 +33,15 @@ export const safeMessage = (text: string): string =>
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
 /**
- * JSON text for a terminal. Characters that JSON allows unescaped in strings, but that a terminal would
- * interpret or not show (DEL, C1, direction marks), become `\uXXXX`, which JSON readers decode to the same
- * text.
+ * JSON text for a terminal or a log. Characters that JSON allows unescaped in strings, but that a terminal would
+ * interpret or not show (DEL, C1, direction marks), or a runner take as a command, become `\uXXXX`, which JSON
+ * readers decode to the same text.
  */
 export function safeJson(json: string): string {
-  return json.replace(UNSAFE, (c) =>
+  const visible = json.replace(UNSAFE, (c) =>
     c === '\n' || c === '\r' || c === '\t' ? c : `\\u${hex(c.charCodeAt(0), 4)}`,
   );
+  return jsonWithoutForms(visible);
 }
 
 /** Like `safeMessage`, for text of several lines, such as commands to run. */

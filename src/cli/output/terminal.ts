@@ -9,6 +9,8 @@ export type TextStream = Writable & {
   rows?: number | undefined;
   /** 1 or 2 for the streams of a process. */
   fd?: number | undefined;
+  /** In GitHub Actions: writes commands to the runner, which `write` keeps all other text from being. */
+  command?: Writable['write'];
 };
 export type Env = Readonly<Record<string, string | undefined>>;
 export interface OutputFlags {

@@ -5,19 +5,22 @@ import { OutputError } from '../../engine/errors.js';
 import { safeJson, safeLine } from './safe.js';
 import type { TextStream } from './terminal.js';
 
+type Write = (this: TextStream, text: string, done: (error?: Error | null) => void) => boolean;
+
 /**
  * Writes text, and resolves when the stream has accepted all of it. So a slow pipe slows the writer down, and
  * output is not cut at the 64 KiB of a pipe. If the reader is gone (`| head -1`, a closed terminal), it
  * resolves, too.
  * @throws OutputError for any other failure, such as a full disk
  */
-export function writeOut(stream: TextStream, text: string): Promise<void> {
+export function writeOut(stream: TextStream, text: string, by: 'write' | 'command' = 'write'): Promise<void> {
   return new Promise((resolve, reject) => {
     if (stream.destroyed || text === '') {
       resolve();
       return;
     }
-    stream.write(text, (error?: NodeJS.ErrnoException | null) => {
+    const write: Write = stream[by] ?? stream.write;
+    write.call(stream, text, (error?: NodeJS.ErrnoException | null) => {
       if (error && !isReaderGone(error))
         reject(new OutputError(stream.fd === 2 ? 'stderr' : 'stdout', error));
       else resolve();
@@ -25,9 +28,13 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-/** Writes JSON text and a line break; at a terminal without control characters. */
+/** JSON text as a stream takes it: unchanged, but for a terminal and for the log of a runner. */
+export const jsonFor = ({ isTTY, command }: TextStream, json: string): string =>
+  isTTY || command ? safeJson(json) : json;
+
+/** Writes JSON text and a line break. */
 export function writeJson(stdout: TextStream, json: string): Promise<void> {
-  return writeOut(stdout, `${stdout.isTTY ? safeJson(json) : json}\n`);
+  return writeOut(stdout, `${jsonFor(stdout, json)}\n`);
 }
 
 /** Writes a line of data: unchanged to a pipe, without control characters to a terminal. */

@@ -14,6 +14,7 @@ import { isObject } from '../json-object.js';
 import type { Problem } from '../problems.js';
 import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
+import { isRedacted } from './redact.js';
 import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
 import { parseHttpDate, parseRetryAfter } from './retry.js';
@@ -184,7 +185,8 @@ function acceptance(reply: Reply, expected: Expected): Decision {
   }
   if (!isObject(value)) return untraceable(reply, whatCame(reply));
   const record = { ...value };
-  if (typeof record.job_id !== 'string' || !isJobId(record.job_id)) {
+  const { job_id } = record;
+  if (typeof job_id !== 'string' || !isJobId(job_id) || isRedacted(job_id)) {
     return untraceable(reply, `${whatCame(reply)}, and no usable job_id`);
   }
   let job = jobSchema.safeParse(record);

@@ -23,6 +23,8 @@ export interface Limits {
   timeoutMs: number;
   /** The most bytes of a reply. */
   maxBytes: number;
+  /** Takes the API key out of what the other side says. */
+  redact: (text: string) => string;
   signal: AbortSignal | undefined;
   connections: Connections;
   /** Called right before the first byte is written. If it throws, nothing is sent. */
@@ -48,7 +50,7 @@ const FULL_READ = 16 << 10;
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { host, url, timeoutMs, maxBytes, signal, connections, ready, written, inspect }: Limits,
+  { host, url, timeoutMs, maxBytes, redact, signal, connections, ready, written, inspect }: Limits,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
@@ -115,7 +117,8 @@ export function exchange(
       onResponseStart(_, status, headers) {
         const header = (name: string): string | null => {
           const value = headers[name];
-          return (Array.isArray(value) ? value[0] : value) ?? null;
+          const first = Array.isArray(value) ? value[0] : value;
+          return first === undefined ? null : redact(first);
         };
         head = { status, header, codings: String(headers['content-encoding'] ?? '') };
       },
@@ -127,7 +130,7 @@ export function exchange(
       onResponseEnd() {
         if (!head) return;
         connection?.completed();
-        const answer = reply(head, chunks, { url, host, maxBytes });
+        const answer = reply(head, chunks, { url, host, maxBytes, redact });
         if (connection && isSuccess(head.status)) connections.owe(connection, () => written?.());
         if (answer.type !== 'reply' || !inspect) return answered(answer);
         // Must be synchronous: in the next turn, undici may write the next request to this connection.
@@ -137,8 +140,12 @@ export function exchange(
         answered(found.warning === null ? answer : { ...answer, warning: found.warning });
       },
       onResponseError(_, error) {
-        if (controller) answered({ type: 'lost', reason: lostReason(error, host, head !== undefined) });
-        else answered({ type: 'unsent', ...connectFailure(error, host) });
+        if (controller) {
+          answered({ type: 'lost', reason: redact(lostReason(error, host, head !== undefined)) });
+        } else {
+          const failure = connectFailure(error, host);
+          answered({ type: 'unsent', ...failure, reason: redact(failure.reason) });
+        }
       },
     });
   });
@@ -163,7 +170,7 @@ interface Head {
 function reply(
   { status, header, codings }: Head,
   chunks: readonly Buffer[],
-  { url, host, maxBytes }: Pick<Limits, 'url' | 'host' | 'maxBytes'>,
+  { url, host, maxBytes, redact }: Pick<Limits, 'url' | 'host' | 'maxBytes' | 'redact'>,
 ): Answer {
   let content: ReturnType<typeof decoded>;
   try {
@@ -172,7 +179,7 @@ function reply(
     if (error instanceof TooLongError) return oversize(host, maxBytes);
     throw error;
   }
-  const body = new TextDecoder().decode(content.bytes);
+  const body = redact(new TextDecoder().decode(content.bytes));
   const contentType = header('content-type');
   const success = isSuccess(status) && status !== 204;
   const bounded = header('content-length') !== null || header('transfer-encoding') !== null;
@@ -188,7 +195,7 @@ function reply(
     date: header('date'),
     requestId: header('x-request-id'),
     contentType,
-    coding: content.coding,
+    coding: content.coding && redact(content.coding),
     body,
     url,
     location: header('location'),

@@ -8,6 +8,7 @@ import type { Answer, Reply } from './answer.js';
 import { Connections } from './connection.js';
 import { type Belonging, exchange } from './exchange.js';
 import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
+import { redactor } from './redact.js';
 
 /** An entry for a log. It never contains a token or a body. */
 export interface LogEntry {
@@ -97,8 +98,7 @@ export function createTransport(options: TransportOptions): Transport {
     opened ??= proxyAgent(settings, { ...common, connect, watch: connections });
     return opened;
   };
-  // Hides the token if the service repeats it in an error. A short token is that of a test.
-  const hide = (text: string): string => (token.length < 8 ? text : text.replaceAll(token, '[token]'));
+  const redact = redactor(token);
 
   async function send(request: Request, signal?: AbortSignal): Promise<Answer> {
     const { method, base, body } = request;
@@ -120,20 +120,18 @@ export function createTransport(options: TransportOptions): Transport {
       ...(body && { 'content-type': 'application/json' }),
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
-    const answer = concealed(
-      await exchange(dispatcher, wire, {
-        host: base.host,
-        url,
-        timeoutMs,
-        maxBytes: request.maxReplyBytes,
-        signal,
-        connections,
-        ready: request.ready,
-        written: request.written,
-        inspect: request.inspect,
-      }),
-      hide,
-    );
+    const answer = await exchange(dispatcher, wire, {
+      host: base.host,
+      url,
+      timeoutMs,
+      maxBytes: request.maxReplyBytes,
+      redact,
+      signal,
+      connections,
+      ready: request.ready,
+      written: request.written,
+      inspect: request.inspect,
+    });
     log?.({
       method,
       url,
@@ -156,12 +154,4 @@ export function createTransport(options: TransportOptions): Transport {
       await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
     },
   };
-}
-
-function concealed(answer: Answer, hide: (text: string) => string): Answer {
-  if (answer.type !== 'reply') return { ...answer, reason: hide(answer.reason) };
-  const requestId = answer.requestId && hide(answer.requestId);
-  const location = answer.location ? hide(answer.location) : null;
-  const body = answer.status >= 200 && answer.status < 300 ? answer.body : hide(answer.body);
-  return { ...answer, requestId, location, body };
 }

@@ -92,6 +92,7 @@ describe('nothing was sent', () => {
           url: '',
           timeoutMs,
           maxBytes: 99,
+          redact: (text) => text,
           signal: undefined,
           connections: new Connections(),
         },

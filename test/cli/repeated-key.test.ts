@@ -1,0 +1,69 @@
+/** A service that repeats the API key: it is printed nowhere and stored nowhere, however it is escaped. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { cli, scratch } from '../support/cli.js';
+
+const TOKEN = 'sk_live/51H8x7Ab';
+const ESCAPED = 'sk_live\\/51H8x7Ab';
+const BY_NUMBER = Array.from(TOKEN, (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('');
+const TWICE = BY_NUMBER.replaceAll('\\', '\\\\');
+const IN_URL = encodeURIComponent(TOKEN);
+const IN_HTML = Array.from(TOKEN, (c) => `&#${c.charCodeAt(0)};`).join('');
+
+/** Imports a company from a service that gives this answer to each request. */
+async function importFrom(status: number, body: string, args: readonly string[] = []) {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      response.writeHead(request.method === 'POST' ? status : 200, { 'x-request-id': `r-${IN_URL}` });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cwd = scratch({ 'a.csv': 'company_id,name\nc-1,Acme\n' });
+  const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: url };
+  const report = ['--report', 'r.html', '--report-values', '--outcomes', 'o.csv'];
+  const result = await cli(['import', 'a.csv', '--debug', ...report, ...args], { cwd, env });
+  const kept = readdirSync(cwd, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => readFileSync(join(one.parentPath, one.name), 'utf8'));
+  return { ...result, all: [result.stdout, result.stderr, ...kept].join('\n') };
+}
+
+const PRINTED = [
+  TOKEN,
+  ESCAPED,
+  BY_NUMBER,
+  BY_NUMBER.toUpperCase().replaceAll('\\U', '\\u'),
+  TWICE,
+  IN_URL,
+  IN_HTML,
+];
+
+test.for(PRINTED.flatMap((key) => [200, 400, 401, 404, 422].map((status) => [status, key] as const)))(
+  '%i with %s',
+  async ([status, key]) => {
+    const job = `"job_id": "j-1", "status": "completed", "filename": "${key}", "total_rows": 1, "completed_rows": 1`;
+    const body =
+      status === 200 ? `{${job}, "${key}": 1}` : `{"errors": [{"message": "${key}", "${key}": 1}]}`;
+    const { all, code, stderr } = await importFrom(status, body, ['--ndjson', '--interval', '1ms']);
+    expect(stderr).toContain('r-[token]');
+    expect(code === 0).toBe(status === 200);
+    for (const written of PRINTED) expect(all).not.toContain(written);
+  },
+);
+
+test.for(PRINTED.slice(0, 4).flatMap((key) => [key, `jobs/${key}/1`]))(
+  'a job id that holds the key as %s is accepted, and not traceable',
+  async (id) => {
+    const { all, code, stderr } = await importFrom(202, `{"job_id": "${id}", "status": "queued"}`);
+    expect(code).toBe(5);
+    expect(stderr).toContain('no usable job_id');
+    for (const written of PRINTED) expect(all).not.toContain(written);
+  },
+);
