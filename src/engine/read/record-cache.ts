@@ -110,13 +110,13 @@ export class RecordCache {
     }
   }
 
-  /** Null if there is no room for the batch. */
+  /** Null if there is no room for the batch, or if it has refused records: it is not worth storing why. */
   async #store(file: FileHandle, batch: RecordBatch): Promise<StoredBatch | null> {
     const { first, lines, values, kinds } = batch;
     const lists = listsOf(batch);
     const size = lists.reduce((sum, { length }) => sum + length, 0);
     const at = this.#end;
-    if (at + size > this.#mostBytes) return null;
+    if (at + size > this.#mostBytes || batch.refused) return null;
     try {
       const { bytesWritten } = await file.writev(lists, at);
       if (bytesWritten < size) return null;

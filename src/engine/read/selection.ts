@@ -10,7 +10,7 @@ import { objectMembers } from './json/text.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { textMemory } from './spare-memory.js';
 import { rowOf } from './text/splitter.js';
-import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
+import type { OpenedInput, RecordBatch, Selection } from './types.js';
 
 /** How far to read, and how many rows have been left out. */
 export interface Selected {
@@ -83,7 +83,7 @@ export async function* wantedRecords(
 
 /** Some records of a batch, by their indexes in it, ascending. */
 export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
-  const { bytes, spans, lines, fileLines, first, broken, kinds } = batch;
+  const { bytes, spans, lines, fileLines, first, broken, refused, kinds } = batch;
   const parts: Uint8Array[] = [];
   const kept = new Uint32Array(2 * numbers.length);
   let length = 0;
@@ -109,7 +109,8 @@ export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatc
     first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
     ...(kinds && { kinds: kindsAmong(kinds, lines.length, numbers) }),
-    ...(broken && { broken: brokenAmong(broken, numbers) }),
+    ...(broken && { broken: among(broken, numbers) }),
+    ...(refused && { refused: among(refused, numbers) }),
   };
 }
 
@@ -123,10 +124,10 @@ function kindsAmong(kinds: Uint8Array, records: number, numbers: readonly number
   return kept;
 }
 
-/** The broken records among those that are kept, by their new indexes. */
-function brokenAmong(broken: readonly BrokenRecord[], numbers: readonly number[]): BrokenRecord[] {
+/** What is said of the records that are kept, by their new indexes. */
+function among<T extends { number: number }>(records: readonly T[], numbers: readonly number[]): T[] {
   const places = new Map(numbers.map((number, place) => [number, place]));
-  return broken.flatMap((record) => {
+  return records.flatMap((record) => {
     const number = places.get(record.number);
     return number === undefined ? [] : [{ ...record, number }];
   });

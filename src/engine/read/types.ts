@@ -173,6 +173,14 @@ export interface RecordBatch {
   values?: Uint32Array<ArrayBuffer>;
   /** CSV: records that cannot be read, by their indexes in the batch; absent if there are none. */
   broken?: BrokenRecord[];
+  /** Parquet: records with a value that cannot be sent, in ascending order; absent if there are none. */
+  refused?: RefusedRecord[];
+}
+
+/** A record that its reader rejects, by its index in the batch. */
+export interface RefusedRecord {
+  number: number;
+  reason: string;
 }
 
 /** A record in which text follows a closing quote. In the batch's bytes, a placeholder cell replaces it. */

@@ -338,6 +338,76 @@ describe('Parquet', () => {
     ]);
   });
 
+  it('years that RFC 3339 does not have reject their row, at any depth, unless they are left out or text', async () => {
+    const { items, reasons, scan } = await reading('years.parquet');
+    expect(reasons).toEqual([
+      '2: day: "+010000-01-01" has a year of more than four digits',
+      '3: moment: "0000-12-31T23:59:59.500" is before the year one',
+    ]);
+    const moment = '9999-12-31T23:59:59.999999';
+    expect(items).toEqual([
+      {
+        company_id: 'c0',
+        metadata: { day: '0001-01-01', moment, days: ['0001-01-01'], struct: { moment }, n: 0 },
+      },
+      {
+        company_id: 'c3',
+        metadata: { day: '2024-02-29', days: ['2024-02-29'], struct: { moment: null }, n: 3 },
+      },
+    ]);
+    expect(scan.rows).toMatchObject({ read: 4, rejected: 2 });
+
+    const nested = { ...NO_RULES, exclude: ['day', 'moment'] };
+    expect((await reading('years.parquet', { rules: nested })).reasons).toEqual([
+      '2: days: "+010000-01-01" has a year of more than four digits',
+      '3: struct: "0000-12-31T23:59:59.500" is before the year one',
+    ]);
+    const only = { ...NO_RULES, include: ['day'], types: [['day', 'string']] } satisfies MappingRules;
+    const { items: texts } = await reading('years.parquet', { rules: only });
+    expect(texts[1]).toEqual({ company_id: 'c1', metadata: { day: '+010000-01-01' } });
+  });
+
+  it('a rejected row is the same one when rows are selected, and is shown as it is', async () => {
+    const rules = { where: [['n', '=', '1']], limit: 1 } as const;
+    const { reasons, input } = await reading('years.parquet', rules);
+    expect(reasons).toEqual(['2: day: "+010000-01-01" has a year of more than four digits']);
+    for await (const { original } of readRows(input, [1])) {
+      expect(original).toEqual({
+        item: '{"company_id":"c1","day":"+010000-01-01","days":"+010000-01-01","struct":{"moment":null},"n":1}',
+      });
+    }
+  });
+
+  it('JSON in a list loses nothing, and bytes are not taken for text', async () => {
+    const { items, reasons } = await reading('json-and-bytes.parquet');
+    expect(reasons).toEqual([
+      '2: list: 9007199254740993 cannot be represented exactly as a number; write it in quotes',
+    ]);
+    expect(items).toEqual([
+      { company_id: 'c1', metadata: { list: [{ n: 9007199254740992 }, [0.5]], bytes: 'text' } },
+      { company_id: 'c3', metadata: { bytes: 'AQI=' } },
+    ]);
+  });
+
+  it('lists without an element between are lists, empty ones too; a group without members is nothing', async () => {
+    const { items, input } = await reading('old-lists.parquet');
+    expect(items).toEqual([
+      { company_id: 'c0', metadata: { tags: [7, 8], old: [1], mixed: { n: 1 } } },
+      { company_id: 'c1', metadata: { tags: [], old: [], mixed: { n: null } } },
+      { company_id: 'c2', metadata: { tags: [9] } },
+    ]);
+    expect(input.columns).toEqual(['company_id', 'tags', 'old', 'nothing', 'mixed']);
+  });
+
+  it.each([
+    ['variant-decimals', ['9876543210.123456789', 12.5]],
+    ['variant-bytes', ['CgsMDQ==', 'YWI=']],
+    ['variant-pages', Array.from({ length: 40 }, (_, n) => 'x'.repeat(30) + (n + 10))],
+  ])('%s', async (name, values) => {
+    const { items } = await reading(`${name}.parquet`);
+    expect(items).toEqual(values.map((v, n) => ({ company_id: `c${n}`, metadata: { v } })));
+  });
+
   it('row groups without rows are skipped', async () => {
     const { items, lines } = await reading('empty-groups.parquet');
     const metadata = (n: number) => ({ n, tags: ['a'] });

@@ -5,7 +5,7 @@ import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { isLaidOut, jsonLayout } from './layout.js';
-import { jsonRecord } from './parse.js';
+import { jsonRecord, recordText } from './parse.js';
 import { PlainItem } from './plain-item.js';
 
 export function buildJson(
@@ -20,16 +20,19 @@ export function buildJson(
   return (batch) => {
     writer.begin(batch);
     plain.begin(batch.bytes, batch.values);
+    const refused = refusals(batch);
     for (let number = 0; number < batch.lines.length; number++) {
-      const reason = appendItem(writer, batch, number);
+      const reason = refused?.get(number) ?? appendItem(writer, batch, number);
       if (reason === null) continue;
-      writer.reject(
-        rejectedRecord(input.path, batch, number, reason, { item: jsonRecord(batch, number, input).text }),
-      );
+      writer.reject(rejectedRecord(input.path, batch, number, reason, { item: recordText(batch, number) }));
     }
     return writer.finish();
   };
 }
+
+/** Why the reader refuses some records of a batch; null if there are none. */
+export const refusals = ({ refused }: RecordBatch): ReadonlyMap<number, string> | null =>
+  refused ? new Map(refused.map(({ number, reason }) => [number, reason])) : null;
 
 /** Appends the item of a record, or returns why it cannot be sent. @param plain must have begun the batch */
 export function itemAppender(

@@ -8,7 +8,7 @@ import type { Target } from '../mapping/targets.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { itemAppender } from './build.js';
+import { itemAppender, refusals } from './build.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText } from './parse.js';
@@ -26,8 +26,14 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
     rows.begin(batch);
     const seen = new FieldParts();
     plain.begin(batch.bytes, batch.values);
+    const refused = refusals(batch);
     for (let number = 0; number < batch.lines.length; number++) {
       const line = batch.lines[number]!;
+      const refusal = refused?.get(number);
+      if (refusal !== undefined) {
+        rows.reject(rejectedRecord(input.path, batch, number, refusal, { item: recordText(batch, number) }));
+        continue;
+      }
       const isPlain = plain.read(spans[number * 2]!, spans[number * 2 + 1]!, number);
       if (isPlain && plain.size <= options.itemLimitBytes) {
         seen.addMembers(plain.flat, plain.bytes, line);

@@ -1,7 +1,7 @@
 /** Assembles lists, maps, and structures from their columns as hyparquet does, but without losing a member. */
 import type { SchemaTree } from 'hyparquet';
 import { isListLike, isMapLike } from 'hyparquet/src/schema.js';
-import { BadValueError } from './values.js';
+import { attempt, BadValueError, Unsendable } from './values.js';
 import { addMember, variantOf } from './variant.js';
 
 type Values = unknown[];
@@ -16,6 +16,7 @@ export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Valu
   if (children.length === 0) {
     const values = columns.get(node);
     if (!values) throw new Error(`the column ${node.path.join('.')} is missing or there twice`);
+    if (element.repetition_type === 'REPEATED') fillEmpty(values, depth);
     return values;
   }
   const inner = element.repetition_type === 'OPTIONAL' ? depth + 1 : depth;
@@ -34,17 +35,30 @@ export function assemble(node: SchemaTree, columns: ReadonlyMap<SchemaTree, Valu
       ([keys, entries]) => keys && mapOf(keys as Values, entries as Values),
     );
   } else {
-    const names = children.map((child) => child.element.name);
+    const stored = children.filter(hasColumns);
+    const names = stored.map((child) => child.element.name);
     const below = element.repetition_type === 'REQUIRED' ? depth : depth + 1;
-    const parts = children.map((child) => assemble(child, columns, below));
+    const parts = stored.map((child) => assemble(child, columns, below));
     const isVariant = element.logical_type?.type === 'VARIANT';
     values = zip(parts, below, (parts) => {
       const made = structureOf(names, parts);
-      return isVariant ? variantOf(made) : made;
+      return isVariant ? attempt(() => variantOf(made)) : made;
     });
   }
   if (inner > depth) unwrap(values, depth);
   return values;
+}
+
+/** Whether a node has any column: of a structure without members, the file holds nothing. */
+export const hasColumns = ({ element, children }: SchemaTree): boolean =>
+  children.length > 0 ? children.some(hasColumns) : element.type !== undefined;
+
+/** Makes empty lists of what hyparquet leaves null in a repeated column, which cannot have nulls. */
+function fillEmpty(values: Values, depth: number): void {
+  for (let at = 0; at < values.length; at++) {
+    if (depth > 0) fillEmpty(values[at] as Values, depth - 1);
+    else values[at] ??= [];
+  }
 }
 
 /** Combines the values at the same places of several lists, `depth` levels deep. */
@@ -75,25 +89,15 @@ function structureOf(names: readonly string[], parts: Values): object {
   return made;
 }
 
-function mapOf(keys: Values, entries: Values): object {
+function mapOf(keys: Values, entries: Values): unknown {
   const made: Record<string, unknown> = {};
   for (let at = 0; at < keys.length; at++) {
+    if (keys[at] instanceof Unsendable) return keys[at];
     const key = String(keys[at]);
-    if (Object.hasOwn(made, key)) return new KeyTwice(key);
+    if (Object.hasOwn(made, key)) {
+      return new Unsendable(new BadValueError(`a map has the key ${JSON.stringify(key)} twice`));
+    }
     addMember(made, key, entries[at]);
   }
   return made;
-}
-
-/** A map that JSON cannot hold. Writing its row throws the error. */
-class KeyTwice {
-  readonly #key: string;
-
-  constructor(key: string) {
-    this.#key = key;
-  }
-
-  toJSON(): never {
-    throw new BadValueError(`a map has the key ${JSON.stringify(this.#key)} twice`);
-  }
 }

@@ -21,6 +21,8 @@ import {
 /** How a column goes into items. */
 export interface Member {
   name: string;
+  /** Whether a value that cannot be sent rejects its row: not in a column that is left out, or sent as text. */
+  rejects: boolean;
   /** JSON text of a missing value; null to leave the key out. */
   missing: string | null;
   /** Which values become text: whole numbers in identifiers, or all if the user pinned the column to text. */
@@ -36,6 +38,7 @@ export interface Member {
 
 /** A column, positioned at the next row to write. */
 export interface Column {
+  readonly key: Key;
   /** Loads rows if none are left. @returns how many can be written; 0 after the last */
   ready(): number | Promise<number>;
   /** Writes `,"key":value` of the next row, or nothing. @returns the `written` value */
@@ -47,14 +50,22 @@ export class Key {
   readonly bytes: number;
   readonly #view: DataView;
 
-  constructor({ name }: Member) {
-    const text = `,${jsonString(name)}:`;
+  constructor(readonly member: Member) {
+    const text = `,${jsonString(member.name)}:`;
     this.bytes = Buffer.byteLength(text);
     this.#view = viewOf(Buffer.from(`${text}   `)); // four bytes are copied at once
   }
 
   write(out: Output): void {
     out.copy(this.#view, 0, this.bytes);
+  }
+
+  /** Writes a text as the value. @returns as `Column.write` */
+  writeText(out: Output, text: string): number {
+    this.write(out);
+    const start = out.length;
+    out.write(jsonString(text));
+    return written(out.length - start, Is.other);
   }
 }
 
@@ -78,7 +89,7 @@ function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null
 export class FlatColumn implements Column {
   readonly #pages: Pages;
   readonly #member: Member;
-  readonly #key: Key;
+  readonly key: Key;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
   /** Its values are copied as text; their JSON is always ASCII; they are numbers that are sent as they are. */
@@ -112,7 +123,7 @@ export class FlatColumn implements Column {
     this.#pages = new Pages(place);
     this.#member = member;
     this.#entries = member.entries;
-    this.#key = new Key(member);
+    this.key = new Key(member);
     this.#element = place.schemaPath.at(-1)!.element;
     this.#convert = converterOf(this.#element, member.wide);
     this.#copies = isText(this.#element) && !member.spread;
@@ -167,7 +178,7 @@ export class FlatColumn implements Column {
   #missing(out: Output): number {
     const { missing } = this.#member;
     if (missing === null) return 0;
-    this.#key.write(out);
+    this.key.write(out);
     out.write(missing);
     return written(missing.length, Is.other);
   }
@@ -180,7 +191,7 @@ export class FlatColumn implements Column {
     this.#offset = end;
     if (this.#copies) {
       const before = out.length;
-      this.#key.write(out);
+      this.key.write(out);
       if (out.copyText(view, start, end, this.#isValid(end))) return written(end - start + 2, Is.text);
       out.length = before;
     }
@@ -208,7 +219,7 @@ export class FlatColumn implements Column {
     this.#bad = new Map();
     entries.length = 0;
     // Quotes take no more room than lengths did: this is enough for texts without escapes.
-    if (list === null) entries.reserve(view.byteLength + count * this.#key.bytes);
+    if (list === null) entries.reserve(view.byteLength + count * this.key.bytes);
     for (let index = 0; index < count; index++) {
       try {
         kinds[index] = (list === null ? this.#writeText(entries) : this.#writeAny(entries, list[index])) & 7;
@@ -232,7 +243,7 @@ export class FlatColumn implements Column {
     const [start, end] = [starts[index]!, starts[index + 1]!];
     if (start === end) return 0;
     out.copy(this.#entries.view, start, end);
-    return written(end - start - this.#key.bytes, this.#kinds[index]!);
+    return written(end - start - this.key.bytes, this.#kinds[index]!);
   }
 
   #writeAny(out: Output, raw: unknown): number {
@@ -243,7 +254,7 @@ export class FlatColumn implements Column {
   #writeNumber(out: Output, number: number): number {
     if (!this.#number) return 0;
     const before = out.length;
-    this.#key.write(out);
+    this.key.write(out);
     const start = out.length;
     if (out.writeNumber(number)) {
       return written(out.length - start, Number.isInteger(number) ? Is.integer : Is.decimal);
@@ -255,7 +266,7 @@ export class FlatColumn implements Column {
   #writeValue(out: Output, raw: unknown): number {
     const json = this.#json(raw);
     if (json === null) return this.#missing(out);
-    this.#key.write(out);
+    this.key.write(out);
     const start = out.length;
     if (this.#ascii) out.writeAscii(json);
     else out.write(json);

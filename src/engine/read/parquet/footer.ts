@@ -53,7 +53,11 @@ export async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile
 /** The error for a damaged file, from what a reader that trusts its input threw. */
 export function damaged(path: string, error: unknown): Error {
   if (error instanceof InputError) return error;
-  const why = (error as Error).message.replace(/^parquet /, '');
+  // The library takes for granted that the parts of a file fit together.
+  const isSurprise = error instanceof TypeError || error instanceof RangeError;
+  const why = isSurprise
+    ? 'its parts do not fit together'
+    : (error as Error).message.replace(/^parquet /, '');
   return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
 }
 

@@ -6,7 +6,7 @@ import type { Output } from '../text/output.js';
 import { assemble } from './assembly.js';
 import { type Column, Key, type Member } from './columns.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
-import { converterOf } from './values.js';
+import { attempt, converterOf, variantConverter } from './values.js';
 
 /** How many rows of a nested column to assemble at a time. */
 const STEP_ROWS = 1000;
@@ -15,7 +15,7 @@ export class NestedColumn implements Column {
   readonly #tree: SchemaTree;
   readonly #leaves: NestedLeaf[];
   readonly #member: Member;
-  readonly #key: Key;
+  readonly key: Key;
   #rows: ArrayLike<unknown> = [];
   #at = 0;
 
@@ -23,7 +23,7 @@ export class NestedColumn implements Column {
     this.#tree = tree;
     this.#leaves = places.map((place) => new NestedLeaf(place));
     this.#member = member;
-    this.#key = new Key(member);
+    this.key = new Key(member);
   }
 
   async ready(): Promise<number> {
@@ -34,27 +34,23 @@ export class NestedColumn implements Column {
     this.#rows = [];
     if (count === 0) return 0;
     const columns = new Map(this.#leaves.map((leaf) => [leaf.node, leaf.take(count)]));
-    this.#rows = assemble(this.#tree, columns);
+    this.#rows = columns.size === 0 ? new Array(count) : assemble(this.#tree, columns);
     return this.#rows.length;
   }
 
   write(out: Output): number {
     const value = this.#rows[this.#at++];
-    const json =
-      value === null || value === undefined ? this.#member.missing : JSON.stringify(value, withBigInts);
+    const json = value === null || value === undefined ? this.#member.missing : JSON.stringify(value, orNull);
     if (json === null) return 0;
-    this.#key.write(out);
+    this.key.write(out);
     const start = out.length;
     out.write(json);
     return written(out.length - start, Is.other);
   }
 }
 
-/** Replaces the bigints that hyparquet finds in variants, which JSON does not have. */
-function withBigInts(_: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value === undefined ? null : value;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-}
+/** A member without a value is null: the other rows have it. */
+const orNull = (_: string, value: unknown): unknown => (value === undefined ? null : value);
 
 /** One leaf column of a nested column: its values, in the lists of their rows. */
 class NestedLeaf {
@@ -70,10 +66,11 @@ class NestedLeaf {
     const { element } = this.node;
     this.#pages = new Pages(place);
     this.#schemaPath = place.schemaPath;
-    const variant = place.schemaPath.some((node) => node.element.logical_type?.type === 'VARIANT');
-    const binary = element.type === 'BYTE_ARRAY' && element.converted_type !== 'UTF8';
-    // A variant is encoded in bytes, which hyparquet decodes once they are assembled.
-    this.#convert = variant && binary ? (raw) => raw : converterOf(element, false);
+    const isVariant = place.schemaPath.some((node) => node.element.logical_type?.type === 'VARIANT');
+    if (!isVariant) this.#convert = converterOf(element, false);
+    else if (element.name === 'typed_value') this.#convert = variantConverter(element);
+    // The bytes of a variant are read once it is assembled; by then, the next page may be in the page's memory.
+    else this.#convert = (raw) => Uint8Array.from(raw as Uint8Array);
   }
 
   /** Reads until `rows` whole rows are there, or all that are left. @returns how many there are */
@@ -95,7 +92,7 @@ class NestedLeaf {
   }
 
   #add({ definition, repetition, values, count }: Page): void {
-    const found = valuesOf(values, this.#pages, count).map((raw) => this.#convert(raw));
+    const found = valuesOf(values, this.#pages, count).map((raw) => attempt(() => this.#convert(raw)));
     const levels = definition ? Array.from(definition) : undefined;
     const lists = repetition ? Array.from(repetition) : [];
     const rows = assembleLists(this.#rows, levels, lists, found, this.#schemaPath) as unknown[];

@@ -74,7 +74,8 @@ export class Pages {
     this.#place = place;
     const { meta, schemaPath, fileBytes } = place;
     this.#maxDefinition = getMaxDefinitionLevel(schemaPath);
-    this.#maxRepetition = getMaxRepetitionLevel(schemaPath);
+    // Some writers call the root repeated too, which means nothing.
+    this.#maxRepetition = getMaxRepetitionLevel(schemaPath.slice(1));
     const data = Number(meta.data_page_offset);
     const dictionary = Number(meta.dictionary_page_offset ?? 0);
     const start = dictionary > 0 && dictionary < data ? dictionary : data;

@@ -7,8 +7,9 @@ import { targeting } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
 import { type OpenFile, openFile, refuseChanged } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
-import { type Column, FlatColumn, type Member } from './columns.js';
+import type { OpenedInput, RecordBatch, RefusedRecord } from '../types.js';
+import { hasColumns } from './assembly.js';
+import { type Column, FlatColumn, type Key, type Member } from './columns.js';
 import { damaged, type Footer, footerOf } from './footer.js';
 import { PageMemory } from './memory.js';
 import { NestedColumn } from './nested.js';
@@ -69,33 +70,49 @@ class Rows {
   readonly lines = new Numbers();
   readonly spans = new Numbers();
   readonly values = new Numbers();
+  #refused: RefusedRecord[] = [];
+
+  /** Notes that the row which is being written cannot be sent. The first reason counts. */
+  refuse(reason: string): void {
+    const number = this.lines.length;
+    if (this.#refused.at(-1)?.number !== number) this.#refused.push({ number, reason });
+  }
 
   /** The rows, copied to memory of their own. */
-  take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values'> {
+  take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values' | 'refused'> {
     const { out, lines, spans, values } = this;
-    return { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
+    const refused = this.#refused;
+    this.#refused = [];
+    return {
+      bytes: out.take(),
+      lines: lines.take(),
+      spans: spans.take(),
+      values: values.take(),
+      ...(refused.length > 0 && { refused }),
+    };
   }
 }
 
 /** Writes the rows of the next batch. */
 async function writeRows(
   columns: readonly Column[],
-  { out, lines, spans, values }: Rows,
+  rows: Rows,
   first: number,
   end: number,
   path: string,
 ): Promise<void> {
+  const { out, lines, spans } = rows;
   const last = Math.min(end, first + BATCH_ROWS);
   for (let row = first; row < last && out.length < BATCH_BYTES; ) {
     let ready = last - row;
     for (const column of columns) {
-      const rows = column.ready();
-      ready = Math.min(ready, typeof rows === 'number' ? rows : await rows);
+      const more = column.ready();
+      ready = Math.min(ready, typeof more === 'number' ? more : await more);
     }
     if (ready === 0) throw new Error(`a column ends before row ${row + 1}`);
     for (; ready > 0 && out.length < BATCH_BYTES; ready--) {
       const start = out.length;
-      writeRow(columns, out, values, row + 1, path);
+      writeRow(columns, rows, row + 1, path);
       if (out.length - start > MAX_RECORD_BYTES) {
         throw new InputError(`a row is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
           file: path,
@@ -114,28 +131,35 @@ async function writeRows(
 const OPEN_BRACE = 0x7b;
 const COMMA = 0x2c;
 
-function writeRow(
-  columns: readonly Column[],
-  out: Output,
-  values: Numbers,
-  line: number,
-  path: string,
-): void {
+function writeRow(columns: readonly Column[], rows: Rows, line: number, path: string): void {
+  const { out, values } = rows;
   const start = out.length;
-  try {
-    for (const column of columns) values.push(column.write(out));
-  } catch (error) {
-    if (!(error instanceof BadValueError)) throw error;
+  for (const column of columns) {
+    try {
+      values.push(column.write(out));
+    } catch (error) {
+      values.push(writeBad(column.key, error, rows, line, path));
+    }
+  }
+  // Each member begins with a comma; the first comma becomes the brace.
+  if (out.length === start) out.writeAscii(',');
+  if (out.bytes[start] === COMMA) out.bytes[start] = OPEN_BRACE;
+  out.writeAscii('}');
+}
+
+/** Writes a bad value as text, in a row that is rejected for it. @throws if no row of the file can be trusted then */
+function writeBad(key: Key, error: unknown, rows: Rows, line: number, path: string): number {
+  if (!(error instanceof BadValueError)) throw error;
+  const { name, rejects } = key.member;
+  if (error.shown === null) {
     throw new InputError(error.message, {
       file: path,
       line,
       hint: 'fix the value, and export the file again',
     });
   }
-  // Each member begins with a comma; the first comma becomes the brace.
-  if (out.length === start) out.writeAscii(',');
-  if (out.bytes[start] === COMMA) out.bytes[start] = OPEN_BRACE;
-  out.writeAscii('}');
+  if (rejects) rows.refuse(`${name}: ${error.message}`);
+  return key.writeText(rows.out, error.shown);
 }
 
 /** How each column of the file goes into items. */
@@ -149,6 +173,7 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
     const { role, pinned } = targetOf(node.element.name);
     return {
       name: node.element.name,
+      rejects: role !== 'ignored' && pinned !== 'string',
       missing: role === 'metadata' ? missing : null,
       asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
       spread: role === 'spread' && isText(node.element),
@@ -193,7 +218,9 @@ function columnsOf(
       const memory = isFlat ? members[index]!.memory : new PageMemory();
       return [{ handle, fileBytes, meta, schemaPath, blockBytes, memory }];
     });
-    if (places.length === 0) throw new Error(`the column ${node.element.name} is missing`);
+    if (places.length === 0 && hasColumns(node)) {
+      throw new Error(`the column ${node.element.name} is missing`);
+    }
     return isFlat
       ? new FlatColumn(places[0]!, members[index]!)
       : new NestedColumn(node, places, members[index]!);

@@ -1,9 +1,37 @@
 /** Converts the values of Parquet columns to JSON. Nothing is rounded, and each column keeps one type. */
 import type { SchemaElement } from 'hyparquet';
 import { parseFloat16 } from 'hyparquet/src/convert.js';
+import { lossIn } from '../json/text.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
-export class BadValueError extends Error {}
+export class BadValueError extends Error {
+  /** @param shown the value as text, if only its row is rejected; otherwise the file cannot be read */
+  constructor(
+    message: string,
+    readonly shown: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** In place of a bad value of a list, map, or structure: writing its row throws the error. */
+export class Unsendable {
+  constructor(private readonly error: BadValueError) {}
+
+  toJSON(): never {
+    throw this.error;
+  }
+}
+
+/** Converts a value of a list, map, or structure. */
+export function attempt(convert: () => unknown): unknown {
+  try {
+    return convert();
+  } catch (error) {
+    if (error instanceof BadValueError) return new Unsendable(error);
+    throw error;
+  }
+}
 
 export type JsonValue = string | number | boolean | object | null;
 // biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
@@ -54,7 +82,7 @@ export function converterOf(element: SchemaElement, wide: boolean): Convert {
       return base64;
     default:
       if (isText(element)) return (raw: Uint8Array) => textOf(raw, converted !== undefined || !!logical);
-      if (isJson(element)) return (raw: Uint8Array) => JSON.parse(textOf(raw, true)) as JsonValue;
+      if (isJson(element)) return (raw: Uint8Array) => jsonValue(textOf(raw, true));
       return base64;
   }
 }
@@ -126,14 +154,46 @@ function int64(element: SchemaElement, wide: boolean): Convert {
   };
 }
 
-function decimal({ type, scale, precision, logical_type: logical }: SchemaElement): Convert {
+function decimal(element: SchemaElement): Convert {
+  const { scale, precision, logical_type: logical } = element;
   const [decimals, digits] =
     logical?.type === 'DECIMAL' ? [logical.scale, logical.precision] : [scale ?? 0, precision ?? 38];
-  const text = (raw: bigint): string => decimalText(raw, decimals);
-  const unscaled: (raw: Raw) => bigint =
-    type === 'INT32' || type === 'INT64' ? (raw: number | bigint) => BigInt(raw) : bigEndian;
-  if (digits > EXACT_DIGITS) return (raw) => text(unscaled(raw));
-  return (raw) => Number(text(unscaled(raw)));
+  if (digits > EXACT_DIGITS) return (raw) => decimalText(unscaled(raw), decimals);
+  return (raw) => Number(decimalText(unscaled(raw), decimals));
+}
+
+const unscaled = (raw: Raw): bigint => (raw instanceof Uint8Array ? bigEndian(raw) : BigInt(raw));
+
+/** Converts a column of a variant: each value has the type that it would have in the variant's bytes. */
+export function variantConverter(element: SchemaElement): Convert {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') {
+    const decimals = logical?.type === 'DECIMAL' ? logical.scale : (element.scale ?? 0);
+    return (raw) => exact(unscaled(raw), decimals);
+  }
+  const isBinary = type === 'BYTE_ARRAY' && converted === undefined && logical === undefined;
+  return isBinary ? base64 : converterOf(element, false);
+}
+
+/** A number as far as a double holds it with certainty, text beyond. */
+export function exact(unscaled: bigint, scale: number): JsonValue {
+  const text = decimalText(unscaled, scale);
+  if (scale === 0) return Number.isSafeInteger(Number(unscaled)) ? Number(unscaled) : text;
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).length;
+  return digits <= EXACT_DIGITS ? Number(text) : text;
+}
+
+/** The value of a JSON text; the text itself if it is not JSON. */
+function jsonValue(text: string): JsonValue {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+  const loss = lossIn(text, value, false);
+  if (loss !== null) throw new BadValueError(loss, text);
+  return value;
 }
 
 /** Reads two's complement, highest byte first. */
@@ -153,13 +213,24 @@ export function decimalText(unscaled: bigint, decimals: number): string {
 const DAY_MILLIS = 86_400_000;
 const DAY_NANOS = 86_400_000_000_000n;
 
-/** ISO text of milliseconds since 1970. */
-function isoOf(millis: number): string {
-  if (Math.abs(millis) <= 8_640_000_000_000_000) return new Date(millis).toISOString();
-  throw new BadValueError(`a date ${Math.trunc(millis / DAY_MILLIS)} days from 1970 is out of range`);
+/**
+ * Text of milliseconds since 1970, as `write` makes it of their ISO text.
+ * @throws BadValueError for years that RFC 3339 has no text for
+ */
+function isoOf(millis: number, write: (iso: string) => string): string {
+  const text =
+    Math.abs(millis) <= 8_640_000_000_000_000
+      ? write(new Date(millis).toISOString())
+      : `${Math.trunc(millis / DAY_MILLIS)} days from 1970`;
+  if (millis >= FIRST_MILLIS && millis <= LAST_MILLIS) return text;
+  const why = millis < FIRST_MILLIS ? 'is before the year one' : 'has a year of more than four digits';
+  throw new BadValueError(`"${text}" ${why}`, text);
 }
 
-export const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
+const FIRST_MILLIS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MILLIS = Date.parse('9999-12-31T23:59:59.999Z');
+
+export const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
 
 /** Nothing if the fraction is zero; otherwise 3, 6, or 9 digits, as few as possible. */
 function fraction(nanos: number): string {
@@ -175,7 +246,7 @@ const SECOND = 1_000_000_000n;
 export function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const seconds = Number((nanos - rest) / SECOND);
-  return isoOf(seconds * 1000).slice(0, -5) + fraction(Number(rest)) + zone;
+  return isoOf(seconds * 1000, (iso) => iso.slice(0, -5) + fraction(Number(rest)) + zone);
 }
 
 /** Text of nanoseconds since midnight. */
@@ -218,12 +289,16 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** @param promised whether the file says that these bytes are text; otherwise, bytes that are not become base64 */
 export function textOf(raw: Uint8Array, promised: boolean): string {
   try {
-    return UTF_8.decode(raw);
+    const text = UTF_8.decode(raw);
+    return promised || !CONTROL.test(text) ? text : base64(raw);
   } catch {
     if (!promised) return base64(raw);
     throw new BadValueError('a text is not valid UTF-8');
   }
 }
+
+/** Never in a text, and often in other bytes that happen to be valid UTF-8. */
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 
 const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 

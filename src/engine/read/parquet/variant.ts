@@ -5,14 +5,14 @@
  */
 import {
   dateText,
-  decimalText,
-  EXACT_DIGITS,
+  exact,
   finite,
   float32,
   type JsonValue,
   textOf,
   timestampText,
   timeText,
+  Unsendable,
   uuidText,
 } from './values.js';
 
@@ -41,8 +41,7 @@ function wholeOf({ value, typed_value: typed }: Parts, names: readonly string[])
   const rest = value instanceof Uint8Array ? new Reader(value, names).read() : undefined;
   if (typed === null || typed === undefined) return rest;
   if (Array.isArray(typed)) return typed.map((part: Parts) => wholeOf(part, names) ?? null);
-  if (typed instanceof Uint8Array) return textOf(typed, false);
-  if (typeof typed !== 'object') return typed;
+  if (typeof typed !== 'object' || typed instanceof Unsendable) return typed;
   const made: Record<string, unknown> = {};
   for (const [key, part] of Object.entries(typed as Record<string, Parts | null>)) {
     const member = part ? wholeOf(part, names) : undefined;
@@ -188,12 +187,4 @@ class Reader {
         throw new Error(`a variant has the unknown type ${type}`);
     }
   }
-}
-
-/** A number as far as a double holds it with certainty, text beyond. */
-function exact(unscaled: bigint, scale: number): JsonValue {
-  const text = decimalText(unscaled, scale);
-  if (scale === 0) return Number.isSafeInteger(Number(unscaled)) ? Number(unscaled) : text;
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).length;
-  return digits <= EXACT_DIGITS ? Number(text) : text;
 }
