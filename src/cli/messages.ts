@@ -76,7 +76,12 @@ const WORDS: Dictionary = {
   state_emptied: ({ file }) => ({
     hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,
   }),
-  state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
+  not_private: ({ path, command }) => ({
+    hint:
+      command === null
+        ? `use a folder of its own, such as --state-dir ${shellWord(`${path}/profiles`)}`
+        : `${command} ${shellWord(path)}`,
+  }),
   state_version: () => ({
     hint: 'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',
   }),

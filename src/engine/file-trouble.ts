@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EFBIG: 'the file may not become that large',
   EROFS: 'the file system is read-only',
   ENOENT: 'no such file',
+  ELOOP: 'part of this path is a link of another user, or leads in a circle',
   ENAMETOOLONG: 'the name is too long',
 };
 

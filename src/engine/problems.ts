@@ -172,8 +172,8 @@ export type Problem =
   | { code: 'state_damaged' }
   /** The state database has 0 bytes, although imports have used it. */
   | { code: 'state_emptied'; file: string }
-  /** Other users can replace files of the state directory. */
-  | { code: 'state_folder_shared'; folder: string }
+  /** Other users can enter a folder or open a file of the state; `command`, followed by `path`, makes it private. */
+  | { code: 'not_private'; path: string; command: string | null }
   /** Another version wrote the state. */
   | { code: 'state_version' }
   /** The state has moved to another location. */

@@ -4,6 +4,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NO_LINK } from './owner.js';
+import { refuseForeignLink } from './written-file.js';
 
 /** How often to try again whether a pipe has a reader, or room, milliseconds. */
 const RETRY_MS = 20;
@@ -25,8 +27,8 @@ export class NoReaderError extends Error {
 
 /**
  * New content for a file. It is written to a temporary file in the same folder (mode 0600), which is renamed
- * when it is complete. A symbolic link stays, and its target is replaced. A device or a pipe is written to
- * directly. All methods throw the error of the file system, except for `discard`.
+ * when it is complete. A symbolic link of this user or root stays, and its target is replaced. A device or a pipe is
+ * written to directly. All methods throw the error of the file system, except for `discard`.
  */
 export class Replacement {
   private constructor(
@@ -38,10 +40,14 @@ export class Replacement {
   ) {}
 
   static async begin(path: string, signals: PipeSignals = {}): Promise<Replacement> {
-    const target = await realpath(path).catch(() => resolve(path));
+    refuseForeignLink(resolve(path));
+    const real = await realpath(path).catch(() => null);
+    const target = real ?? resolve(path);
     const found = await stat(target).catch(() => null);
     if (found && !found.isFile() && !found.isDirectory()) {
-      const handle = found.isFIFO() ? await openPipe(target, signals) : await open(target, 'w');
+      // A pipe behind /dev/stdout has no path.
+      const flags = constants.O_WRONLY | (real === null ? 0 : NO_LINK);
+      const handle = found.isFIFO() ? await openPipe(target, flags, signals) : await open(target, flags);
       return new Replacement(target, null, handle, signals.abort);
     }
     const temporary = `${target}.${randomBytes(4).toString('hex')}.tmp`;
@@ -78,10 +84,10 @@ export class Replacement {
  * Opens a pipe for writing once it has a reader. A thread that waits in `open` could not be stopped, and would keep the
  * process from ending.
  */
-async function openPipe(path: string, { stop, abort }: PipeSignals): Promise<FileHandle> {
+async function openPipe(path: string, flags: number, { stop, abort }: PipeSignals): Promise<FileHandle> {
   for (;;) {
     try {
-      return await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
+      return await open(path, flags | constants.O_NONBLOCK);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
       if (stop?.aborted || abort?.aborted) throw new NoReaderError({ cause: error });

@@ -1,9 +1,8 @@
 /** Opens the sandbox's SQLite database: private, durable, and shared by any number of processes. */
-import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { ensureFolder } from '../engine/ensure-folder.js';
-import { StateError } from '../engine/errors.js';
+import { ProfilesError, StateError } from '../engine/errors.js';
+import { privateFile, privateFolder } from '../engine/private-folder.js';
 import { sqliteTrouble, useWriteAheadLog } from '../engine/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
@@ -56,8 +55,7 @@ const SCHEMA = `
 `;
 
 /**
- * Opens `sandbox.db` in `dataDir`, or an empty database in memory. Creates the folder with mode 0700 and the
- * file with 0600. When a commit returns, its data is on disk.
+ * Opens `sandbox.db` in `dataDir`, or an empty database in memory. Both are private. When a commit returns, its data is on disk.
  * @param dataDir null for memory
  * @throws StateError if it cannot be opened, or is of another version
  */
@@ -65,11 +63,9 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
     if (dataDir !== null) {
-      ensureFolder(dataDir);
-      // The file is created before SQLite opens it, so that it is private from the start; its -wal and -shm
-      // files get the same mode. An existing file is not opened here: closing any handle of a file releases
-      // all locks that this process has on it.
-      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+      privateFolder(dataDir);
+      // Before SQLite opens it: its -wal and -shm files get the same mode.
+      privateFile(file);
     }
     const db = new DatabaseSync(file, { timeout: BUSY_MS });
     useWriteAheadLog(db, BUSY_MS);
@@ -82,6 +78,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
     if (version(db) === VERSION) return db;
     db.close();
   } catch (error) {
+    if (error instanceof ProfilesError) throw error;
     throw new StateError(`cannot open the sandbox's data in ${file}: ${sqliteTrouble(error, file)}`, {
       hint: `check the folder and its permissions, or ${ANOTHER_FOLDER}`,
       cause: error,

@@ -210,7 +210,7 @@ const CASES: {
     { file: 'my state/state.db' },
     "restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm 'my state/state.db'",
   ],
-  state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
+  not_private: [{ path: '/var/my state', command: 'chmod go-rwx' }, "chmod go-rwx '/var/my state'"],
   state_version: [
     {},
     'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',

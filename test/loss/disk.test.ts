@@ -1,10 +1,20 @@
 /** A disk that is full, and one that cannot be written to: sending stops at once, and a resume loses nothing (contract §4). */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { OTHER } from '../support/other-user.js';
 import { balance, type Companies, Machine } from './support.js';
 
 const rows = Array.from({ length: 2_000 }, (_, i) => [`c-${i}`, `Company ${i}`]);
@@ -196,13 +206,14 @@ test.each([
 test('a state directory that may not be written to: nothing is sent', async () => {
   const folder = join(machine.folder, 'state');
   mkdirSync(folder);
-  chmodSync(folder, 0o555);
+  chmodSync(folder, 0o500);
   chmodSync(machine.folder, 0o755);
   onTestFinished(() => chmodSync(folder, 0o755));
   // Root may write anywhere, so the command runs as nobody then.
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  if (OTHER !== null) chownSync(folder, OTHER, OTHER);
   const env = { ...machine.env, PROFILES_STATE_DIR: folder };
-  const ended = await profiles(SEND, { cwd: machine.folder, env, ...nobody }).ended;
+  const ended = await profiles(SEND, { cwd: machine.folder, env, ...(OTHER !== null && { uid: OTHER }) })
+    .ended;
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toContain(folder);

@@ -262,7 +262,7 @@ describe('requests that do not complete', () => {
 describe('the file', () => {
   test('CSV with cells unaltered, private, and written anew; a link stays a link', async () => {
     machine.write('a.csv', 'company_id,name\n=1+1,x\n"a,""b""",y\n" c ",z\n');
-    machine.write('real.csv', 'of before', 0o644);
+    machine.write('real.csv', 'file,line,id,outcome,request,job_id,reason\nof before\n', 0o644);
     symlinkSync('real.csv', join(machine.folder, 'out.csv'));
     const { summary } = await run(['import', 'a.csv', '--outcomes', 'out.csv']);
     expect(summary!.status).toBe('completed');
@@ -277,8 +277,8 @@ describe('the file', () => {
     ['an input by another name', 'link.csv', /it is a file of this import/],
     ['the rejects file', 'r.csv', /--rejects and --outcomes both name/],
     ['the rejects file by another name', 'rejects.csv', /it is a file of this import/],
-    ['a directory', '.', /it is a directory/],
-    ['nowhere', 'no/such/out.csv', /there is no such directory/],
+    ['a directory', '.', /it is a folder/],
+    ['nowhere', 'no/such/out.csv', /its folder does not exist/],
     ['stdout', '-', /--outcomes takes the name of a file/],
   ])('%s: refused before anything is sent', async (_, path, message) => {
     write('a.csv', ['a']);

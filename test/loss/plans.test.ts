@@ -298,7 +298,7 @@ test('only an earlier plan and an empty file are replaced', async () => {
   const over = await save('companies.csv');
   expect([over.code, over.error?.message]).toEqual([
     2,
-    '--save-plan: companies.csv exists and is not a plan, so it is not replaced',
+    '--save-plan: companies.csv cannot be written: it exists, and is not a plan',
   ]);
   expect(readFileSync(join(desk.folder, 'companies.csv'), 'utf8')).toBe(text);
   for (const path of ['.', '-']) expect([path, (await save(path)).code]).toEqual([path, 2]);

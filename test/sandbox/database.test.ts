@@ -22,7 +22,7 @@ const HOLDER = `
 it.each(['BEGIN IMMEDIATE; CREATE TABLE other (x);', 'BEGIN EXCLUSIVE;'])('waits for %s', async (lock) => {
   const folder = mkdtempSync(join(tmpdir(), 'profiles-test-'));
   const file = join(folder, DATABASE_FILE);
-  writeFileSync(file, '');
+  writeFileSync(file, '', { mode: 0o600 });
   const holder = new Worker(HOLDER, { eval: true, workerData: { file, lock } });
   const ended = new Promise((resolve) => holder.once('exit', resolve));
   await new Promise((resolve, reject) => {

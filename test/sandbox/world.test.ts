@@ -328,11 +328,12 @@ describe('data', () => {
 
   it('of another version, or no database at all, are refused with the hint', () => {
     const other = folder();
+    openStore(other).close();
     const db = new DatabaseSync(join(other, 'sandbox.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
     const broken = folder();
-    writeFileSync(join(broken, 'sandbox.db'), 'no database '.repeat(100));
+    writeFileSync(join(broken, 'sandbox.db'), 'no database '.repeat(100), { mode: 0o600 });
     for (const dir of [other, broken, join(broken, 'sandbox.db')]) {
       expect(() => openStore(dir)).toThrow(StateError);
       expect(() => openStore(dir)).toThrow(/sandbox\.db/);

@@ -76,7 +76,7 @@ export async function runAndReport(
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
-    await checkPlanFile(savePlan, context);
+    checkPlanFile(savePlan, context);
     deps.savePlan = async (plan) => {
       await writePlan(savePlan, plan, context);
       await reporter.report({
@@ -141,7 +141,7 @@ async function recorderOf(
 ): Promise<ReportRecorder> {
   const { page, values, options, earlier, deps } = about;
   const { ReportRecorder, reportFile } = await import('../output/report/index.js');
-  const where = { file: await reportFile(page, cwd), values, state: deps.state, clock };
+  const where = { file: reportFile(page, cwd), values, state: deps.state, clock };
   const resumed = earlier !== null;
   return new ReportRecorder(where, {
     service: deps.service,

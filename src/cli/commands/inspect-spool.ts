@@ -5,8 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureFolder } from '../../engine/ensure-folder.js';
+import { ProfilesError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
+import { privateFolder } from '../../engine/private-folder.js';
 import { notSpooled } from '../../engine/read/index.js';
 import { type AnySource, fetchSource, type Located, type SourceDeps } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
@@ -20,7 +21,7 @@ export class Spool {
   async fetch(source: AnySource): Promise<Located> {
     const { stateDir, timeoutMs } = await this.context.settings();
     const folder = (): string => {
-      this.#folder ??= makeFolder(join(stateDir, 'spool', `inspect-${randomUUID()}`), source.path);
+      this.#folder ??= makeFolder(stateDir, `inspect-${randomUUID()}`, source.path);
       return this.#folder;
     };
     const name = `input-${++this.#copies}`;
@@ -37,12 +38,12 @@ export class Spool {
   }
 }
 
-function makeFolder(path: string, shown: string): string {
+function makeFolder(stateDir: string, name: string, shown: string): string {
   try {
-    ensureFolder(path);
-    return path;
+    return privateFolder(stateDir, 'spool', name);
   } catch (error) {
-    throw notSpooled(shown, path, error);
+    if (error instanceof ProfilesError) throw error;
+    throw notSpooled(shown, join(stateDir, 'spool', name), error);
   }
 }
 

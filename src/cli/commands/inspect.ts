@@ -1,6 +1,6 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
 import { open as openFile, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
@@ -24,6 +24,7 @@ import {
 } from '../../engine/read/index.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
+import { refuseForeignLink } from '../../engine/written-file.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
@@ -239,6 +240,7 @@ async function save(path: string, inspected: readonly Inspected[], context: Cont
   const place = resolve(context.cwd, path);
   let isCreated = false;
   try {
+    refuseForeignLink(dirname(place));
     const file = await openFile(place, 'wx');
     isCreated = true;
     await file.writeFile(draft).finally(() => file.close());

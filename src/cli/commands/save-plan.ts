@@ -1,47 +1,29 @@
 /** Writes plan files, completely or not at all, and reads them. */
-import { constants } from 'node:fs';
-import { access, type FileHandle, open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ProfilesError, UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
+import { type FileKind, obstacle } from '../../engine/written-file.js';
 import type { Context } from '../context.js';
 
 /** The start of every plan file. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
 
+const PLAN: FileKind = { name: 'a plan', isOne: (start) => BEGINNING.test(start.toString('utf8', 0, 100)) };
+
 /**
  * Checks the file and its folder before the inputs are read. It may be new or empty, or an earlier plan.
  * @throws UsageError
  */
-export async function checkPlanFile(path: string, { cwd }: Context): Promise<void> {
-  const refuse = (why: string): never => {
-    throw new UsageError(`--save-plan: ${path} ${why}`, { hint: 'name a new file, such as plan.json' });
-  };
-  if (path === '' || path === '-') refuse('is not the name of a file');
-  const place = resolve(cwd, path);
-  await access(dirname(place), constants.W_OK).catch((error: unknown) => {
-    throw unwritable(path, error);
+export function checkPlanFile(path: string, { cwd }: Context): void {
+  const why =
+    path === '' || path === '-' ? 'it is not the name of a file' : obstacle(resolve(cwd, path), PLAN);
+  if (why === null) return;
+  throw new UsageError(`--save-plan: ${path} cannot be written: ${why}`, {
+    hint: 'name a new file, such as plan.json',
   });
-  let file: FileHandle;
-  try {
-    file = await open(place, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return;
-    throw unwritable(path, error);
-  }
-  try {
-    if (!(await file.stat()).isFile()) refuse('is not a regular file');
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
-    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('utf8', 0, bytesRead))) {
-      refuse('exists and is not a plan, so it is not replaced');
-    }
-  } finally {
-    await file.close();
-  }
 }
 
 /**

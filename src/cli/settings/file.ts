@@ -1,9 +1,11 @@
 /** Reads and checks the config file, and writes it completely or not at all (contract §2 "File"). */
+import type { Stats } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { ensureFolder } from '../../engine/ensure-folder.js';
 import { ConfigError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
+import { isTrusted, takeOver } from '../../engine/owner.js';
+import { ensureFolder } from '../../engine/private-folder.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
@@ -49,18 +51,16 @@ export async function readConfig(
     );
   }
   const content = await parseConfig(path, text);
-  const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;
-  if (mode !== null && holds(content, 'token')) refuseExposed(path, mode);
-  if (mode !== null && sectionsOf(content).some(({ state }) => hasPassword(state ?? ''))) {
-    refuseExposed(path, mode, { secret: 'a password' });
+  if (platform === 'win32') return { path, exists: true, content, mode: null };
+  const found = await stat(path);
+  if (holds(content, 'token')) refuseExposed(path, found, { what: 'contains a token' });
+  if (sectionsOf(content).some(({ state }) => hasPassword(state ?? ''))) {
+    refuseExposed(path, found, { what: 'contains a password' });
   }
-  if (mode !== null && (mode & 0o022) !== 0 && holds(content, 'token_command')) {
-    throw new ConfigError(
-      `${path} names a program to run (token_command), but other users can change it (mode ${octal(mode)})`,
-      { hint: `chmod 600 ${shellWord(path)}` },
-    );
+  if (holds(content, 'token_command')) {
+    refuseExposed(path, found, { what: 'names a program to run (token_command)', closed: 'change' });
   }
-  return { path, exists: true, content, mode };
+  return { path, exists: true, content, mode: found.mode & 0o777 };
 }
 
 async function readText(path: string, stop: AbortSignal | undefined): Promise<string | null> {
@@ -74,19 +74,26 @@ async function readText(path: string, stop: AbortSignal | undefined): Promise<st
   }
 }
 
-/** Refuses a file with a secret that others can read. @throws ConfigError */
+/**
+ * Refuses a file that belongs to another user, or that others can read, or with `closed`, change.
+ * @param what it holds, which is why
+ * @throws ConfigError with the command that makes it private
+ */
 export function refuseExposed(
   path: string,
-  mode: number,
-  { secret = 'a token', otherwise = '' }: { secret?: string; otherwise?: string } = {},
+  found: Stats,
+  { what, closed = 'read', otherwise = '' }: { what: string; closed?: 'read' | 'change'; otherwise?: string },
 ): void {
-  if ((mode & 0o077) === 0) return;
-  throw new ConfigError(`${path} contains ${secret}, but other users can read it (mode ${octal(mode)})`, {
-    hint: `chmod 600 ${shellWord(path)}${otherwise}`,
-  });
+  const refuse = (why: string, command: string): never => {
+    throw new ConfigError(`${path} ${what}, but ${why}`, {
+      hint: `${command} ${shellWord(path)}${otherwise}`,
+    });
+  };
+  if (!isTrusted(found)) refuse(`it belongs to another user (${found.uid})`, takeOver(found));
+  const mode = found.mode & 0o777;
+  if ((mode & (closed === 'read' ? 0o077 : 0o022)) === 0) return;
+  refuse(`other users can ${closed} it (mode ${mode.toString(8).padStart(4, '0')})`, 'chmod 600');
 }
-
-const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
 
 const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
   sectionsOf(file).some((section) => section[key] !== undefined);

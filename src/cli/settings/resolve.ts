@@ -35,7 +35,8 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
     const found = await stat(path);
     // The mode of a pipe, such as one made by `<(…)`, does not matter.
     if (world.platform !== 'win32' && found.isFile()) {
-      refuseExposed(path, found.mode & 0o777, {
+      refuseExposed(path, found, {
+        what: 'contains a token',
         otherwise: '; if that is not possible, set PROFILES_TOKEN instead',
       });
     }

@@ -55,7 +55,7 @@ export {
 export { jsonOfCell } from './mapping/targets.js';
 export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
-export { OUTCOME_FIELDS } from './outcomes-head.js';
+export { isOutcomes, OUTCOME_FIELDS } from './outcomes-head.js';
 export { buildItems, filteredRows, KeptRecords, type OriginalRow, readRows } from './records.js';
 export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';

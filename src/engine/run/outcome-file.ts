@@ -2,12 +2,11 @@
  * The file with the outcome of each row (contract §3 "Result"). It is written under a temporary name, and
  * renamed when it is complete.
  */
-import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { type Stats, statSync } from 'node:fs';
 import { InputError, OutputError } from '../errors.js';
-import { troubleOf } from '../file-trouble.js';
-import { OUTCOME_FIELDS } from '../read/index.js';
+import { isOutcomes, OUTCOME_FIELDS } from '../read/index.js';
 import { type PipeSignals, Replacement } from '../replace-file.js';
+import { type FileKind, obstacle } from '../written-file.js';
 import type { RowOutcome } from './outcome.js';
 
 export interface OutcomeRow extends RowOutcome {
@@ -52,41 +51,29 @@ function cell(value: string | number | null): string {
  * @throws InputError if the file cannot be written, or would replace one of these
  */
 export function checkOutcomesFile(path: string, taken: readonly string[], clash: string | null): void {
-  const refuse = (why: string, cause?: unknown): InputError =>
+  const refuse = (why: string): InputError =>
     new InputError(`the outcomes of rows cannot be written here: ${why}`, {
       file: path,
       problem: { code: 'outcomes_file' },
       hint: 'name another file',
-      cause,
     });
-  let found: Stats | undefined;
-  try {
-    found = statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    throw refuse(troubleOf(error), error);
-  }
-  if (found?.isDirectory()) throw refuse('it is a directory');
-  if (found && taken.some((other) => isSame(found, statSync(other, { throwIfNoEntry: false })))) {
+  const found = statOf(path);
+  if (found && taken.some((other) => isSame(found, statOf(other))))
     throw refuse('it is a file of this import');
-  }
+  const why = obstacle(path, OUTCOMES);
+  if (why !== null) throw refuse(why);
   if (clash !== null) throw refuse(clash);
-  try {
-    if (found) accessSync(path, constants.W_OK);
-    if (!found || found.isFile()) accessSync(dirname(realpath(path)), constants.W_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw refuse(code === 'ENOENT' ? 'there is no such directory' : String(code ?? error), error);
-  }
 }
 
-const isSame = (a: Stats, b: Stats | undefined): boolean => a.dev === b?.dev && a.ino === b.ino;
+const OUTCOMES: FileKind = { name: 'a file of outcomes', isOne: isOutcomes, streams: true };
 
-/** The target of a link; the path itself if nothing exists there. */
-function realpath(path: string): string {
+const isSame = (a: Stats, b: Stats | null): boolean => a.dev === b?.dev && a.ino === b.ino;
+
+function statOf(path: string): Stats | null {
   try {
-    return realpathSync(path);
+    return statSync(path);
   } catch {
-    return path;
+    return null; // it does not exist, or the error is that of `obstacle`
   }
 }
 

@@ -18,6 +18,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
+import { fileTrouble } from '../file-trouble.js';
+import { isOwn, NO_LINK } from '../owner.js';
+import { refuseForeignLink } from '../written-file.js';
 
 /** Identifies a written file, and tells whether it was changed. */
 export interface FileMark {
@@ -79,6 +82,7 @@ export class RejectsFile {
       throw unwritable(name, { code: 'EISDIR' });
     }
     try {
+      refuseForeignLink(dirname(wanted));
       rmSync(location, { force: true }); // left by a session of this run that died
       const handle = openSync(location, 'wx', 0o600);
       return new RejectsFile(name, cwd, {
@@ -104,7 +108,9 @@ export class RejectsFile {
     const location = resolve(cwd, path);
     let handle: number | undefined;
     try {
-      handle = openSync(location, constants.O_RDWR | constants.O_APPEND);
+      refuseForeignLink(dirname(location));
+      handle = openSync(location, constants.O_RDWR | constants.O_APPEND | NO_LINK);
+      if (!isOwn(fstatSync(handle))) throw Object.assign(new Error('of another user'), { code: 'EACCES' });
       readSync(handle, begins, 0, begins.length, 0);
       if (begins.toString() === head) {
         const digest = digestOf(handle);
@@ -209,9 +215,9 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   if (mark === null) return false;
   let handle: number;
   try {
-    // Windows does not have these flags. There, a link and its target have different inodes.
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-    handle = openSync(location, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    // On Windows, a link and its target have different inodes.
+    const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+    handle = openSync(location, O_RDONLY | NO_LINK | O_NONBLOCK);
   } catch {
     return false;
   }
@@ -263,7 +269,7 @@ const hex = (digest: Hash): string => digest.copy().digest('hex');
 
 function unwritable(path: string, error: unknown): InputError {
   const { code } = error as NodeJS.ErrnoException;
-  const why = code === 'ENOENT' ? 'there is no such directory' : (code ?? String(error));
+  const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
   return new InputError(`rejected rows cannot be written (${why})`, {
     file: path,
     hint: 'name a rejects file that can be written',

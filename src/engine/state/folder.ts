@@ -1,9 +1,8 @@
-/** Creates the state directory with private access, and makes errors for failures of the state. */
-import { statSync } from 'node:fs';
-import { platform } from 'node:os';
-import { ensureFolder } from '../ensure-folder.js';
-import { ConfigError, type ErrorDetails, ProfilesError, StateError } from '../errors.js';
+/** The state directory, and errors for failures of the state. */
+import { join } from 'node:path';
+import { type ErrorDetails, ProfilesError, StateError } from '../errors.js';
 import { folderAdvice } from '../file-trouble.js';
+import { privateFolder } from '../private-folder.js';
 import { sqliteTrouble } from '../sqlite.js';
 
 /**
@@ -39,31 +38,11 @@ function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
   return folderAdvice(detail);
 }
 
-/** Creates a folder if needed, with private access (mode 0700). @returns the folder. @throws StateError */
-export function privateFolder(folder: string): string {
+/** As `privateFolder`, with errors of the state. @throws ConfigError if others can enter it; StateError */
+export function stateFolder(root: string, ...below: string[]): string {
   try {
-    ensureFolder(folder);
-    return folder;
+    return privateFolder(root, ...below);
   } catch (error) {
-    throw stateError(error, 'keep state', folder);
+    throw stateError(error, 'keep state', join(root, ...below));
   }
-}
-
-/**
- * Checks that other users cannot write to the state directory. They could replace the database, and so decide
- * what is sent again and what is skipped. With the sticky bit, as in /tmp, others can add files but not
- * replace ours. Windows has no such modes.
- * @throws ConfigError
- */
-export function refuseShared(folder: string): void {
-  if (platform() === 'win32') return;
-  const mode = statSync(folder).mode & 0o7777;
-  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
-  throw new ConfigError(
-    `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
-    {
-      hint: 'remove write access for other users',
-      problem: { code: 'state_folder_shared', folder },
-    },
-  );
 }

@@ -4,7 +4,7 @@
  */
 import { userInfo } from 'node:os';
 import type { Backend } from './backend.js';
-import { privateFolder, refuseShared } from './folder.js';
+import { stateFolder } from './folder.js';
 import type { State } from './interface.js';
 import type { StateLocation } from './location.js';
 import { ofJobs } from './parts/jobs.js';
@@ -36,10 +36,10 @@ export interface Elsewhere {
  * Opens the state, and creates it if needed.
  * @param folder the state directory: files of this machine, and the database unless it is elsewhere
  * @param now wall clock, milliseconds since the epoch
- * @throws StateError; ConfigError for a directory that others can write to, and for a URL that cannot be read
+ * @throws StateError; ConfigError for a directory that others can enter, and for a URL that cannot be read
  */
 export async function openState(folder: string, now: () => number, elsewhere?: Elsewhere): Promise<State> {
-  refuseShared(privateFolder(folder));
+  stateFolder(folder);
   const tables = new Tables(folder, await openBackend(folder, elsewhere), () => Math.floor(now()));
   const secret = await secretOf(tables).catch(async (error: unknown) => {
     await tables.db.close();
@@ -67,7 +67,6 @@ export async function openBackend(folder: string, elsewhere: Elsewhere | undefin
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;
   if (at.kind === 'sqlite') {
-    refuseShared(privateFolder(at.folder));
     return openSqlite(at.folder);
   }
   const { openPostgres, readPostgresUrl } = await import('./postgres/index.js');

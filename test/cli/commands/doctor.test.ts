@@ -242,7 +242,7 @@ describe('each problem has its hint and exit code', () => {
     ['nothing in its folder', 'file', 'file/state', 'fail'],
   ])('the sandbox opens %s: exit 2, and every check is printed', async (_name, path, folder, state) => {
     const cwd = scratch();
-    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    mkdirSync(dirname(join(cwd, path)), { recursive: true, mode: 0o700 });
     writeFileSync(join(cwd, path), '');
     const { code, of } = await doctor({
       PROFILES_REGION: 'sandbox',

@@ -1,6 +1,5 @@
 /** `profiles state`: what is remembered and how old that is, whether it is whole, and a copy of it. */
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -304,32 +303,3 @@ describe('state backup', () => {
     );
   });
 });
-
-test.skipIf(process.platform === 'win32').each([0o777, 0o775])(
-  'a state directory that others can write to (%o) is refused with the chmod that fixes it',
-  async (mode) => {
-    mkdirSync(join(cwd, '.state'));
-    chmodSync(join(cwd, '.state'), mode);
-    const refused = await run('import c.csv --json');
-    expect([refused.code, refused.error()]).toMatchObject([
-      2,
-      { code: 'config', hint: `chmod go-w ${join(cwd, '.state')}` },
-    ]);
-    expect(refused.error().message).toContain(
-      `other users can write to the state directory ${join(cwd, '.state')} (mode ${mode.toString(8).padStart(4, '0')})`,
-    );
-    expect(existsSync(database)).toBe(false);
-    chmodSync(join(cwd, '.state'), mode & ~0o022);
-    expect((await run('import c.csv')).code).toBe(0);
-  },
-);
-
-test.skipIf(process.platform === 'win32')(
-  'one with the sticky bit is used: others can replace nothing in it',
-  async () => {
-    mkdirSync(join(cwd, '.state'));
-    chmodSync(join(cwd, '.state'), 0o1777);
-    expect((await run('import c.csv')).code).toBe(0);
-    expect(statSync(database).mode & 0o777).toBe(0o600);
-  },
-);

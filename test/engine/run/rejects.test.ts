@@ -183,7 +183,7 @@ describe('its file', () => {
       continues: { path: 'in.rejects.csv', mark: null },
     });
     expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(
-      'in.rejects.csv: rejected rows cannot be written (EISDIR)',
+      'in.rejects.csv: rejected rows cannot be written (this is a folder, not a file)',
     );
   });
 
@@ -202,7 +202,7 @@ describe('its file', () => {
     const rejects = createRejects(CSV, { cwd: scratch(), path: 'nowhere/my.csv', run: RUN });
     const add = (): void => rejects.add(row(2, 'x', 'a', 'b'));
     expect(add).toThrow(InputError);
-    expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (there is no such directory)');
+    expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (its folder does not exist)');
   });
 });
 

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -46,37 +36,6 @@ describe.runIf(process.platform !== 'win32')('modes', () => {
   test('a spooled input’s folder is private too', ({ folder, state }) => {
     expect(modeOf(state.spoolFolder(RUN))).toBe('700');
     expect(modeOf(join(folder, 'spool'))).toBe('700');
-  });
-
-  test('a database that others could read is made private when it is opened', async ({ folder, reopen }) => {
-    await (await reopen()).close();
-    chmodSync(join(folder, 'state.db'), 0o644);
-    await reopen();
-    expect(modeOf(join(folder, 'state.db'))).toBe('600');
-    expect(modeOf(join(folder, 'state.db-wal'))).toBe('600');
-  });
-
-  test('a database that is a link elsewhere leaves the mode of its target alone', async ({
-    folder,
-    reopen,
-  }) => {
-    await (await reopen()).close();
-    const target = `${folder}-shared.db`;
-    renameSync(join(folder, 'state.db'), target);
-    symlinkSync(target, join(folder, 'state.db'));
-    chmodSync(target, 0o640);
-    await (await reopen()).startRun(aRun());
-    expect(modeOf(target)).toBe('640');
-  });
-
-  test('a folder that was there already keeps its mode: it may hold other things', async ({
-    folder,
-    reopen,
-  }) => {
-    mkdirSync(folder, { mode: 0o755 });
-    await reopen();
-    expect(modeOf(folder)).toBe('755');
-    expect(modeOf(join(folder, 'state.db'))).toBe('600');
   });
 });
 
@@ -143,10 +102,10 @@ describe('opening', () => {
   });
 
   test('a file that is no database is named, and left alone', async ({ folder, reopen }) => {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: 0o700 });
     const file = join(folder, 'state.db');
     const text = 'not a database, though it is as long as the header of one would be'.repeat(20);
-    writeFileSync(file, text);
+    writeFileSync(file, text, { mode: 0o600 });
     const error = await refusal(reopen);
     expect(error.message).toContain(`cannot open the state database in ${file}: file is not a database`);
     expect(error.problem).toEqual({ code: 'state_damaged' });
@@ -173,7 +132,7 @@ describe('opening', () => {
     await state.close();
     const file = join(folder, 'state.db');
     for (const name of ['state.db-wal', 'state.db-shm']) rmSync(join(folder, name), { force: true });
-    writeFileSync(file, '');
+    writeFileSync(file, '', { mode: 0o600 });
     const error = await refusal(reopen);
     expect(error.message).toBe(`${file} is empty (0 bytes), and imports have used it: its records are lost`);
     expect(error.problem).toEqual({ code: 'state_emptied', file });
@@ -183,8 +142,8 @@ describe('opening', () => {
   });
 
   test('a database of 0 bytes in a folder without locks is new', async ({ folder, reopen }) => {
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'state.db'), '');
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, 'state.db'), '', { mode: 0o600 });
     expect(await (await reopen()).knownRuns()).toEqual([]);
   });
 

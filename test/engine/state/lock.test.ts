@@ -38,7 +38,7 @@ describe('takeLock', () => {
     await lock!.release();
     const [name] = readdirSync(join(folder, 'locks')).filter((file) => file.endsWith('.lock'));
     rmSync(join(folder, 'locks', name!));
-    mkdirSync(join(folder, 'locks', name!));
+    mkdirSync(join(folder, 'locks', name!), { mode: 0o700 });
     await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(StateError);
     await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(/^cannot look at the lock in /);
   });
@@ -74,7 +74,7 @@ describe('takeLock', () => {
     takeLock(place, SCOPE, 'companies')!();
     const [file] = readdirSync(join(place, 'locks'));
     rmSync(join(place, 'locks', file!));
-    mkdirSync(join(place, 'locks', file!));
+    mkdirSync(join(place, 'locks', file!), { mode: 0o700 });
     expect(() => takeLock(place, SCOPE, 'companies')).toThrow(StateError);
     expect(() => takeLock(place, SCOPE, 'companies')).toThrow(/cannot take the lock in .*busy and locked/);
   });

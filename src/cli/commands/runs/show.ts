@@ -55,7 +55,7 @@ export async function reportWriter(
 ): Promise<(found: Loaded) => Promise<void>> {
   const { cwd, clock } = context;
   const { reportFile, reportRun } = await import('../../output/report/index.js');
-  const file = await reportFile(name, cwd);
+  const file = reportFile(name, cwd);
   return async ({ run, requests, commands: { shared } }) => {
     const steps = stepsOf(run, requests, shared);
     const printed = run.summary && printedSummary(run, run.summary, requests, shared);

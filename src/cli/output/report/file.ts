@@ -1,9 +1,9 @@
 /** The file that a report is written to. */
-import { access, constants, open, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
 import { fileTrouble } from '../../../engine/file-trouble.js';
 import { replaceFile } from '../../../engine/replace-file.js';
+import { type FileKind, obstacle } from '../../../engine/written-file.js';
 import { FIRST_LINES } from './page.js';
 
 export interface ReportFile {
@@ -17,52 +17,27 @@ export interface ReportFile {
  * file, or a result is never replaced.
  * @throws UsageError
  */
-export async function reportFile(name: string, cwd: string): Promise<ReportFile> {
+export function reportFile(name: string, cwd: string): ReportFile {
   if (name === '' || name === '-') {
     throw new UsageError('--report takes the name of a file', { hint: 'such as --report report.html' });
   }
   const path = resolve(cwd, name);
-  const why = await obstacle(path);
+  const why = obstacle(path, REPORT);
   if (why === null) return { name, path };
   throw new UsageError(`--report: ${name} cannot be written: ${why}`, { hint: 'choose another name' });
 }
 
-/** Why the report cannot be written to this path, or null. */
-async function obstacle(path: string): Promise<string | null> {
-  try {
-    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-      return null;
-    });
-    if (found?.isDirectory()) return 'it is a folder';
-    if (found && !found.isFile()) return 'it is not a regular file';
-    if (found && found.size > 0 && !(await isReport(path))) return 'it exists, and is not a report';
-    await access(dirname(path), constants.W_OK);
-    return null;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-  }
-}
-
-async function isReport(path: string): Promise<boolean> {
-  const file = await open(path, 'r').catch(() => null);
-  if (!file) return false;
-  try {
-    const start = Buffer.alloc(FIRST_LINES.length);
-    await file.read(start, 0, start.length, 0);
-    return start.toString('latin1') === FIRST_LINES;
-  } finally {
-    await file.close();
-  }
-}
+const REPORT: FileKind = {
+  name: 'a report',
+  isOne: (start) => start.toString('latin1').startsWith(FIRST_LINES),
+};
 
 /**
  * Writes the report with mode 0600, because it contains names of files, columns, and accounts. @throws
  * OutputError
  */
 export async function writeReport({ name, path }: ReportFile, page: string): Promise<void> {
-  const why = await obstacle(path); // the import itself may have written a file with this name
+  const why = obstacle(path, REPORT); // the import itself may have written a file with this name
   if (why !== null) throw new OutputError(name, new Error(why));
   try {
     await replaceFile(path, page);

@@ -2,8 +2,8 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orAborted } from '../../clock.js';
-import { ensureFolder } from '../../ensure-folder.js';
 import { UsageError } from '../../errors.js';
+import { ensureFolder } from '../../private-folder.js';
 import { notSpooled } from './spool.js';
 
 /** Anything that yields one record after another. */

@@ -4,9 +4,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ensureFolder } from '../../ensure-folder.js';
 import { InputError, StateError } from '../../errors.js';
 import { folderAdvice } from '../../file-trouble.js';
+import { ensureFolder } from '../../private-folder.js';
 
 /**
  * Copies stdin to a private file. Returns the file's path; the caller removes the file.

@@ -1,7 +1,7 @@
 /** The methods of the state for runs and their private folders. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { privateFolder } from '../folder.js';
+import { stateFolder } from '../folder.js';
 import type { State } from '../interface.js';
 import { sameScope } from '../scopes.js';
 import type { Tables } from '../tables.js';
@@ -79,7 +79,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       for (const { run } of forgotten.runs) removeSpool(run);
       return { runs: forgotten.runs.length, jobs: forgotten.jobs };
     },
-    spoolFolder: (run) => privateFolder(spoolOf(run)),
+    spoolFolder: (run) => stateFolder(tables.folder, 'spool', run),
     spools: () => {
       const folder = join(tables.folder, 'spool');
       return existsSync(folder) ? readdirSync(folder) : [];

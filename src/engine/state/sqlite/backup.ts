@@ -4,6 +4,7 @@ import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSy
 import { dirname } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError, UsageError } from '../../errors.js';
+import { refuseForeignLink } from '../../written-file.js';
 import { isDamage, stateError } from '../folder.js';
 
 /**
@@ -31,8 +32,13 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
   }
 }
 
-/** @throws UsageError if the file exists */
+/** @throws UsageError if the file exists; StateError if another user decides where its folder is */
 export function refuseTaken(file: string): void {
+  try {
+    refuseForeignLink(dirname(file));
+  } catch (error) {
+    throw backupError(error, file);
+  }
   if (statSync(file, { throwIfNoEntry: false })) throw taken(file);
 }
 

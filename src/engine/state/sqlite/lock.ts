@@ -3,10 +3,11 @@ import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } f
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { KINDS, type Kind } from '../../model.js';
-import { privateFolder, stateError } from '../folder.js';
+import { NO_LINK } from '../../owner.js';
+import { privateFile } from '../../private-folder.js';
+import { stateError, stateFolder } from '../folder.js';
 import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { FilesInUse } from './in-use.js';
-import { makePrivate } from './open.js';
 
 /** The error code of SQLite if another connection has locked the file. */
 const SQLITE_BUSY = 5;
@@ -77,7 +78,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   const file = lockFile(folder, scope, kind);
   let db: DatabaseSyncInstance | undefined;
   try {
-    makePrivate(file);
+    privateFile(file);
     db = new DatabaseSync(file, { timeout: WAIT_MS });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const taken = db;
@@ -103,6 +104,7 @@ function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   if (!existsSync(file)) return false;
   let db: DatabaseSyncInstance | undefined;
   try {
+    privateFile(file);
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return false;
@@ -122,7 +124,8 @@ const HOLDER_BYTES = 4096;
  * disk.
  */
 function note(file: string, holder: string): void {
-  const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  privateFile(file);
+  const fd = openSync(file, constants.O_WRONLY | NO_LINK);
   try {
     const page = Buffer.alloc(HOLDER_BYTES, ' ');
     page.write(holder);
@@ -134,7 +137,12 @@ function note(file: string, holder: string): void {
 
 function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
   try {
-    return readFileSync(`${lockFile(folder, scope, kind)}.holder`, 'utf8').trimEnd();
+    const fd = openSync(`${lockFile(folder, scope, kind)}.holder`, constants.O_RDONLY | NO_LINK);
+    try {
+      return readFileSync(fd, 'utf8').trimEnd();
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return null;
   }
@@ -146,5 +154,5 @@ function lockFile(folder: string, scope: Scope, kind: Kind): string {
     .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
     .digest('hex')
     .slice(0, 24);
-  return join(privateFolder(join(folder, 'locks')), `${name}.lock`);
+  return join(stateFolder(folder, 'locks'), `${name}.lock`);
 }

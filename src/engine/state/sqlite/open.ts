@@ -1,10 +1,11 @@
 /** Opens the SQLite database of a state: with private access, durable commits, and the current schema. */
-import { chmodSync, closeSync, existsSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../../errors.js';
+import { privateFile } from '../../private-folder.js';
 import { pause, useWriteAheadLog } from '../../sqlite.js';
-import { privateFolder, stateError } from '../folder.js';
+import { stateError, stateFolder } from '../folder.js';
 import { SqliteDatabase } from './driver.js';
 import { MIGRATIONS } from './migrations.js';
 
@@ -24,11 +25,12 @@ export const databaseFile = (folder: string): string => join(folder, 'state.db')
  * @throws StateError, also if another version wrote the database, or if it was emptied
  */
 export function openDatabase(folder: string, migrations = MIGRATIONS): SqliteDatabase {
-  const file = databaseFile(privateFolder(folder));
+  const file = databaseFile(stateFolder(folder));
   let db: DatabaseSyncInstance | undefined;
   try {
+    for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) privateFile(file + end);
     refuseEmptied(file);
-    makePrivate(file);
+    privateFile(file); // before SQLite opens it, which gives its other files the same mode
     db = new DatabaseSync(file, { timeout: BUSY_MS });
     // It works only in a new database, and would take the write lock in any other one.
     if (pragma(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
@@ -58,26 +60,6 @@ function refuseEmptied(file: string): void {
       });
     }
     pause();
-  }
-}
-
-/**
- * Creates a file with private access (mode 0600), before SQLite opens it. SQLite gives the same mode to its
- * -wal and -shm files.
- */
-export function makePrivate(file: string): void {
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (!found) {
-    closeSync(openSync(file, 'a', 0o600));
-    return;
-  }
-  // The target of a link may belong to another user, so its mode is not changed.
-  if (found.isSymbolicLink()) return;
-  // Not opened: closing any handle of a file ends all locks that this process has on it (POSIX).
-  try {
-    chmodSync(file, 0o600);
-  } catch {
-    // The file system has no modes, or the file is shared on purpose.
   }
 }
 
