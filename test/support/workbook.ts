@@ -1,6 +1,7 @@
 /** Writes Excel workbooks with one sheet. */
 import { zip } from './zip.js';
 
+const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -11,8 +12,18 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#$
  */
 export type Cell = string | number | boolean | { number: string; format?: string } | { xml: string };
 
-/** @param rows with at most 26 cells; an empty row is left out of the sheet @param encoding of the sheet */
-export function workbook(rows: readonly (readonly Cell[])[], encoding: 'utf8' | 'latin1' = 'utf8'): Buffer {
+interface Writing {
+  /** Of the sheet. */
+  encoding?: 'utf8' | 'latin1';
+  /** Changes the XML of the sheet. */
+  sheet?: (xml: string) => string;
+}
+
+/** @param rows with at most 26 cells; an empty row is left out of the sheet */
+export function workbook(
+  rows: readonly (readonly Cell[])[],
+  { encoding = 'utf8', sheet = (xml) => xml }: Writing = {},
+): Buffer {
   const formats: string[] = [];
   const styleOf = (format: string | undefined): number => {
     if (format === undefined) return 0;
@@ -51,7 +62,7 @@ export function workbook(rows: readonly (readonly Cell[])[], encoding: 'utf8' | 
     { name: '_rels/.rels', content: relationships(['officeDocument', 'xl/workbook.xml']) },
     {
       name: 'xl/workbook.xml',
-      content: `<workbook xmlns:r="${REL}"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
+      content: `<workbook ${MAIN} xmlns:r="${REL}"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
     },
     {
       name: 'xl/_rels/workbook.xml.rels',
@@ -59,11 +70,14 @@ export function workbook(rows: readonly (readonly Cell[])[], encoding: 'utf8' | 
     },
     {
       name: 'xl/styles.xml',
-      content: `<styleSheet><numFmts>${codes.join('')}</numFmts><cellXfs>${styles.join('')}</cellXfs></styleSheet>`,
+      content: `<styleSheet ${MAIN}><numFmts>${codes.join('')}</numFmts><cellXfs>${styles.join('')}</cellXfs></styleSheet>`,
     },
     {
       name: 'xl/worksheets/sheet1.xml',
-      content: Buffer.from(`<worksheet><sheetData>${lines.join('')}</sheetData></worksheet>`, encoding),
+      content: Buffer.from(
+        sheet(`<worksheet ${MAIN}><sheetData>${lines.join('')}</sheetData></worksheet>`),
+        encoding,
+      ),
     },
   ]);
 }

@@ -25,6 +25,8 @@ export interface StoredBatch {
   records: number;
   values: number | null;
   kinds: number | null;
+  /** Of their JSON text. */
+  broken: number;
 }
 
 /** If an input does not fit, it is not kept, and its file is read again. */
@@ -112,8 +114,9 @@ export class RecordCache {
 
   /** Null if there is no room for the batch, or if it has refused records: it is not worth storing why. */
   async #store(file: FileHandle, batch: RecordBatch): Promise<StoredBatch | null> {
-    const { first, lines, values, kinds } = batch;
-    const lists = listsOf(batch);
+    const { first, lines, values, kinds, broken } = batch;
+    const reasons = Buffer.from(broken ? JSON.stringify(broken) : '');
+    const lists = listsOf(batch, reasons);
     const size = lists.reduce((sum, { length }) => sum + length, 0);
     const at = this.#end;
     if (at + size > this.#mostBytes || batch.refused) return null;
@@ -125,7 +128,7 @@ export class RecordCache {
     }
     this.#end += size;
     const lengths = { records: lines.length, values: values?.length ?? null, kinds: kinds?.length ?? null };
-    return { fd: file.fd, at, size, first, ...lengths };
+    return { fd: file.fd, at, size, first, ...lengths, broken: reasons.length };
   }
 }
 
@@ -145,13 +148,13 @@ export async function* readAllBack(
 }
 
 /** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */
-const listsOf = ({ values, lines, spans, kinds, bytes }: RecordBatch): Uint8Array[] =>
-  [values, lines, spans, kinds, bytes].flatMap((list) =>
+const listsOf = ({ values, lines, spans, kinds, bytes }: RecordBatch, broken: Uint8Array): Uint8Array[] =>
+  [values, lines, spans, kinds, broken, bytes].flatMap((list) =>
     list ? new Uint8Array(list.buffer, list.byteOffset, list.byteLength) : [],
   );
 
 /** Reads a batch back. Its lists share memory, which can be reused (`textMemory`). @throws the file system's error */
-export function readBack({ fd, at, size, first, records, values, kinds }: StoredBatch): RecordBatch {
+export function readBack({ fd, at, size, first, records, values, kinds, broken }: StoredBatch): RecordBatch {
   const all = textMemory.take(size);
   for (let done = 0; done < size; ) {
     const read = readSync(fd, all, done, size - done, at + done);
@@ -170,6 +173,7 @@ export function readBack({ fd, at, size, first, records, values, kinds }: Stored
     lines: numbers(records),
     spans: numbers(2 * records),
     ...(kinds !== null && { kinds: new Uint8Array(...part(kinds), kinds) }),
+    ...(broken > 0 && { broken: JSON.parse(Buffer.from(...part(broken), broken).toString()) }),
     bytes: new Uint8Array(...part(0), size - next),
     fileLines: null,
     first,

@@ -171,7 +171,7 @@ export interface RecordBatch {
    * value for each record and column, so that the text does not have to be parsed.
    */
   values?: Uint32Array<ArrayBuffer>;
-  /** CSV: records that cannot be read, by their indexes in the batch; absent if there are none. */
+  /** CSV and sheets: records that cannot be read, by their indexes in the batch; absent if there are none. */
   broken?: BrokenRecord[];
   /** Parquet: records with a value that cannot be sent, in ascending order; absent if there are none. */
   refused?: RefusedRecord[];
@@ -183,13 +183,18 @@ export interface RefusedRecord {
   reason: string;
 }
 
-/** A record in which text follows a closing quote. In the batch's bytes, a placeholder cell replaces it. */
+/**
+ * A record in which text follows a closing quote, or a row of a sheet that cannot be sent as it is. In the batch's
+ * bytes of CSV, a placeholder cell replaces it.
+ */
 export interface BrokenRecord {
   number: number;
-  /** Line of that text in the file. */
+  /** Line of the fault in the file. */
   line: number;
   /** The record as it is in the file. */
   text: string;
+  /** For a sheet: what is wrong. */
+  reason?: string;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */

@@ -135,6 +135,13 @@ it.each([
   ['-0.25', 'h:mm', -0.25],
   ['1.5', '[h]:mm', '36:00:00'],
   ['-0.25', '[h]:mm', '-06:00:00'],
+  ['45382.75', 'yyyy-mm-dd hh:mm:ss.000', '2024-03-31T18:00:00'],
+  ['45382.75', 'yyyy\\-mm\\-dd hh:mm:ss\\.000', '2024-03-31T18:00:00'],
+  ['1.5', '[ss].00', '36:00:00'],
+  ['1234.5', '#,##0.00 USD;-#,##0.00 USD', 1234.5],
+  ['1234.5', 'CHF 0', 1234.5],
+  ['1234.5', '[Red]SEK #,###', 1234.5],
+  ['12.5', '0.0h', 12.5],
 ])('%s under %s is %s', async (number, format, expected) => {
   const { items } = await reading([
     ['company_id', 'at'],
@@ -153,7 +160,7 @@ it.each([['Müller'], [`${'x'.repeat(200_000)}é`]])(
     expect((await readText('a.xlsx', workbook(rows))).items).toEqual([
       { company_id: 'c1', metadata: { name } },
     ]);
-    await expect(readText('a.xlsx', workbook(rows, 'latin1'))).rejects.toThrow(
+    await expect(readText('a.xlsx', workbook(rows, { encoding: 'latin1' }))).rejects.toThrow(
       'the workbook is damaged: it contains text that is not valid UTF-8',
     );
   },

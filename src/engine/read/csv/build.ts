@@ -76,7 +76,7 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
  * The version of the rules by which a record becomes an item, including inferred types. Raise it when a record becomes
  * a different item: earlier hashes must not match, and runs begun under other rules are not continued.
  */
-export const ITEM_FORMAT_VERSION = 2;
+export const ITEM_FORMAT_VERSION = 3;
 
 /**
  * Hashes of records that represent their items: equal records give equal items, which then need not be built. The key

@@ -46,17 +46,17 @@ export function rowReader({
   dialect,
   excelText,
 }: Pick<OpenedInput, 'dialect' | 'excelText'>): (batch: RecordBatch) => Rows {
+  const reasonOf = (text: string, line: number | null): string =>
+    `${escapes(text, dialect!) ? AFTER_BACKSLASH : AFTER_QUOTE}${line === null ? '' : `, on line ${line}`}`;
   const plain = isPlain(dialect!) ? new Cells(dialect!.delimiter) : null;
   return (batch) => {
     plain?.begin(batch);
     const rows = plain ? null : csvRows(batch, dialect!);
     const texts = new Map<number, string>();
     const broken = new Map<number, string>();
-    for (const { number, line, text } of batch.broken ?? []) {
+    for (const { number, line, text, reason } of batch.broken ?? []) {
       texts.set(number, text);
-      const where = line === batch.lines[number] ? '' : `, on line ${line}`;
-      const reason = escapes(text, dialect!) ? AFTER_BACKSLASH : AFTER_QUOTE;
-      broken.set(number, `${reason}${where}`);
+      broken.set(number, reason ?? reasonOf(text, line === batch.lines[number] ? null : line));
     }
     return {
       broken: batch.broken ? broken : null,

@@ -112,6 +112,19 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
   };
 }
 
+/** The stats of a stretch with a cell that looks like a number, and is text. */
+export function withText(stats: ColumnStats, text: Evidence | null): ColumnStats {
+  if (text === null) return stats;
+  const earlier = (other: Evidence | null) => (other !== null && other.line < text.line ? other : text);
+  const { notNumber, notInteger } = stats;
+  return {
+    ...stats,
+    notNumber: earlier(notNumber),
+    notInteger: earlier(notInteger),
+    likely: likelyOf(stats),
+  };
+}
+
 export interface Decision {
   type: ColumnType;
   /** Such as `all 503 values are integers` or `line 17: "007"`. */

@@ -13,6 +13,8 @@ export enum Is {
   error,
   /** A formula that no program has computed. */
   uncomputed,
+  /** A number that is formatted as a date, and is none. */
+  noDay,
 }
 
 /** What the scan of a batch found in one column beyond the text of its cells. */

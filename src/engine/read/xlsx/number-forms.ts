@@ -22,6 +22,8 @@ export function builtInForm(id: number): NumberForm {
   return PLAIN;
 }
 
+const IN_BRACKETS = /\[[^[\]]*\]/g;
+
 /** The form of a format code, such as `yyyy-mm-dd`, `0.00 "days"`, or `[h]:mm;@`. */
 export function formOfCode(code: string): NumberForm {
   const first = code
@@ -30,7 +32,9 @@ export function formOfCode(code: string): NumberForm {
     .toLowerCase();
   if (/^(?:general|standard|@)?$/.test(first.trim())) return PLAIN;
   const elapsed = /\[[hms]+\]/.test(first);
-  const bare = first.replace(/\[[^\]]*\]/g, '').replace(/am\/pm|a\/p/g, 'h');
+  const bare = first.replace(IN_BRACKETS, '').replace(/am\/pm|a\/p/g, 'h');
+  // Digits other than those of a second: a number, whose unit is not quoted in `USD #,##0.00`.
+  if (/[0#?]/.test(first.replace(/(s\]?)[.,]?0+/g, '$1').replace(IN_BRACKETS, ''))) return PLAIN;
   const time = elapsed || /[hs]/.test(bare);
   const date = !elapsed && (/[yd]/.test(bare) || (/m/.test(bare) && !time));
   // Otherwise a number, such as `0.00E+00` or `# ?/?`.
@@ -38,31 +42,30 @@ export function formOfCode(code: string): NumberForm {
 }
 
 const DAY_MILLIS = 86_400_000;
-/** 1899-12-30, from which 1 March 1900 is day 61: Excel's year 1900 has a 29 February. */
+/** 1899-12-30, from which 1 March 1900 is day 61: Excel's year 1900 has a 29 February, day 60. */
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 /** Days from the epoch of 1900 to that of 1904. */
 const DAYS_TO_1904 = 1462;
+/** 9999-12-31 */
+const LAST_DAY = 2_958_465;
 
 /**
  * ISO text of a date, a time, or both, to the millisecond. Workbooks have no time zones. A date that the format does
- * not show is kept. Null if the number is neither.
+ * not show is kept. Null if there is no such day.
  * @param from1904 the workbook counts days from 1904
  */
 export function serialText(serial: number, form: NumberForm, from1904: boolean): string | null {
+  if (!(Math.abs(serial) <= LAST_DAY + 1)) return null;
   const millis = Math.round(serial * DAY_MILLIS);
   if (form.elapsed) return elapsedText(millis);
-  if (!form.date && millis < 0) return null;
   // Rounding may result in a whole day.
-  if (!form.date && serial < 1) return clockOf(millis % DAY_MILLIS);
-  let days = Math.floor(millis / DAY_MILLIS);
-  const rest = millis - days * DAY_MILLIS;
-  if (from1904) days += DAYS_TO_1904;
-  else if (days === 60) return withTime('1900-02-29', rest, form);
-  else if (days > 0 && days < 60) days++;
+  if (!form.date && serial >= 0 && serial < 1) return clockOf(millis % DAY_MILLIS);
+  const day = Math.floor(millis / DAY_MILLIS);
+  if (from1904 ? day < 0 : day < 1 || day === 60) return null;
+  const days = from1904 ? day + DAYS_TO_1904 : day < 60 ? day + 1 : day;
+  if (days > LAST_DAY) return null;
   const date = new Date(EPOCH_1900 + days * DAY_MILLIS);
-  const year = date.getUTCFullYear();
-  if (!(year >= 1899 && year <= 9999)) return null;
-  return withTime(date.toISOString().slice(0, 10), rest, form);
+  return withTime(date.toISOString().slice(0, 10), millis - day * DAY_MILLIS, form);
 }
 
 /** Keeps a time other than midnight even if the format does not show it. */

@@ -69,7 +69,7 @@ async function headOf(file: InputFile, asked: string | undefined, skipLines = 0)
       problem: { code: 'sheet_empty', others: sheet.others },
     });
   }
-  const text = Buffer.from(csvOf(rows, skipLines));
+  const text = Buffer.from(csvOf(file, rows, skipLines));
   const beginning = { text, whole };
   const head = { ...beginning, stamp: file.stamp, compression: null, encoding: 'utf-8' };
   return {

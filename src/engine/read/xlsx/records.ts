@@ -4,13 +4,14 @@ import { formatSize } from '../../size.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { BrokenRecord, OpenedInput, RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
 import { decimalSigns } from './decimal-signs.js';
 import { Is, type SheetChoice } from './notes.js';
-import { CellTooLong, type Row, SheetRows, unescaped } from './sheet.js';
+import { type Cell, CellTooLong, columnName, type Row, SheetRows, textsIn, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
 import { chooseSheet, readWorkbook } from './workbook.js';
+import type { Place } from './xml.js';
 
 const BATCH_BYTES = 128 * 1024;
 
@@ -46,10 +47,10 @@ export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): A
       if (row.number <= skipLines) continue;
       if (!header) batch.add(row);
       header = false;
+      if (batch.isFull) yield batch.take();
     }
-    if (batch.bytes >= BATCH_BYTES) yield batch.take();
   }
-  if (batch.bytes > 0) yield batch.take();
+  if (!batch.isEmpty) yield batch.take();
 }
 
 async function* sheetRows(
@@ -58,7 +59,7 @@ async function* sheetRows(
   choose: (sheet: SheetChoice) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Row[]> {
-  const archive = await Archive.open(file);
+  const archive = await Archive.open(file, file.maxCellBytes);
   const strings = new StringTable();
   try {
     const workbook = await readWorkbook(archive, file.path);
@@ -71,7 +72,7 @@ async function* sheetRows(
       maxCell: file.maxCellBytes,
       text: (index) => strings.get(index),
     });
-    for await (const _ of archive.read(sheet.part, rows, signal)) {
+    for await (const _ of archive.read(sheet.part, rows.root, signal)) {
       if (rows.rows.length > 0) yield rows.rows.splice(0);
       if (rows.done) return;
     }
@@ -94,7 +95,7 @@ function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
   });
 }
 
-/** Reads the shared strings. A string may consist of runs in several fonts; its pronunciation is left out. */
+/** Reads the shared strings. */
 async function readStrings(
   archive: Archive,
   part: string,
@@ -103,34 +104,42 @@ async function readStrings(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   let text = '';
-  let collects = false;
-  let phonetic = false;
-  const hooks = {
-    open(name: string): void {
-      if (name === 't') collects = !phonetic;
-      else if (name === 'si') text = '';
-      else if (name === 'rPh') phonetic = true;
+  const string: Place = {
+    open: () => {
+      text = '';
     },
-    text(more: string): void {
-      if (collects) text += more;
+    close: () => strings.add(unescaped(text)),
+    inside: textsIn((more) => {
       // Cut, not rejected: perhaps no cell refers to it.
-      if (text.length > maxCellBytes + 1) text = text.slice(0, maxCellBytes + 1);
-    },
-    close(name: string): void {
-      if (name === 't') collects = false;
-      else if (name === 'si') strings.add(unescaped(text));
-      else if (name === 'rPh') phonetic = false;
-    },
+      if (text.length <= maxCellBytes) text = (text + more).slice(0, maxCellBytes + 1);
+    }),
   };
-  for await (const _ of archive.read(part, hooks, signal));
+  const root = { inside: { 'x:sst': { inside: { 'x:si': string } } } };
+  for await (const _ of archive.read(part, root, signal));
 }
+
+/** Columns without a name that a header may have beside as many as have one. */
+const MOST_NAMELESS = 256;
+/** Enough rows for a look at them, in UTF-16 code units. */
+const HEAD_LENGTH = 256 * 1024;
 
 /**
  * A header and some rows as CSV. Each is on the line with its row number, unless cells before it have line ends.
  * Skipped rows always take one line each.
+ * @throws InputError for a header that is almost empty, which would make every row as wide
  */
-export function csvOf(rows: readonly Row[], skipLines: number): string {
-  const width = rows.find(({ number }) => number > skipLines)?.cells.length ?? 0;
+export function csvOf({ path }: SourceFile, rows: readonly Row[], skipLines: number): string {
+  const header = rows.find(({ number }) => number > skipLines);
+  const width = header ? widthOf(header.cells) : 0;
+  const named = header?.cells.filter(({ text }) => text.trim() !== '').length ?? 0;
+  if (width > 2 * named + MOST_NAMELESS) {
+    const last = `${columnName(width - 1)}${header!.number}`;
+    throw new InputError(`the header has names for ${named} of its ${width} columns`, {
+      file: path,
+      line: header!.number,
+      hint: `delete what is in ${last}, or name the columns before it`,
+    });
+  }
   let text = '';
   let line = 1;
   for (const { number, cells } of rows) {
@@ -138,71 +147,113 @@ export function csvOf(rows: readonly Row[], skipLines: number): string {
     const record = recordOf(cells, width);
     text += `${number > skipLines ? record : record.replace(/[\r\n]+/g, ' ')}\n`;
     line++;
+    if (text.length > HEAD_LENGTH && number > skipLines) break;
   }
   return text;
 }
 
-function recordOf(cells: readonly string[], width: number): string {
+function recordOf(cells: readonly Cell[], width: number): string {
   let record = '';
-  const length = Math.max(lengthOf(cells), width);
-  for (let at = 0; at < length; at++) {
-    const cell = cells[at] ?? '';
-    record += at === 0 ? quotedCell(cell) : `,${quotedCell(cell)}`;
+  let at = 0;
+  for (const { column, text } of cells) {
+    if (text === '') continue;
+    record += ','.repeat(column - at) + quotedCell(text);
+    at = column;
   }
+  record += ','.repeat(Math.max(width - 1 - at, 0));
   // One empty cell would be an empty line, which is not a record.
   return record === '' ? '""' : record;
 }
 
-/** Number of cells, without empty ones at the end. */
-function lengthOf(cells: readonly string[]): number {
-  let length = cells.length;
-  while (length > 0 && cells[length - 1] === '') length--;
-  return length;
-}
+/** Number of columns, without empty ones at the end. */
+const widthOf = (cells: readonly Cell[]): number =>
+  (cells.findLast(({ text }) => text !== '')?.column ?? -1) + 1;
 
 const SPECIAL = /[",\r\n]/;
 const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
+/** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
+const LEAST_ROWS = 256;
+
 class BatchWriter {
+  readonly #input: OpenedInput;
   readonly #columns: number;
   readonly #out = new Output(2 * BATCH_BYTES);
   readonly #lines = new Numbers();
   readonly #spans = new Numbers();
+  /** Where in the batch a cell is, and its type; for those that are not empty. */
+  readonly #places = new Numbers();
   readonly #kinds: Is[] = [];
-  readonly #signs: [column: number, sign: string][];
+  readonly #signs: ReadonlyMap<number, string>;
   readonly #nulls: readonly string[];
+  #broken: BrokenRecord[] = [];
   #first = 0;
 
   constructor(input: OpenedInput) {
+    this.#input = input;
     this.#columns = input.columns.length;
-    this.#signs = decimalSigns(input);
+    this.#signs = new Map(decimalSigns(input));
     this.#nulls = input.rules.nulls ?? [];
   }
 
-  get bytes(): number {
-    return this.#out.length;
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
   }
 
-  add({ number, cells, kinds }: Row): void {
-    for (const [at, sign] of this.#signs) {
-      if (kinds[at] !== Is.number || this.#nulls.includes(cells[at]!)) continue;
-      cells[at] = cells[at]!.replace('.', sign);
-    }
+  get isFull(): boolean {
+    return this.#out.length >= Math.max(BATCH_BYTES, LEAST_ROWS * this.#columns);
+  }
+
+  add({ number: line, cells, wrong }: Row): void {
     const out = this.#out;
-    this.#lines.push(number);
+    const number = this.#lines.length;
+    const within = cells.filter(({ column }) => column < this.#columns);
+    for (const cell of within) {
+      this.#places.push(number * this.#columns + cell.column);
+      this.#kinds.push(cell.kind);
+      const sign = cell.kind === Is.number ? this.#signs.get(cell.column) : undefined;
+      if (sign && !this.#nulls.includes(cell.text)) cell.text = cell.text.replace('.', sign);
+    }
+    const text = recordOf(within, this.#columns);
+    const reason = wrong ?? this.#wrong(cells);
+    if (reason !== null) {
+      // For the rejects file. Empty cells beyond the header are left out.
+      const beyond = cells.filter((cell) => cell.column >= this.#columns && cell.text !== '');
+      const record = [text, ...beyond.map((cell) => quotedCell(cell.text))].join(',');
+      this.#broken.push({ number, line, text: record, reason });
+    }
+    this.#lines.push(line);
     this.#spans.push(out.length);
-    out.write(recordOf(cells, this.#columns));
+    out.write(text);
     this.#spans.push(out.length);
     out.writeAscii('\n');
-    for (let at = 0; at < this.#columns; at++) this.#kinds.push(kinds[at] ?? Is.empty);
+  }
+
+  /** Why a row cannot be sent, as far as only the workbook shows it. */
+  #wrong(cells: readonly Cell[]): string | null {
+    const width = widthOf(cells);
+    if (width > this.#columns) return `has ${width} cells, the header has ${this.#columns}`;
+    for (const { column, text, kind } of cells) {
+      const target = this.#input.targets[column];
+      if (kind === Is.noDay && target && target.role !== 'ignored') {
+        return `${target.column}: "${text}" has the format of a date, but there is no such day`;
+      }
+    }
+    return null;
   }
 
   take(): RecordBatch {
-    const bytes = this.#out.take();
     const lines = this.#lines.take();
+    const kinds = new Uint8Array(lines.length * this.#columns);
+    for (const [at, place] of this.#places.take().entries()) kinds[place] = this.#kinds[at]!;
+    this.#kinds.length = 0;
     const first = this.#first;
     this.#first += lines.length;
-    const kinds = Uint8Array.from(this.#kinds.splice(0));
-    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, kinds };
+    const broken = this.#broken;
+    this.#broken = [];
+    return {
+      ...{ bytes: this.#out.take(), lines, spans: this.#spans.take(), fileLines: null, first, kinds },
+      ...(broken.length > 0 && { broken }),
+    };
   }
 }

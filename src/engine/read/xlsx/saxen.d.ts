@@ -4,8 +4,11 @@ declare module 'saxen' {
     on(event: 'openTag', hook: (name: string, attributes: () => Record<string, string>) => void): this;
     on(event: 'closeTag', hook: (name: string) => void): this;
     on(event: 'text', hook: (text: string) => void): this;
-    on(event: 'cdata', hook: (text: string) => void): this;
-    on(event: 'error', hook: (error: Error) => void): this;
+    on(event: 'cdata' | 'comment' | 'question' | 'attention', hook: (text: string) => void): this;
+    on(event: 'error' | 'warn', hook: (error: Error) => void): this;
+    /** @param prefixes the prefix that names of a namespace get, by its URI */
+    ns(prefixes: Readonly<Record<string, string>>): this;
+    stop(): void;
     write(xml: string): this;
     end(): Error | undefined;
   }

@@ -1,13 +1,22 @@
 /** Reads the rows of a sheet, cell by cell, as text. */
-import type { Hooks } from './archive.js';
 import { Is } from './notes.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
+import type { Attribute, Place } from './xml.js';
+
+export interface Cell {
+  /** From 0. */
+  column: number;
+  text: string;
+  kind: Is;
+}
 
 export interface Row {
   /** Row number as the spreadsheet shows it, from 1. */
   number: number;
-  cells: string[];
-  kinds: Is[];
+  /** By column; only those that the sheet has. */
+  cells: Cell[];
+  /** Why the row cannot be read; null if it can. */
+  wrong: string | null;
 }
 
 /** The limits of a sheet (ECMA-376). */
@@ -23,115 +32,116 @@ export interface SheetContext {
   maxCell: number;
 }
 
-/** Hooks for a sheet's XML. They collect its rows in `rows` until the caller takes them. */
-export class SheetRows implements Hooks {
+/** The texts of a string, which may consist of runs in several fonts. How it is pronounced is left out. */
+export function textsIn(text: (more: string) => void): Readonly<Record<string, Place>> {
+  const texts = { 'x:t': { text } };
+  return { ...texts, 'x:r': { inside: texts } };
+}
+
+/** Collects the rows of a sheet in `rows` until the caller takes them. */
+export class SheetRows {
   rows: Row[] = [];
   /** Whether the sheet has been read to its end. */
   done = false;
+  readonly root: Place;
   readonly #context: SheetContext;
-  #row: Row = { number: 0, cells: [], kinds: [] };
+  #row: Row = { number: 0, cells: [], wrong: null };
   #last = 0;
   #column = -1;
   #type = 'n';
   #style = 0;
   #value = '';
-  #collects = false;
+  /** The text that is in the cell itself. */
+  #inline: string | null = null;
   #formula = false;
-  #phonetic = false;
-  #inRow = false;
 
   constructor(context: SheetContext) {
     this.#context = context;
-  }
-
-  open(name: string, attributes: () => Record<string, string>): void {
-    switch (name) {
-      case 'c': {
-        const { r, t, s } = attributes();
-        this.#column = r === undefined ? this.#column + 1 : columnOf(r);
-        if (!(this.#column < MAX_COLUMNS)) throw new Error(`its row ${this.#row.number} has too many cells`);
-        this.#type = t ?? 'n';
-        this.#style = s === undefined ? 0 : Number(s);
-        this.#value = '';
-        this.#formula = false;
-        break;
-      }
-      case 'f':
+    const value = {
+      text: (more: string) => {
+        this.#value = this.#longer(this.#value, more);
+      },
+    };
+    const inline = {
+      open: () => {
+        this.#inline = '';
+      },
+      inside: textsIn((more) => {
+        this.#inline = this.#longer(this.#inline!, more);
+      }),
+    };
+    const formula = {
+      open: () => {
         this.#formula = true;
-        break;
-      case 'v':
-        this.#collects = true;
-        break;
-      case 't':
-        this.#collects = this.#type === 'inlineStr' && !this.#phonetic;
-        break;
-      case 'rPh':
-        this.#phonetic = true;
-        break;
-      case 'row': {
-        const { r } = attributes();
-        const number = r === undefined ? this.#last + 1 : Number(r);
-        if (!(number > this.#last && number <= MAX_ROWS)) throw new Error('its rows are out of order');
-        this.#last = number;
-        this.#row = { number, cells: [], kinds: [] };
-        this.#column = -1;
-        this.#inRow = true;
-        break;
-      }
-      default:
-    }
-  }
-
-  text(text: string): void {
-    if (!this.#collects) return;
-    this.#value += text;
-    if (this.#value.length > this.#context.maxCell) throw new CellTooLong(this.#row.number);
-  }
-
-  close(name: string): void {
-    switch (name) {
-      case 'v':
-      case 't':
-        this.#collects = false;
-        break;
-      case 'rPh':
-        this.#phonetic = false;
-        break;
-      case 'c':
-        if (this.#inRow) this.#cell();
-        break;
-      case 'row':
-        this.#inRow = false;
-        // Rows that only have formatting are empty.
-        if (this.#row.cells.some((cell) => cell !== undefined && cell !== '')) this.rows.push(this.#row);
-        break;
-      case 'sheetData':
+      },
+    };
+    const cell: Place = {
+      open: (attribute) => this.#openCell(attribute),
+      close: () => this.#closeCell(),
+      inside: { 'x:v': value, 'x:is': inline, 'x:f': formula },
+    };
+    const row: Place = {
+      open: (attribute) => this.#openRow(attribute('r')),
+      close: () => this.#closeRow(),
+      inside: { 'x:c': cell },
+    };
+    const sheetData: Place = {
+      close: () => {
         this.done = true;
-        break;
-      default:
-    }
+      },
+      inside: { 'x:row': row },
+    };
+    this.root = { inside: { 'x:worksheet': { inside: { 'x:sheetData': sheetData } } } };
   }
 
-  #cell(): void {
-    const value = this.#value;
-    // A formula whose value is an empty text has the type `str`.
-    const uncomputed = value === '' && this.#formula && this.#type !== 'str';
-    if (value === '' && !uncomputed) return;
-    const { cells, kinds } = this.#row;
-    const column = this.#column;
-    for (let at = cells.length; at < column; at++) {
-      cells.push('');
-      kinds.push(Is.empty);
+  #longer(text: string, more: string): string {
+    if (text.length + more.length > this.#context.maxCell) throw new CellTooLong(this.#row.number);
+    return text + more;
+  }
+
+  #openRow(r: string | undefined): void {
+    const number = r === undefined ? this.#last + 1 : Number(r);
+    if (!(number > this.#last && number <= MAX_ROWS)) throw new Error('its rows are out of order');
+    this.#last = number;
+    this.#row = { number, cells: [], wrong: null };
+    this.#column = -1;
+  }
+
+  #closeRow(): void {
+    const row = this.#row;
+    // Rows that only have formatting are empty.
+    if (row.cells.every(({ text }) => text === '')) return;
+    if (row.cells.some(({ column }, at) => at > 0 && column <= row.cells[at - 1]!.column)) {
+      row.cells.sort((a, b) => a.column - b.column);
+      const twice = row.cells.find(({ column }, at) => column === row.cells[at + 1]?.column);
+      if (twice) row.wrong = `has two cells ${columnName(twice.column)}${row.number}`;
     }
-    if (uncomputed) {
-      this.#put('', Is.uncomputed);
+    this.rows.push(row);
+  }
+
+  #openCell(attribute: Attribute): void {
+    const r = attribute('r');
+    this.#column = r === undefined ? this.#column + 1 : columnOf(r);
+    if (!(this.#column < MAX_COLUMNS)) throw new Error(`its row ${this.#row.number} has too many cells`);
+    this.#type = attribute('t') ?? 'n';
+    const s = attribute('s');
+    this.#style = s === undefined ? 0 : Number(s);
+    this.#value = '';
+    this.#inline = null;
+    this.#formula = false;
+  }
+
+  #closeCell(): void {
+    const value = (this.#type === 'inlineStr' ? this.#inline : null) ?? this.#value;
+    if (value === '') {
+      // A formula whose value is an empty text has the type `str`.
+      if (this.#formula && this.#type !== 'str') this.#put('', Is.uncomputed);
       return;
     }
     switch (this.#type) {
       case 's': {
-        const text = this.#context.text(Number(value));
-        if (text.length > this.#context.maxCell) throw new CellTooLong(this.#row.number);
-        this.#put(text, text === '' ? Is.empty : Is.text);
+        const text = this.#longer('', this.#context.text(Number(value)));
+        if (text !== '') this.#put(text, Is.text);
         break;
       }
       case 'str':
@@ -155,14 +165,18 @@ export class SheetRows implements Hooks {
   #number(value: string): void {
     const { forms, from1904 } = this.#context;
     const form = forms[this.#style] ?? PLAIN;
-    const date = form === PLAIN ? null : serialText(Number(value), form, from1904);
-    if (date === null) this.#put(plainNumber(value), Is.number);
+    const number = Number(value);
+    if (form === PLAIN || (!form.date && !form.elapsed && number < 0)) {
+      this.#put(plainNumber(value), Is.number);
+      return;
+    }
+    const date = serialText(number, form, from1904);
+    if (date === null) this.#put(plainNumber(value), Is.noDay);
     else this.#put(date, Is.date);
   }
 
   #put(text: string, kind: Is): void {
-    this.#row.cells[this.#column] = text;
-    this.#row.kinds[this.#column] = kind;
+    this.#row.cells.push({ column: this.#column, text, kind });
   }
 }
 
@@ -184,8 +198,21 @@ function columnOf(address: string): number {
   return at === 0 ? Number.NaN : column - 1;
 }
 
-/** Decodes control characters, which XML cannot contain and workbooks write as `_xHHHH_`. */
+/** The letters of a column, from 0. */
+export const columnName = (column: number): string =>
+  (column < 26 ? '' : columnName(Math.floor(column / 26) - 1)) + String.fromCharCode(0x41 + (column % 26));
+
+/** The two halves of a surrogate pair, or any other code unit. */
+const ESCAPE =
+  /_x([dD][89ABab][\dA-Fa-f]{2})__x([dD][C-Fc-f][\dA-Fa-f]{2})_|_x((?![dD][89A-Fa-f])[\dA-Fa-f]{4})_/g;
+
+/**
+ * Decodes control characters, which XML cannot contain and workbooks write as `_xHHHH_`. Half of a surrogate pair,
+ * which is no character, stays as it is written.
+ */
 export const unescaped = (text: string): string =>
   text.includes('_x')
-    ? text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    ? text.replace(ESCAPE, (_, high, low, code) => (code ? unit(code) : unit(high) + unit(low)))
     : text;
+
+const unit = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));

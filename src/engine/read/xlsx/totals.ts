@@ -2,6 +2,7 @@
 import type { Warning } from '../../problems.js';
 import { type ColumnPart, scanCsv } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
+import { withText } from '../mapping/stats.js';
 import { addFound, type Found, noneFound, type RowOptions, type ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { type Evidence, list, quoted } from '../wording.js';
@@ -18,8 +19,10 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
   let notes: CellNotes[];
   let rounded: Found;
   const scan = scanCsv(input, options, (number, cellOf) => {
+    const kinds = current.kinds!;
+    const first = number * width;
     for (let column = 0; column < width; column++) {
-      const kind: Is = current.kinds![number * width + column]!;
+      const kind: Is = kinds[first + column]!;
       if (kind === Is.empty) continue;
       const cell = { line: current.lines[number]!, text: cellOf(column) };
       addNote(notes[column]!, kind, cell);
@@ -34,12 +37,9 @@ export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Reco
     const part = scan(batch);
     addFound(part.rounded, rounded);
     const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
-      const { stats } = column;
-      const { text } = notes[index]!;
       // A text cell that looks like a number stays text: its zeros may be intended.
-      const notNumber = earlier(stats.notNumber, text);
-      const notInteger = earlier(stats.notInteger, text);
-      return { ...column, stats: { ...stats, notNumber, notInteger }, notes: notes[index]! };
+      const stats = withText(column.stats, notes[index]!.text);
+      return { ...column, stats, notes: notes[index]! };
     });
     return { ...part, columns };
   };
@@ -72,7 +72,9 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
  */
 function isRounded(number: string): boolean {
   if (!/^-?\d{16,}$/.test(number)) return false;
-  const digits = number.replace(/^-|0+$/g, '').length;
+  let end = number.length;
+  while (number[end - 1] === '0') end--;
+  const digits = end - (number.startsWith('-') ? 1 : 0);
   return digits <= 15 || (digits <= 17 && !Number.isSafeInteger(Number(number)));
 }
 
@@ -87,9 +89,6 @@ function mayBeDate(text: string): boolean {
   const code = text.charCodeAt(0);
   return code >= 0x30 && code <= 0x39 && /^\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)/.test(text);
 }
-
-const earlier = <T extends { line: number }>(a: T | null, b: T | null): T | null =>
-  a === null || (b !== null && b.line < a.line) ? b : a;
 
 export class XlsxTotals extends CsvTotals {
   readonly #input: OpenedInput;

@@ -2,8 +2,9 @@
 import { posix } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { list } from '../wording.js';
-import { type Archive, damaged, decoded } from './archive.js';
+import { type Archive, damaged } from './archive.js';
 import { builtInForm, formOfCode, type NumberForm, PLAIN } from './number-forms.js';
+import type { Place } from './xml.js';
 
 export interface Sheet {
   name: string;
@@ -29,17 +30,23 @@ export async function readWorkbook(archive: Archive, path: string): Promise<Work
     [...related.values()].find((relation) => relation.type === type)?.part ?? null;
   const sheets: Sheet[] = [];
   let from1904 = false;
-  await archive.readSmall(main, {
-    open(name, attributes) {
-      if (name === 'workbookPr') from1904 = /^(?:1|true)$/.test(attributes().date1904 ?? '');
-      if (name !== 'sheet') return;
-      const { name: title = '', state = 'visible', ...others } = attributes();
-      const id = Object.entries(others).find(([key]) => /(?:^|:)id$/.test(key))?.[1] ?? '';
-      const target = related.get(id);
+  const workbookPr: Place = {
+    open: (attribute) => {
+      from1904 = /^(?:1|true)$/.test(attribute('date1904') ?? '');
+    },
+  };
+  const sheet: Place = {
+    open: (attribute) => {
+      const target = related.get(attribute('r:id') ?? '');
       // Charts and macros are sheets of other types.
-      if (target?.type === 'worksheet') {
-        sheets.push({ name: decoded(title), hidden: state !== 'visible', part: target.part });
-      }
+      if (target?.type !== 'worksheet') return;
+      const hidden = (attribute('state') ?? 'visible') !== 'visible';
+      sheets.push({ name: attribute('name') ?? '', hidden, part: target.part });
+    },
+  };
+  await archive.readSmall(main, {
+    inside: {
+      'x:workbook': { inside: { 'x:workbookPr': workbookPr, 'x:sheets': { inside: { 'x:sheet': sheet } } } },
     },
   });
   if (sheets.length === 0) throw damaged(path, new Error('it has no sheets'));
@@ -70,14 +77,15 @@ async function relationsOf(
   const found = new Map<string, { type: string; part: string }>();
   const file = posix.join(folder, '_rels', `${posix.basename(of)}.rels`);
   if (!archive.has(file)) return found;
-  await archive.readSmall(file, {
-    open(name, attributes) {
-      if (name !== 'Relationship') return;
-      const { Id = '', Type = '', Target = '' } = attributes();
-      const target = decoded(Target);
+  const relationship: Place = {
+    open: (attribute) => {
+      const [id = '', type = '', target = ''] = ['Id', 'Type', 'Target'].map(attribute);
       const part = target.startsWith('/') ? target.slice(1) : posix.join(folder, target);
-      found.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), part });
+      found.set(id, { type: type.slice(type.lastIndexOf('/') + 1), part });
     },
+  };
+  await archive.readSmall(file, {
+    inside: { 'rel:Relationships': { inside: { 'rel:Relationship': relationship } } },
   });
   return found;
 }
@@ -85,20 +93,22 @@ async function relationsOf(
 async function readForms(archive: Archive, part: string): Promise<NumberForm[]> {
   const codes = new Map<number, NumberForm>();
   const forms: NumberForm[] = [];
-  let inside = false;
-  await archive.readSmall(part, {
-    open(name, attributes) {
-      if (name === 'numFmt') {
-        const { numFmtId, formatCode = '' } = attributes();
-        codes.set(Number(numFmtId), formOfCode(decoded(formatCode)));
-      } else if (name === 'cellXfs') inside = true;
-      else if (name === 'xf' && inside) {
-        const id = Number(attributes().numFmtId ?? 0);
-        forms.push(codes.get(id) ?? builtInForm(id));
-      }
+  const numFmt: Place = {
+    open: (attribute) => {
+      codes.set(Number(attribute('numFmtId')), formOfCode(attribute('formatCode') ?? ''));
     },
-    close(name) {
-      if (name === 'cellXfs') inside = false;
+  };
+  const xf: Place = {
+    open: (attribute) => {
+      const id = Number(attribute('numFmtId') ?? 0);
+      forms.push(codes.get(id) ?? builtInForm(id));
+    },
+  };
+  await archive.readSmall(part, {
+    inside: {
+      'x:styleSheet': {
+        inside: { 'x:numFmts': { inside: { 'x:numFmt': numFmt } }, 'x:cellXfs': { inside: { 'x:xf': xf } } },
+      },
     },
   });
   return forms.map((form) => (form.date || form.time ? form : PLAIN));

@@ -1,0 +1,175 @@
+/**
+ * Reads the XML of a workbook's parts as it comes: elements by namespace and place, text with the line ends and
+ * characters that XML 1.0 says it has.
+ */
+import { Parser } from 'saxen';
+
+/** The prefixes by which places name elements and attributes, whatever prefixes a part has. */
+const NAMESPACES: Readonly<Record<string, string>> = {
+  'http://schemas.openxmlformats.org/spreadsheetml/2006/main': 'x',
+  'http://purl.oclc.org/ooxml/spreadsheetml/main': 'x',
+  'http://schemas.openxmlformats.org/officeDocument/2006/relationships': 'r',
+  'http://purl.oclc.org/ooxml/officeDocument/relationships': 'r',
+  'http://schemas.openxmlformats.org/package/2006/relationships': 'rel',
+  'http://schemas.openxmlformats.org/markup-compatibility/2006': 'mc',
+};
+
+/** What to do at one place of a part. Elements that no place names are left out, with all that is in them. */
+export interface Place {
+  open?(attribute: Attribute): void;
+  /** Called for each piece of the text directly in the element. */
+  text?(text: string): void;
+  close?(): void;
+  /** By prefixed name, such as `x:row`. */
+  inside?: Readonly<Record<string, Place>>;
+}
+
+/** The value of an attribute, if the element has it. */
+export type Attribute = (name: string) => string | undefined;
+
+/** Most characters of a tag, of the text between two tags, or of a comment. */
+export const MAX_TOKEN = 8 * 1024 * 1024;
+
+export class TokenTooLong extends Error {}
+
+/** Of markup for several versions of a program, the one for those that know no extensions. */
+const TRANSPARENT = new Set(['mc:AlternateContent', 'mc:Fallback']);
+
+export class XmlReader {
+  readonly #parser = new Parser();
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  readonly #maxToken: number;
+  /** The open elements that are read, from the document down. */
+  readonly #places: Place[];
+  /** How many open elements are left out. */
+  #outside = 0;
+  #attributes: () => Record<string, string> = () => ({});
+  #error: Error | undefined;
+  #begun = false;
+  /** From the last tag on: what the parser has not been given. */
+  #held = '';
+  /** About how much text the parser has been given since the last whole token. */
+  #pending = 0;
+
+  constructor(root: Place, maxToken = MAX_TOKEN) {
+    this.#places = [root];
+    this.#maxToken = maxToken;
+    const parser = this.#parser.ns(NAMESPACES);
+    parser.on('openTag', (name, attributes) => this.#open(name, attributes));
+    parser.on('closeTag', () => this.#close());
+    parser.on('text', (text) => this.#text(decoded(text)));
+    parser.on('cdata', (text) => this.#text(withLineFeeds(text)));
+    for (const ignored of ['comment', 'question'] as const) parser.on(ignored, () => this.#token());
+    parser.on('attention', () => this.#fail(new Error('it has a document type')));
+    for (const wrong of ['error', 'warn'] as const) parser.on(wrong, (error) => this.#fail(error));
+  }
+
+  /** @throws Error for XML that is not well-formed, or that a place refuses */
+  push(chunk: Buffer): void {
+    if (!this.#begun && chunk.length > 1 && (chunk[0] === 0xff || chunk[0] === 0xfe)) {
+      throw new Error('it is written in UTF-16');
+    }
+    this.#begun = true;
+    const piece = this.#decode(chunk);
+    const last = piece.lastIndexOf('<');
+    // The parser gets whole tags only: it would take a `>` in an attribute for the end of one that is cut off. What is
+    // not whole nevertheless, such as a comment, it reads again from the start, so it gets as much more as it has.
+    if (last >= 0 && this.#held.length + last >= this.#pending) {
+      this.#write(this.#held + piece.slice(0, last));
+      this.#held = piece.slice(last);
+    } else {
+      this.#held += piece;
+    }
+    const held = this.#held;
+    if (held.length + this.#pending <= this.#maxToken) return;
+    this.#write(held);
+    if (this.#outside === 0) this.#places.at(-1)!.text?.(held);
+    throw new TokenTooLong();
+  }
+
+  end(): void {
+    this.#write(this.#held + this.#decode());
+    this.#parser.end();
+    if (this.#error) throw this.#error;
+  }
+
+  #write(text: string): void {
+    this.#pending += text.length;
+    this.#parser.write(text);
+    if (this.#error) throw this.#error;
+  }
+
+  /** Without a chunk, ends the text. */
+  #decode(chunk?: Buffer): string {
+    try {
+      return chunk ? this.#decoder.decode(chunk, { stream: true }) : this.#decoder.decode();
+    } catch {
+      throw new Error('it contains text that is not valid UTF-8');
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error;
+    this.#parser.stop();
+  }
+
+  #token(): void {
+    this.#pending = 0;
+  }
+
+  readonly #attribute: Attribute = (name) => {
+    const value = this.#attributes()[name];
+    return value === undefined ? undefined : decoded(value, ' ');
+  };
+
+  #open(name: string, attributes: () => Record<string, string>): void {
+    this.#token();
+    const above = this.#places.at(-1)!;
+    const place = TRANSPARENT.has(name) ? above : above.inside?.[name];
+    if (this.#outside > 0 || place === undefined) {
+      this.#outside++;
+      return;
+    }
+    this.#places.push(place);
+    this.#attributes = attributes;
+    if (place !== above) place.open?.(this.#attribute);
+  }
+
+  #close(): void {
+    this.#token();
+    if (this.#outside > 0) {
+      this.#outside--;
+      return;
+    }
+    const place = this.#places.pop()!;
+    if (place !== this.#places.at(-1)) place.close?.();
+  }
+
+  #text(text: string): void {
+    this.#token();
+    if (this.#outside === 0) this.#places.at(-1)!.text?.(text);
+  }
+}
+
+/** Line ends are those of XML (2.11), whatever the program that wrote the text uses. */
+const withLineFeeds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
+
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Text as it is meant. A reference to no character stays what it is. @param space what white space becomes */
+function decoded(written: string, space?: string): string {
+  let text = withLineFeeds(written);
+  if (space !== undefined && /[\t\n]/.test(text)) text = text.replace(/[\t\n]/g, space);
+  if (!text.includes('&')) return text;
+  return text.replace(/&(?:#(\d+)|#x([\da-fA-F]+)|(amp|lt|gt|quot|apos));/g, (all, decimal, hex, name) => {
+    if (name) return NAMED[name]!;
+    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+    return isCharacter(code) ? String.fromCodePoint(code) : all;
+  });
+}
+
+/** Whether XML can contain a character (2.2). */
+const isCharacter = (code: number): boolean =>
+  code < 0xd800
+    ? code >= 0x20 || code === 9 || code === 10 || code === 13
+    : code > 0xdfff && code <= 0x10ffff;
