@@ -102,8 +102,10 @@ describe('workbooks', () => {
     ]);
     expect(input.sheet).toEqual({ name: 'Companies 2024', others: [] });
     expect(scan.columns.find(({ column }) => column === 'mixed')?.reason).toBe('row 2: "12"');
-    expect(scan.warnings).toHaveLength(1);
-    expect(scan.warnings[0]!.message).toMatch(/^company_id, rank: /);
+    expect(scan.warnings.map(({ message }) => message)).toEqual([
+      '1 text column looks like numbers: mixed',
+      expect.stringMatching(/^company_id, rank: /),
+    ]);
   });
 
   it('a sheet that is not there is an error that lists those that are', async () => {
