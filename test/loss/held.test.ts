@@ -54,6 +54,20 @@ test('the plan says what is new, changed and unchanged, and in which keys', asyn
   expect([applied.code, applied.summary!.rows.submitted]).toEqual([0, 3]);
 });
 
+test("a user's company and a member of its metadata with that name are two keys", async () => {
+  const user = (company: string, inner: string): string =>
+    `${JSON.stringify({ user_id: 'u1', company_id: company, metadata: { company_id: inner } })}\n`;
+  const argv = ['import', 'u.ndjson', '--track-keys'];
+  const keys = async (): Promise<unknown> =>
+    plannedOf(await machine.run([...argv, '--changed-only', '--dry-run'])).keys;
+  machine.write('u.ndjson', user('a', 'x'));
+  expect((await machine.run(argv)).code).toBe(0);
+  machine.write('u.ndjson', user('b', 'x'));
+  expect(await keys()).toEqual([{ key: 'company_id', rows: 1 }]);
+  machine.write('u.ndjson', user('a', 'y'));
+  expect(await keys()).toEqual([{ key: 'metadata.company_id', rows: 1 }]);
+});
+
 describe('identifiers that appear more than once', () => {
   const twice = 'company_id,name,tier\na,A,gold\nb,B,\na,,silver\nc,C,gold\nb,,gold\n';
 

@@ -48,7 +48,7 @@ export class CellHasher {
       name === METADATA ? 'spread' : name === this.#idField ? 'id' : 'metadata';
     const keys = new Keys(new Set());
     this.#flat = new Members(new Fields((name) => target(name, roleOf(name)), keys));
-    this.#nested = new Members(new Fields((name) => target(name, 'metadata'), keys));
+    this.#nested = new Members(new Fields((name) => target(this.#nestedName(name), 'metadata'), keys));
   }
 
   /** The number of a key; -1 for one that is left out. */
@@ -76,8 +76,8 @@ export class CellHasher {
     } else {
       const { metadata = {}, ...fields } = parseItem(items.subarray(start, end));
       delete fields[this.#idField];
-      this.#addValues(fields);
-      this.#addValues(metadata);
+      this.#addValues(fields, (name) => name);
+      this.#addValues(metadata, (name) => this.#nestedName(name));
     }
     this.#nested.count = 0;
     return this.#found.subarray(0, this.#count);
@@ -90,11 +90,17 @@ export class CellHasher {
     }
   }
 
-  #addValues(values: Record<string, unknown>): void {
-    for (const [key, value] of Object.entries(values)) {
+  #addValues(values: Record<string, unknown>, keyOf: (name: string) => string): void {
+    for (const [name, value] of Object.entries(values)) {
       const bytes = Buffer.from(JSON.stringify(value));
-      this.#add(key, bytes, 0, bytes.length);
+      this.#add(keyOf(name), bytes, 0, bytes.length);
     }
+  }
+
+  /** The key of a member of `metadata`, which is never that of a field beside it: a user has two `company_id`. */
+  #nestedName(name: string): string {
+    const isTaken = name === 'company_id' && this.#idField !== name;
+    return isTaken || name.startsWith(`${METADATA}.`) ? `${METADATA}.${name}` : name;
   }
 
   #add(key: string, bytes: Uint8Array, start: number, end: number): void {

@@ -5,7 +5,7 @@ import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { type RecordCache, readAllBack } from './record-cache.js';
-import { only, type Selected, selectRecords, wantedRecords } from './selection.js';
+import { choose, only, type Selected, selectRecords, wantedRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
@@ -205,25 +205,13 @@ export async function* filteredRows(
   { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
 ): AsyncGenerator<OriginalRow[]> {
   if (input.selection === null) return;
-  /** Batches that were read, each with the numbers of its selected rows. */
-  const read: { batch: RecordBatch; taken: Set<number> }[] = [];
-  async function* noted(): AsyncGenerator<RecordBatch> {
-    for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
-      read.push({ batch, taken: new Set() });
-      yield batch;
-    }
+  const records = readRecords(input, { signal, byteTotals: new ByteTotals(planned) });
+  for await (const { batch, numbers } of choose(input, input.selection, records, { toEnd: true })) {
+    const taken = new Set(numbers);
+    yield readerOf(input)
+      .original(batch, input)
+      .flatMap((original, number) =>
+        taken.has(number) ? [] : [{ row: rowOf(batch, number), line: batch.lines[number]!, original }],
+      );
   }
-  const rest = ({ batch, taken }: (typeof read)[number]): OriginalRow[] => {
-    const originals = readerOf(input).original(batch, input);
-    return originals.flatMap((original, number) => {
-      const row = rowOf(batch, number);
-      return taken.has(row) ? [] : [{ row, line: batch.lines[number]!, original }];
-    });
-  };
-  for await (const selected of selectRecords(input, noted(), { toEnd: true })) {
-    const { taken } = read.at(-1)!;
-    for (let number = 0; number < selected.lines.length; number++) taken.add(rowOf(selected, number));
-    for (const one of read.splice(0)) yield rest(one);
-  }
-  for (const one of read) yield rest(one);
 }

@@ -34,10 +34,23 @@ export function selectRecords(
 
 async function* taken(
   input: OpenedInput,
-  { where, absent, limit }: Selection,
+  selection: Selection,
   batches: AsyncIterable<RecordBatch>,
   selected: Selected,
 ): AsyncGenerator<RecordBatch> {
+  for await (const { batch, numbers } of choose(input, selection, batches, selected)) {
+    if (numbers.length === batch.lines.length) yield batch;
+    else if (numbers.length > 0) yield only(batch, numbers);
+  }
+}
+
+/** Every batch, with the indexes of its selected records. @throws as `selectRecords` does */
+export async function* choose(
+  input: OpenedInput,
+  { where, absent, limit }: Selection,
+  batches: AsyncIterable<RecordBatch>,
+  selected: Selected,
+): AsyncGenerator<{ batch: RecordBatch; numbers: number[] }> {
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
@@ -56,8 +69,7 @@ async function* taken(
     }
     read += batch.lines.length;
     selected.filtered = (selected.filtered ?? 0) + batch.lines.length - numbers.length;
-    if (numbers.length === batch.lines.length) yield batch;
-    else if (numbers.length > 0) yield only(batch, numbers);
+    yield { batch, numbers };
   }
   const [column] = conditions?.unseen ?? [];
   if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);

@@ -136,7 +136,11 @@ class InputOutcomes {
   async add(batch: ItemBatch): Promise<void> {
     const { path, kind } = this.input.opened;
     const rejected = [...batch.rejected].sort((a, b) => a.row - b.row);
-    await this.#read(Math.max(batch.rows.at(-1) ?? -1, rejected.at(-1)?.row ?? -1));
+    const first = Math.min(
+      batch.rows[0] ?? Number.POSITIVE_INFINITY,
+      rejected[0]?.row ?? Number.POSITIVE_INFINITY,
+    );
+    await this.#read(first, Math.max(batch.rows.at(-1) ?? -1, rejected.at(-1)?.row ?? -1));
     if (batch.ends.length > 0) await this.outcomes.prepare(this.index, batch.rows[0]!, batch.rows.at(-1)!);
     const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
     let next = 0;
@@ -168,9 +172,13 @@ class InputOutcomes {
     }
   }
 
-  /** Reads filtered rows until all those before this row are in `#filtered`. */
-  async #read(row: number): Promise<void> {
-    while ((this.#filtered.at(-1)?.row ?? -1) < row && (await this.#more()));
+  /** Writes the filtered rows before `first`, and reads on until all those before `last` are in `#filtered`. */
+  async #read(first: number, last: number): Promise<void> {
+    for (;;) {
+      this.#filter(first);
+      await this.file.drain();
+      if ((this.#filtered.at(-1)?.row ?? -1) >= last || !(await this.#more())) return;
+    }
   }
 
   async #more(): Promise<boolean> {

@@ -1,8 +1,9 @@
 /** `where` and `limit`: which rows are taken, and that nothing looks at the others. */
+import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/mapping-rules.js';
-import { type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
+import { filteredRows, type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
 import { file, HERE, KEY, open, read, readText } from './reading.js';
 
@@ -186,6 +187,19 @@ describe('selectIn', () => {
       `${path}:5001: has "plan", which the first items lack`,
     );
   });
+});
+
+test('rows that are left out come as they are read, and do not wait for the end of the file', async () => {
+  const path = file('left-out.csv', `company_id,note\n${`c,${'x'.repeat(90)}\n`.repeat(20_000)}`);
+  appendFileSync(path, Buffer.of(0xff)); // the end cannot be read
+  const input = await open(path, { limit: 1 });
+  const rows = filteredRows(input, {});
+  let count = 0;
+  const all = async (): Promise<void> => {
+    for await (const batch of rows) count += batch.length;
+  };
+  await expect(all()).rejects.toThrow('not valid UTF-8');
+  expect(count).toBeGreaterThan(10_000);
 });
 
 test('whatever the rows, those taken are the ones for which a plain reading of the file says so', async () => {
