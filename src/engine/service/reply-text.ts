@@ -9,7 +9,7 @@ export interface ReplyText {
   status: number;
   requestId: string | null;
   contentType: string | null;
-  /** A compression of the body that cannot be undone. */
+  /** What the body is compressed with, if that cannot be undone. */
   coding?: string | undefined;
   body: string;
 }
@@ -42,7 +42,7 @@ export function whatCame(reply: Omit<ReplyText, 'status' | 'requestId'>): string
   if (isHtml(reply)) return 'an HTML page';
   const value = parseJson(reply.body);
   if (value === undefined && reply.coding) {
-    return `data compressed with ${oneLine(reply.coding)}, which this version of Node cannot read`;
+    return `data compressed with ${oneLine(reply.coding)}`;
   }
   if (value === undefined) return 'text that is not JSON';
   if (value === null) return 'null';

@@ -71,6 +71,20 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     });
   });
 
+  it('at most three encodings are undone', async () => {
+    const times = (count: number): Buffer =>
+      Array.from({ length: count }).reduce<Buffer>((bytes) => gzipSync(bytes), json);
+    const submit = async (count: number) => {
+      const { url } = await server(Array.from<string>({ length: count }).fill('gzip'), times(count));
+      return testClient(url).submit('companies', BODY);
+    };
+    expect(await submit(3)).toMatchObject({ status: 202, body: json.toString() });
+    expect(classify(await submit(4), 0)).toMatchObject({
+      do: 'doubt',
+      reason: expect.stringContaining('data compressed with more than 3 encodings'),
+    });
+  });
+
   it('is not complete if it was cut off', async () => {
     const whole = gzipSync(Buffer.from(JSON.stringify({ ...JOB, links: 'x'.repeat(1_000) })));
     const head = 'HTTP/1.1 202 Accepted\r\nContent-Encoding: gzip\r\n\r\n';
