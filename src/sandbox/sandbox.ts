@@ -90,7 +90,7 @@ export interface Sandbox {
   readonly euUrl: string | null;
   /** Host of lookup lists (spec: `{lookup_base_url}`). */
   readonly lookupUrl: string;
-  /** Address of its API for tests, or null. `ports.control` asks for it. */
+  /** Address of its API for tests, with the key, or null. `ports.control` asks for it. */
   readonly controlUrl: string | null;
   /** Address of its page, with the key, or null. `ports.page` asks for it. */
   readonly pageUrl: string | null;
@@ -195,6 +195,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return url;
   };
 
+  const openControl = async (port: number): Promise<string> => {
+    const { server, path } = createControl(api, events);
+    return (await open(LOOPBACK, port, '--control-port', () => server)) + path;
+  };
   const openPage = async (port: number | '4103 or free'): Promise<string> => {
     const { server, path } = createPage(api, events);
     const at = (wanted: number): Promise<string> => open(LOOPBACK, wanted, '--page-port', () => server);
@@ -212,10 +216,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const euUrl = ports.eu === null ? null : await base('eu', ports.eu ?? 0, '--eu-port');
     Object.assign(addresses, { base: url, eu: euUrl, lookup: lookupUrl });
     const { control = null, page = null } = ports;
-    const controlUrl =
-      control === null
-        ? null
-        : await open(LOOPBACK, control, '--control-port', () => createControl(api, events));
+    const controlUrl = control === null ? null : await openControl(control);
     const pageUrl = page === null ? null : await openPage(page);
     return {
       url,

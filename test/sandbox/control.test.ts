@@ -62,6 +62,24 @@ describe('refusals', () => {
     expect(reply.text).toContain(says);
   });
 
+  test.for([
+    ['GET', '/ledger'],
+    ['GET', '/profiles.json?kind=companies'],
+    ['GET', '/events'],
+    ['PATCH', '/settings'],
+    ['POST', '/reset'],
+  ])('%s %s without the key, or with another one', async ([method, path], { sandbox }) => {
+    await post(sandbox, COMPANIES, companies(1));
+    const { origin, pathname } = new URL(sandbox.controlUrl!);
+    expect(pathname).toMatch(/^\/[\w-]{24}$/);
+    for (const key of ['', `/${'x'.repeat(24)}`, pathname.slice(0, -1), `/api${pathname}`]) {
+      const reply = await send(origin + key + path!, { method: method!, body: '{}' });
+      expect([key, reply.status]).toEqual([key, 403]);
+      expect(reply.text).toContain('the key is missing');
+    }
+    expect((await control(sandbox, 'GET /ledger')).text).toContain('"n":1');
+  });
+
   test('it is off by default', async ({ start }) => {
     expect((await start()).controlUrl).toBeNull();
   });

@@ -2,14 +2,12 @@
  * The server of the page: its document, module, and style sheet, and the sandbox's API. All paths begin with
  * a key that is made at the start, so only those who know the address can open anything.
  */
-import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from '../answer.js';
 import type { Api } from '../api.js';
-import { readBody } from '../control.js';
+import { type Keyed, newKey, pathAfter, readBody } from '../control.js';
 import type { Events } from '../events.js';
 import { answersTo } from '../host.js';
-import { sameText } from '../same-text.js';
 import { ICON, readAsset, shell, stranger } from './shell.js';
 
 /** Nothing from other hosts, no inline script, no way for data to become script, and no framing. */
@@ -43,14 +41,8 @@ const TYPES = {
   svg: 'image/svg+xml',
 } as const;
 
-export interface Page {
-  server: Server;
-  /** The path of the page: the key between slashes. */
-  path: string;
-}
-
-export function createPage(api: Api, events: Events): Page {
-  const key = randomBytes(18).toString('base64url');
+export function createPage(api: Api, events: Events): Keyed {
+  const key = newKey();
   const assets: Readonly<Record<string, () => Answer>> = {
     'page.js': () => file('js', readAsset('page.js')),
     'page.css': () => file('css', readAsset('page.css')),
@@ -60,8 +52,8 @@ export function createPage(api: Api, events: Events): Page {
     const { method = '', url = '/', headers } = request;
     const refusal = refusalOf(method, headers);
     if (refusal !== undefined) return send(reply, refusal);
-    const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
-    if (!sameText(given, key)) return send(reply, { ...file('html', stranger()), status: 403 });
+    const rest = pathAfter(key, url);
+    if (rest === undefined) return send(reply, { ...file('html', stranger()), status: 403 });
     const [, target] = /^\/api(\/.*)$/s.exec(rest) ?? [];
     if (target === undefined) {
       if (method !== 'GET' && method !== 'HEAD')
