@@ -19,6 +19,8 @@ export interface Known {
   failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
   /** Values that the run sets for every item, as `--set` takes them, if they are not on the command line. */
   set?: readonly string[];
+  /** Where the token came from, if the region of a flag has none of its own. */
+  tokenFrom?: string | undefined;
   /** File of the plan that a dry run saved. */
   plan?: string | undefined;
   /** Whether the valid rows are sent although others are rejected. */

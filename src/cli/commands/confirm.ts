@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { safeLine } from '../output/safe.js';
 import { inCi } from '../output/terminal.js';
-import type { Settings } from '../settings/index.js';
+import { type Settings, tokenFrom } from '../settings/index.js';
 import { canAsk } from './config/store.js';
 
 /** Whether there is a person at a terminal who can answer. */
@@ -70,8 +70,11 @@ export async function importConfirmation(context: Context, pause: () => void): P
 }
 
 /** The service that profiles would be sent to, in words. */
-export function whereTo({ account, region, baseUrl, embedded }: Settings): string {
+export function whereTo(settings: Settings): string {
+  const { account, region, baseUrl, embedded } = settings;
   const host = embedded ? 'embedded' : safeLine(baseUrl ?? 'no host set');
-  const service = `region ${safeLine(region)}, ${host}`;
+  const from = tokenFrom(settings);
+  const token = from === undefined ? '' : `, with the token from ${safeLine(from)}`;
+  const service = `region ${safeLine(region)}, ${host}${token}`;
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }

@@ -19,7 +19,7 @@ import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { heldWords, partialWords } from '../output/summary-text.js';
 import { printReportPath } from '../output/write.js';
-import { hasToken, requireBaseUrl } from '../settings/index.js';
+import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ending } from './command.js';
 import { importConfirmation } from './confirm.js';
 import { checkFilesDiffer, type Report } from './import-options.js';
@@ -72,7 +72,8 @@ export async function runAndReport(
     const hasFailed = run !== null && (status === 'failed' || status === 'partial');
     const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
-    return { failed, set: earlier ? setIn(options) : [], plan: savePlan, sendsValid };
+    const set = earlier ? setIn(options) : [];
+    return { failed, set, plan: savePlan, sendsValid, tokenFrom: tokenFrom(await context.settings()) };
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {

@@ -75,6 +75,12 @@ export const BUILT_IN = {
 /** Settings without a flag. A token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
+  regionToken: {
+    type: text('token'),
+    summary: 'API key of this region, if it has one of its own',
+    config: 'regions.<name>.token',
+    flag: false,
+  },
   tokenCommand: {
     type: COMMAND_TYPE,
     summary: 'program whose first line of output is the API key, and its arguments; run without a shell',

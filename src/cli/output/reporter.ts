@@ -135,7 +135,7 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
 }
 
 /** The JSON document: next steps as commands, and causes without their example cells. */
-function documentOf(summary: PrintedSummary): Record<string, unknown> {
+function documentOf({ tokenFrom, ...summary }: PrintedSummary): Record<string, unknown> {
   return {
     ...summary,
     next: nextCommands(summary),

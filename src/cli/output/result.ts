@@ -10,6 +10,8 @@ import { type Known, nextSteps, type Step } from '../next-steps.js';
 export interface PrintedSummary extends Summary {
   /** A JSON document has only the commands of the steps (`nextCommands`). */
   next: Step[];
+  /** Where the token came from, if the region of a flag has none of its own. Not in a JSON document. */
+  tokenFrom?: string | undefined;
 }
 export type PrintedEvent =
   | Exclude<ImportEvent, { type: 'summary' }>
@@ -25,6 +27,7 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
     // Summaries stored by earlier versions have no causes.
     causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
     next,
+    ...(known.tokenFrom !== undefined && { tokenFrom: known.tokenFrom }),
     resume: run === null || resume === null ? null : commands.command('resume', run),
     ...(plan && { plan }),
     elapsed_seconds,

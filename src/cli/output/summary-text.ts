@@ -82,8 +82,10 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
 }
 
 /** The service that the rows went to. A dry run may have no host. */
-function whereTo({ account, region, base_url }: Summary): string {
-  const service = `region ${safeLine(region)}, ${base_url === '' ? 'no host set' : safeLine(base_url)}`;
+function whereTo({ account, region, base_url, tokenFrom }: PrintedSummary): string {
+  const host = base_url === '' ? 'no host set' : safeLine(base_url);
+  const token = tokenFrom === undefined ? '' : `, with the token from ${safeLine(tokenFrom)}`;
+  const service = `region ${safeLine(region)}, ${host}${token}`;
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 

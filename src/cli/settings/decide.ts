@@ -170,14 +170,21 @@ function findToken(
     return { value: null, origin: 'embedded' };
   }
   if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };
-  if (flags.account === undefined) {
+  // Only the first section counts: the token at the top belongs to no account, or to another one.
+  const { section, prefix } = choice.sections[0]!;
+  const regional = property(section.regions, choice.region.value)?.token;
+  const isRegional = regional !== undefined && flags.region !== undefined;
+  if (flags.account === undefined && !isRegional) {
     const token = readToken(variable(world, FLAGLESS.token.env) ?? '', FLAGLESS.token.env);
     if (token) return { value: token, origin: `environment ${FLAGLESS.token.env}` };
   } else {
-    choice.ignore(FLAGLESS.token.env, `--account ${flags.account} brings its own token`);
+    const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
+    choice.ignore(FLAGLESS.token.env, `${flag} brings its own token`);
   }
-  // Only the first section counts: the token at the top belongs to no account, or to another one.
-  const { section, prefix } = choice.sections[0]!;
+  if (regional !== undefined) {
+    const key = `${prefix}regions.${choice.region.value}.token`;
+    return { value: readToken(regional, `${config.path}: ${key}`), origin: `${config.path} (${key})` };
+  }
   if (section.token_command !== undefined) {
     if (section.token !== undefined) {
       throw hinted(

@@ -53,7 +53,8 @@ export async function readConfig(
   const content = await parseConfig(path, text);
   if (platform === 'win32') return { path, exists: true, content, mode: null };
   const found = await stat(path);
-  if (holds(content, 'token')) refuseExposed(path, found, { what: 'contains a token' });
+  if (holds(content, 'token') || hasRegional(content))
+    refuseExposed(path, found, { what: 'contains a token' });
   if (sectionsOf(content).some(({ state }) => hasPassword(state ?? ''))) {
     refuseExposed(path, found, { what: 'contains a password' });
   }
@@ -97,6 +98,11 @@ export function refuseExposed(
 
 const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
   sectionsOf(file).some((section) => section[key] !== undefined);
+
+const hasRegional = (file: ConfigFile): boolean =>
+  sectionsOf(file).some(({ regions = {} }) =>
+    Object.values(regions).some(({ token }) => token !== undefined),
+  );
 
 const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.values(file.accounts ?? {})];
 

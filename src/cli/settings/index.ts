@@ -5,7 +5,14 @@ export { BUILT_IN_REGIONS } from './choose.js';
 export { decideSettings } from './decide.js';
 export { type ReadConfig, readConfig, writeConfig } from './file.js';
 export { configLocation, stateLocation, stateName } from './location.js';
-export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
+export {
+  hasToken,
+  hostLines,
+  requireBaseUrl,
+  requireLookupBaseUrl,
+  requireToken,
+  tokenFrom,
+} from './require.js';
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
 export { camelCase } from './sources.js';

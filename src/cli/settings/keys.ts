@@ -60,7 +60,7 @@ export function parseKey(name: string): Key {
   const keys = account && !NAME.test(path[1]!) ? [] : keysOf(account ? 'account' : 'top');
   const option = keys.find((key) => names(key.config, own));
   if (option) {
-    return { name, path, option, secret: option.name === 'token' };
+    return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
   }
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);

@@ -38,6 +38,13 @@ function missingHost(region: string, what: string, others: readonly string[] = [
   );
 }
 
+/** Where the token came from, if the region that a flag chose has none of its own. */
+export function tokenFrom({ embedded, origins }: Pick<Settings, 'embedded' | 'origins'>): string | undefined {
+  const { region = '', token = 'not set' } = origins;
+  const isOwn = embedded || token === 'not set' || /\bregions\.[^.]+\.token\)$/.test(token);
+  return isOwn || !region.startsWith('flag ') ? undefined : token.replace(/^(?:environment|flag) /, '');
+}
+
 /** Whether there is a token, or a program that prints one. */
 export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
   token !== null || tokenCommand !== null;

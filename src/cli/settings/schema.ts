@@ -100,7 +100,7 @@ export interface ConfigSection {
   token_command?: string[];
   region?: string;
   state?: string;
-  regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
+  regions?: Record<string, { base_url?: string; lookup_base_url?: string; token?: string }>;
   import?: Record<string, Scalar>;
   confirm?: boolean;
   history?: { keep?: string };

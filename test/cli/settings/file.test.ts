@@ -159,6 +159,12 @@ describe('a file that cannot be used says where and what to do', () => {
       'chmod 600 ~/.config/profiles/config.json',
     ],
     [
+      'a token of a region in such a file',
+      { file: { regions: { eu: { token: 'token-of-eu-0000' } } }, mode: 0o640 },
+      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0640)',
+      'chmod 600 ~/.config/profiles/config.json',
+    ],
+    [
       'a program to run, named in a file that others can change',
       { file: { accounts: { a: { token_command: ['pass'] } } }, mode: 0o664 },
       '~/.config/profiles/config.json names a program to run (token_command), but other users can change it (mode 0664)',

@@ -172,6 +172,34 @@ describe('each value comes from the first place that has it', () => {
       },
     ],
     [
+      'a region flag whose region has a token of its own ignores that of the environment, and says so',
+      { file: { regions: { eu: { ...EU, token: 'token-of-eu-3333' } } }, env: ENV, flags: { region: 'eu' } },
+      {
+        token: 'token-of-eu-3333',
+        'from token': 'file (regions.eu.token)',
+        warnings: expect.arrayContaining(['PROFILES_TOKEN is ignored: --region eu brings its own token']),
+      },
+    ],
+    [
+      'the token of the environment wins over that of a region which no flag chose',
+      {
+        file: { region: 'eu', regions: { eu: { ...EU, token: 'token-of-eu-3333' } } },
+        env: { PROFILES_TOKEN: ENV.PROFILES_TOKEN },
+      },
+      { token: ENV.PROFILES_TOKEN },
+    ],
+    [
+      'the token of an account is before that of a region at the top',
+      {
+        file: {
+          regions: { eu: { ...EU, token: 'token-of-eu-3333' } },
+          accounts: { a: { token: 'token-of-a-4444' } },
+        },
+        flags: { account: 'a', region: 'eu' },
+      },
+      { token: 'token-of-a-4444' },
+    ],
+    [
       'a region flag whose region has no lookup host does not fall back to the environment',
       { file: FILE, env: ENV, flags: { region: 'default' } },
       { baseUrl: 'https://us.example.com', lookupBaseUrl: null, 'from lookup_base_url': 'not set' },
