@@ -17,7 +17,9 @@ let packed: Packed;
 beforeAll(async () => {
   await built();
   execFileSync(process.execPath, ['scripts/man.mjs'], { cwd: ROOT });
+  execFileSync(process.execPath, ['scripts/shrinkwrap.mjs'], { cwd: ROOT });
   packed = pack(folder);
+  execFileSync(process.execPath, ['scripts/shrinkwrap.mjs', '--remove'], { cwd: ROOT });
 });
 
 describe('the packed file', () => {
@@ -34,6 +36,7 @@ describe('the packed file', () => {
       'THIRD-PARTY-NOTICES',
       'fixtures/companies.csv',
       'man/profiles.1',
+      'npm-shrinkwrap.json',
       'package.json',
     ]);
   });
@@ -48,6 +51,26 @@ describe('the packed file', () => {
       .map((path) => path.replace(/^\.\//, ''));
     expect(targets.length).toBeGreaterThan(5);
     for (const target of targets) expect(paths).toContain(target);
+  });
+
+  test('carries the version and the digest of all that it installs, as they were tested', () => {
+    const words = ['-xzOf', join(folder, packed.filename), 'package/npm-shrinkwrap.json'];
+    const { packages } = JSON.parse(execFileSync('tar', words, { encoding: 'utf8' }));
+    const { packages: locked } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+    const { '': root, ...installed } = packages;
+    expect(root.dependencies).toEqual(manifest.dependencies);
+    expect(Object.keys(installed).sort()).toEqual([
+      'node_modules/@photostructure/sqlite',
+      'node_modules/node-addon-api',
+      'node_modules/node-gyp-build',
+    ]);
+    for (const [path, entry] of Object.entries(installed)) {
+      expect(entry).toEqual(locked[path]);
+      expect(entry).toMatchObject({
+        version: expect.any(String),
+        integrity: expect.stringMatching(/^sha512-/),
+      });
+    }
   });
 
   test('is small', () => {
