@@ -1,9 +1,13 @@
 /** The GitHub Action, end to end: its steps under a runner's environment, against the sandbox as a service. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { built } from '../support/child.js';
+import { scratch } from '../support/cli.js';
 import { acceptedBy, environmentOf, ManualClock, test } from '../support/sandbox.js';
 import { ACTION, INPUTS, OUTPUTS, Runner, step } from './runner.js';
 
@@ -23,6 +27,31 @@ describe('action.yml', () => {
     );
     const page = readFileSync(join(import.meta.dirname, '../../docs/ci.md'), 'utf8');
     for (const name of [...Object.keys(INPUTS), ...OUTPUTS]) expect(page).toContain(`| \`${name}\` |`);
+  });
+
+  test('names the actions that it uses, and those of the documents, by their digests', () => {
+    const pages = ['ci.md', 'recipes.md'].map((name) => join(import.meta.dirname, '../../docs', name));
+    for (const text of [ACTION, ...pages.map((page) => readFileSync(page, 'utf8'))]) {
+      const used = [...text.matchAll(/uses: (actions\/\S+)(.*)/g)];
+      expect(used).not.toEqual([]);
+      for (const [, name, version] of used) {
+        expect(name).toMatch(/^actions\/[a-z/-]+@[0-9a-f]{40}$/);
+        expect(version).toMatch(/^ # v\d+\.\d+\.\d+$/);
+      }
+    }
+  });
+
+  test('keeps the states of accounts and regions apart, with a character that no name has', () => {
+    const keys = [...ACTION.matchAll(/ (?:restore-)?keys?: (profiles-state.*)/g)].map(([, key]) => key!);
+    expect(keys).toHaveLength(3);
+    const keyOf = (account: string, region: string): string[] =>
+      keys.map((key) =>
+        key.replace(/\$\{\{ inputs\.(\w+) }}/g, (_, name) => (name === 'account' ? account : region)),
+      );
+    const names = ['', 'a', 'b', 'a-b', 'b-a', 'a-a', 'a-b-a'];
+    const all = names.flatMap((account) => names.map((region) => keyOf(account, region)[1]!));
+    for (const [at, key] of all.entries())
+      expect(all.filter((other) => other.startsWith(key))).toEqual([all[at]]);
   });
 
   test('no script holds an expression: inputs are data', () => {
@@ -138,6 +167,104 @@ describe('an import', () => {
   });
 });
 
+describe('what is uploaded', () => {
+  test('the rejects files and the report', async ({ sandbox }) => {
+    const runner = new Runner(environmentOf(sandbox));
+    writeFileSync(join(runner.workspace, 'a.csv'), 'company_id,name\nc-1,a\n,b\n');
+    const { outputs } = await runner.import({ files: 'a.csv', report: 'r.html' });
+    expect(outputs.uploads!.split('\n')).toEqual(
+      ['a.rejects.csv', 'r.html'].map((name) => join(runner.workspace, name)),
+    );
+  });
+
+  test('no file that another name, a link, or the log brings in', async ({ sandbox }) => {
+    const runner = new Runner(environmentOf(sandbox));
+    const secret = join(runner.temp, 'secret.html');
+    writeFileSync(secret, 'secret');
+    symlinkSync(secret, join(runner.workspace, 'r.html'));
+    const folder = join(runner.workspace, 'in');
+    mkdirSync(join(folder, `a\n${runner.temp}`), { recursive: true });
+    const rows = `company_id,##[set-output name=uploads]${secret}\nc-1,1\n,2\n`;
+    for (const name of [`a\n${secret.slice(1)}\n.csv`.replaceAll('/', '_'), '[a]*.csv']) {
+      writeFileSync(join(folder, name), rows);
+    }
+    const { outputs, log } = await runner.import({ files: 'in' });
+    expect(outputs).toMatchObject({ 'exit-code': '5', 'report-path': '', uploads: '' });
+    expect(outputs['rejects-path']).toBe(join(runner.workspace, '[a]*.rejects.csv'));
+    expect(log).not.toContain('##[set-output');
+    const linked = await runner.import({ files: 'nowhere.csv', report: 'r.html' });
+    expect(linked.outputs).toMatchObject({ 'exit-code': '2', 'report-path': '', uploads: '' });
+  });
+});
+
+describe('what is installed', () => {
+  /** A packed file that is named as the program, with a script that leaves a trace. */
+  function packed(): string {
+    const script = 'node -e "fs.writeFileSync(process.env.TRACE, process.env.PROFILES_TOKEN ?? String())"';
+    const manifest = {
+      name: 'profiles-cli',
+      version: '1.2.3',
+      bin: 'run.js',
+      scripts: { postinstall: script },
+    };
+    const folder = scratch({ 'package.json': JSON.stringify(manifest), 'run.js': '#!/usr/bin/env node\n' });
+    execFileSync('npm', ['pack', '--ignore-scripts'], { cwd: folder, stdio: 'pipe' });
+    return join(folder, 'profiles-cli-1.2.3.tgz');
+  }
+  /** A runner whose npm writes down its environment first. */
+  function noting(): { runner: Runner; trace: string; seen: () => string } {
+    const runner = new Runner({ PROFILES_TOKEN: 'sk_live_123456' });
+    const [trace, seen] = [join(runner.temp, 'trace'), join(runner.temp, 'environment')];
+    const npm = execFileSync('which', ['npm'], { encoding: 'utf8' }).trim();
+    writeFileSync(join(runner.temp, 'bin/npm'), `#!/bin/sh\nenv >> '${seen}'\nexec '${npm}' "$@"\n`, {
+      mode: 0o755,
+    });
+    return { runner, trace, seen: () => readFileSync(seen, 'utf8') };
+  }
+
+  test('a packed file: without its scripts, and without the secrets of the import', async () => {
+    const { runner, trace, seen } = noting();
+    const { code, log } = await runner.run('setup', { version: packed() }, { env: { TRACE: trace } });
+    expect({ code, log }).toEqual({ code: 0, log: expect.stringContaining('added 1 package') });
+    expect(existsSync(join(runner.temp, 'profiles-cli/bin/profiles-cli'))).toBe(true);
+    expect(existsSync(trace)).toBe(false);
+    expect(seen()).toContain('RUNNER_TEMP=');
+    expect(seen()).not.toContain('PROFILES_');
+  });
+
+  test('a version: only with its digest', async () => {
+    const file = readFileSync(packed());
+    const digest = `sha512-${createHash('sha512').update(file).digest('base64')}`;
+    const registry = createServer((request, response) => {
+      const tarball = `http://${request.headers.host}/profiles-cli-1.2.3.tgz`;
+      const version = { name: 'profiles-cli', version: '1.2.3', dist: { tarball, integrity: digest } };
+      const packument = {
+        name: 'profiles-cli',
+        'dist-tags': { latest: '1.2.3' },
+        versions: { '1.2.3': version },
+      };
+      response.end(request.url === '/profiles-cli' ? JSON.stringify(packument) : file);
+    });
+    await new Promise<void>((ready) => registry.listen(0, '127.0.0.1', ready));
+    onTestFinished(() => void registry.close());
+    const address = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+    for (const [given, wanted] of [
+      [digest, 0],
+      [`sha512-${'A'.repeat(86)}==`, 2],
+    ] as const) {
+      const { runner, trace, seen } = noting();
+      const env = { TRACE: trace, npm_config_registry: address, npm_config_cache: join(runner.temp, 'npm') };
+      const { code, log } = await runner.run('setup', { version: `1.2.3@${given}` }, { env });
+      expect({ code, log }).toMatchObject({ code: wanted });
+      expect(existsSync(join(runner.temp, 'profiles-cli/bin'))).toBe(wanted === 0);
+      if (wanted !== 0)
+        expect(log).toContain(`::error::the package has another digest than the input version: ${digest}`);
+      expect(existsSync(trace)).toBe(false);
+      expect(seen()).not.toContain('PROFILES_');
+    }
+  });
+});
+
 describe('hostile inputs are data', () => {
   const HOSTILE = [
     '$(touch pwned)',
@@ -189,10 +316,21 @@ describe('what cannot work is said at once', () => {
   test.for([
     [{ files: ' \n' }, 'the input files names no file'],
     [{ files: FILES, 'fail-on': 'never' }, 'the input fail-on is neither a list of exit codes nor none'],
-    [
-      { files: FILES, version: '1.0; id' },
-      'the input version is neither a version nor the path of a .tgz file',
-    ],
+    ...[
+      '1.0; id',
+      'latest',
+      '^1.0.0',
+      '1.0.0',
+      'npm:other@1.0.0',
+      '../other',
+      `1.0.0@sha512-${'a'.repeat(40)}`,
+    ].map(
+      (version) =>
+        [
+          { files: FILES, version },
+          'the input version is neither a version with its digest, as 1.0.0@sha512-…, nor the path of a .tgz file',
+        ] as const,
+    ),
     [{ files: FILES, version: './no.tgz' }, 'the input version names a file that is not there'],
   ] as const)('%j', async ([inputs, says], { sandbox }) => {
     const { code, log } = await new Runner(environmentOf(sandbox)).import(inputs);

@@ -11,6 +11,8 @@ export interface Packed {
   /** Bytes. */
   size: number;
   unpackedSize: number;
+  /** Names of the packages inside. */
+  bundled: string[];
   files: { path: string; size: number; mode: number }[];
 }
 

@@ -16,6 +16,8 @@ export function stepOutputs(summary: PrintedSummary, cwd: string): string {
     'rows-rejected': rows.rejected,
     'rejects-path': files
       .flatMap(({ rejects_file }) => (rejects_file === null ? [] : [resolve(cwd, rejects_file)]))
+      // A path with a line break would read as several.
+      .filter((path) => !/[\r\n]/.test(path))
       .join('\n'),
     resumable: summary.resume !== null,
     // Files in CI never contain values of --set.
