@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { built, type Ended, profiles } from '../support/child.js';
+import { BIN, built, type Ended, node, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { OTHER } from '../support/other-user.js';
+import { copyOfCommand, OTHER } from '../support/other-user.js';
 import { balance, type Companies, Machine } from './support.js';
 
 const rows = Array.from({ length: 2_000 }, (_, i) => [`c-${i}`, `Company ${i}`]);
@@ -212,8 +212,12 @@ test('a state directory that may not be written to: nothing is sent', async () =
   // Root may write anywhere, so the command runs as nobody then.
   if (OTHER !== null) chownSync(folder, OTHER, OTHER);
   const env = { ...machine.env, PROFILES_STATE_DIR: folder };
-  const ended = await profiles(SEND, { cwd: machine.folder, env, ...(OTHER !== null && { uid: OTHER }) })
-    .ended;
+  const command = OTHER === null ? BIN : copyOfCommand(join(machine.folder, 'command'));
+  const ended = await node([command, ...SEND], {
+    cwd: machine.folder,
+    env,
+    ...(OTHER !== null && { uid: OTHER }),
+  }).ended;
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toContain(folder);
