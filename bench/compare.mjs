@@ -21,7 +21,7 @@ const imported = (build, file, flags, url) =>
   withState((state) =>
     node(
       join(build, 'bin/profiles.js'),
-      ['import', file, ...flags, '--quiet', '--state-dir', state, '--base-url', url],
+      ['import', file, ...flags, '--quiet', '--state', state, '--base-url', url],
       { cwd: state, env: { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: join(state, 'config') } },
     ),
   );

@@ -60,7 +60,7 @@ function checked(sample, { last }) {
 
 /** At a pseudo-terminal, which `script` makes. */
 const terminal = (service, state) => async () => {
-  const line = `'${process.execPath}' '${PROFILES}' lookups embeds --lookup-base-url ${service.url} --base-url ${service.url} --state-dir '${state}'`;
+  const line = `'${process.execPath}' '${PROFILES}' lookups embeds --lookup-base-url ${service.url} --base-url ${service.url} --state '${state}'`;
   const env = { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: state, TERM: 'xterm' };
   const sample = await command('script', ['-qec', line, '/dev/null'], { env, stdout: true });
   return checked(sample, service);

@@ -31,7 +31,7 @@ export async function measure({ runs }) {
     '--page-port',
     '0',
   ];
-  const fast = ['--rows-per-second', '999999999', '--data', state, '--state-dir', state];
+  const fast = ['--rows-per-second', '999999999', '--data', state, '--state', state];
   const service = await startServer(PROFILES, [...args, ...fast], { ready: /\n\}\s*$/, cwd: state });
   const { base_url, page_url } = JSON.parse(service.text());
   const plain = await staticPage();

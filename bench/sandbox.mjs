@@ -61,7 +61,7 @@ const thousands = (rates) => {
 };
 
 async function serve(data, state) {
-  const args = ['sandbox', ...PORTS, '--rows-per-second', '999999999', '--data', data, '--state-dir', state];
+  const args = ['sandbox', ...PORTS, '--rows-per-second', '999999999', '--data', data, '--state', state];
   const ready = /PROFILES_BASE_URL=["']?(http:\/\/[^\s"']+)/;
   const server = await startServer(PROFILES, args, { ready, cwd: state, env: { XDG_CONFIG_HOME: state } });
   return { ...server, url: ready.exec(server.text())[1] };
@@ -71,7 +71,7 @@ async function show(data, state, rows) {
   const id = `c-${String(rows >> 1).padStart(8, '0')}`;
   const sample = await run(
     process.execPath,
-    [PROFILES, 'sandbox', 'show', 'company', id, '--data', data, '--state-dir', state],
+    [PROFILES, 'sandbox', 'show', 'company', id, '--data', data, '--state', state],
     { cwd: state, env: { XDG_CONFIG_HOME: state }, stdout: true },
   );
   if (!sample.stdout.includes(id)) throw new Error(`sandbox show does not show ${id}`);

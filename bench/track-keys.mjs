@@ -12,7 +12,7 @@ export async function measure({ rows, runs }) {
     const states = {};
     for (const [name, flags] of [
       ['plain', []],
-      ['tracked', ['--track-keys']],
+      ['tracked', ['-o', 'track_keys=true']],
     ]) {
       states[name] = await stateFolder();
       console.error(`  completing ${rows} rows, ${name}`);
@@ -34,11 +34,11 @@ export async function measure({ rows, runs }) {
       const samples = await interleave(
         {
           'planned and sent': sending([]),
-          'planned and sent, --track-keys': sending(['--track-keys']),
+          'planned and sent, -o track_keys=true': sending(['-o', 'track_keys=true']),
           'plan, 2 % changed': planning(few, []),
-          'plan, 2 % changed, --track-keys': planning(few, ['--track-keys']),
+          'plan, 2 % changed, -o track_keys=true': planning(few, ['-o', 'track_keys=true']),
           'plan, all changed': planning(all, []),
-          'plan, all changed, --track-keys': planning(all, ['--track-keys']),
+          'plan, all changed, -o track_keys=true': planning(all, ['-o', 'track_keys=true']),
         },
         runs,
       );
@@ -48,7 +48,7 @@ export async function measure({ rows, runs }) {
         const ratio = spread(lists[at + 1].map((sample, turn) => sample.cpu / lists[at][turn].cpu)).median;
         return `${((ratio - 1) * 100).toFixed(0)} %`;
       });
-      return `### ${rows} rows of ten columns\n\n${comparison(samples)}\n\n\`--track-keys\` adds ${more.join(', ')} of processor time to these three, and ${bytes.toFixed(1)} bytes a row to the state folder.`;
+      return `### ${rows} rows of ten columns\n\n${comparison(samples)}\n\n\`-o track_keys=true\` adds ${more.join(', ')} of processor time to these three, and ${bytes.toFixed(1)} bytes a row to the state folder.`;
     } finally {
       for (const state of Object.values(states)) await rm(state, { recursive: true });
     }

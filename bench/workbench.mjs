@@ -129,7 +129,7 @@ export async function withState(use, from) {
 
 /** The command, measured. */
 export const profiles = (args, { state, url, ...options }) =>
-  node(PROFILES, [...args, '--state-dir', state, ...(url ? ['--base-url', url] : [])], {
+  node(PROFILES, [...args, '--state', state, ...(url ? ['--base-url', url] : [])], {
     cwd: state,
     env: { PROFILES_TOKEN: TOKEN, XDG_CONFIG_HOME: join(state, 'config') },
     ...options,

@@ -111,7 +111,7 @@ try {
     await writeFile(join(folder, name), text);
     const child = spawn(
       process.execPath,
-      [PROFILES, 'import', name, '--quiet', '--retry-delay', '200ms', ...flags],
+      [PROFILES, 'import', name, '--quiet', '-o', 'retry_delay=200ms', ...flags],
       { cwd: folder, env: client, stdio: 'inherit' },
     );
     await once(child, 'exit');

@@ -120,7 +120,8 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['engine/service', 'engine/state', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/typed': ['engine/service', 'cli/options'],
+  'cli/again': ['engine/service', 'engine/state', 'cli/options', 'cli/settings', 'cli/shell', 'cli/typed'],
   'cli/hint': ['engine/errors', 'cli/again'],
   'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/shell'],

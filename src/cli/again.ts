@@ -5,12 +5,12 @@
  */
 import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
-import { isWebAddress } from '../engine/service/web-address.js';
 import { hasPassword } from '../engine/state/location.js';
-import { GLOBAL, optionOf, spelled } from './options/index.js';
+import { GLOBAL, spelled } from './options/index.js';
 import { configLocation, stateLocation, stateName } from './settings/location.js';
 import type { Settings, SettingsFlags, SettingsWorld } from './settings/types.js';
 import { shellOf } from './shell.js';
+import { optionTyped, type Typed, typedIn } from './typed.js';
 
 export interface Changes {
   /** Default: the command that was typed. */
@@ -69,9 +69,7 @@ const CHOOSING = [
   'region',
   'baseUrl',
   'lookupBaseUrl',
-  'tokenFile',
   'state',
-  'stateDir',
 ] as const satisfies readonly (keyof SettingsFlags)[];
 type Choosing = (typeof CHOOSING)[number];
 
@@ -84,7 +82,6 @@ const ORIGIN: Partial<Record<Choosing, string>> = {
   baseUrl: 'base_url',
   lookupBaseUrl: 'lookup_base_url',
   state: 'state',
-  stateDir: 'state_dir',
 };
 
 /** Commands that use neither the service nor the state. */
@@ -118,10 +115,11 @@ export function commandsOf(running: Running, isShared = false): Commands {
       keys = [],
       plus = [],
     }) => {
+      const added = typedIn(plus).flags.map(([long]) => long);
       const isRemoved = (long: string): boolean =>
-        without?.includes(long) || (plus.includes(long) && !optionOf(long)?.repeatable);
+        without?.includes(long) || (added.includes(long) && !optionTyped(long)?.repeatable);
       const kept = typed.flags.flatMap(([long, words]) => {
-        const commands = optionOf(long)?.commands;
+        const commands = optionTyped(long)?.commands;
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
         if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, keys, long, words)) return [];
@@ -181,7 +179,7 @@ function namesFor(path: string, typed: Typed): readonly Choosing[] {
   if (EDITING.test(path)) return ['config'];
   // The values that it was given are in the file now.
   const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
-  return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
+  return hasWritten ? ['config', 'account', 'state'] : CHOOSING;
 }
 
 function carriedBy(
@@ -204,6 +202,10 @@ function carriedBy(
       variables.push(shellOf(running.world.platform).assign(GLOBAL.account.env, value));
     else if (value !== undefined) flags.push(long, value);
   }
+  const folder = names === CHOOSING ? machineFolder(running) : undefined;
+  if (folder !== undefined && namesDatabase(running, flags)) {
+    variables.push(shellOf(running.world.platform).assign(GLOBAL.stateDir.env, folder));
+  }
   const { PROFILES_ALLOW_HTTP: allowed } = running.world.env;
   if (allowed && names === CHOOSING && isPlainHttp(running, flags)) {
     variables.push(shellOf(running.world.platform).assign('PROFILES_ALLOW_HTTP', allowed));
@@ -213,25 +215,45 @@ function carriedBy(
 
 /** A value that was set without a flag, and that another shell would not have. */
 function elsewhere(name: Choosing, running: Running, typed: Typed): string | undefined {
-  if (name === 'tokenFile') return undefined;
   const { world } = running;
   const variable = GLOBAL[name].env;
   const value = world.env[variable] || undefined;
-  if (name === 'config' || name === 'stateDir') return value ?? moved(name, running);
+  if (name === 'config') return value ?? moved(running, configLocation);
   // A password is not printed: the reader's environment has it, too.
-  if (name === 'state') return value === undefined || hasPassword(value) ? undefined : value;
+  if (name === 'state') {
+    if (value === undefined) return isInFile(running) ? undefined : machineFolder(running);
+    return hasPassword(value) ? undefined : value;
+  }
   if (value === undefined || isIgnored(name, running, typed)) return undefined;
   return value;
 }
 
+/** This machine's own folder, if a variable has chosen it. */
+const machineFolder = (running: Running): string | undefined =>
+  running.world.env[GLOBAL.stateDir.env] || moved(running, stateLocation);
+
+/** Whether the config file names the state. */
+const isInFile = ({ settings }: Running): boolean => {
+  const found = settings?.();
+  return found?.origins.state?.startsWith(found.configPath) ?? false;
+};
+
+/** Whether the state is in a database, beside which this machine has a folder of its own. */
+const namesDatabase = ({ settings, world }: Running, flags: readonly string[]): boolean =>
+  settings?.()?.state.kind === 'postgres' ||
+  [world.env[GLOBAL.state.env] ?? '', ...flags].some((text) => /^postgres(ql)?:/i.test(text));
+
 /** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
-function moved(name: 'config' | 'stateDir', { world, chosen = {} }: Running): string | undefined {
-  const locate = name === 'config' ? configLocation : stateLocation;
+function moved(
+  { world, chosen = {} }: Running,
+  locate: (world: SettingsWorld, flags: SettingsFlags) => { value: string },
+): string | undefined {
   try {
     const { value } = locate(world, chosen);
     const env = { ...world.env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
     if (value === locate({ ...world, env }, chosen).value) return undefined;
-    return name === 'stateDir' || existsSync(value) ? value : undefined; // a config file that is named must be there
+    // A config file that is named must be there.
+    return locate === stateLocation || existsSync(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -256,35 +278,4 @@ function isPlainHttp({ settings }: Running, flags: readonly string[]): boolean {
   const found = settings?.();
   const hosts = found ? [found.baseUrl, found.lookupBaseUrl] : flags;
   return hosts.some((host) => host?.startsWith('http://') && !isLoopback(new URL(host).hostname));
-}
-
-interface Typed {
-  command: string | undefined;
-  paths: string[];
-  flags: [long: string, words: string[]][];
-}
-
-/** Removes the query of an address, which may be a signature: the reader fills it in. */
-const withoutSecret = (path: string): string => (isWebAddress(path) ? path.replace(/\?[^#]*/, '?…') : path);
-
-function typedIn(argv: readonly string[]): Typed {
-  const words: string[] = [];
-  const flags: Typed['flags'] = [];
-  for (let at = 0; at < argv.length; at++) {
-    const word = argv[at]!;
-    if (word === '--') {
-      words.push(...argv.slice(at + 1));
-      break;
-    }
-    if (!word.startsWith('-') || word === '-') {
-      words.push(word);
-      continue;
-    }
-    const [long = word] = word.split('=', 1);
-    const placeholder = optionOf(long)?.type.placeholder ?? '';
-    const valued = placeholder !== '' && long === word && at + 1 < argv.length;
-    flags.push([long, valued ? [word, argv[++at]!] : [word]]);
-  }
-  const [command, ...paths] = words;
-  return { command, paths: paths.map(withoutSecret), flags };
 }

@@ -46,12 +46,17 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     return async (...all: unknown[]) => {
       const { createContext } = await import('./create-context.js');
       const command = all.at(-1) as Command;
-      const flags = command.optsWithGlobals<Flags>();
-      context = createContext(world, flags as GlobalFlags, argv);
-      const ended = await run(await options(command.args, flags, context), context);
+      const { checkFlags, withSettings } = await import('./options/flags.js');
+      const { pathOf } = await import('./options/index.js');
+      const path = pathOf(command);
+      const flags = withSettings(path, command.optsWithGlobals<Flags>());
+      const opened = createContext(world, flags as GlobalFlags, argv);
+      context = opened;
+      await checkFlags(path, flags, async () => (await opened.settings()).importDefaults);
+      const ended = await run(await options(command.args, flags, opened), opened);
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
-      if (code === Exit.done || !context.flags.json) return;
+      if (code === Exit.done || !opened.flags.json) return;
       world.stderr.write((await import('./output/error.js')).endingLine(code, message));
     };
   };

@@ -40,7 +40,7 @@ function withValues(
 function skipsRequest({ again, isOf, paths }: Commands): string[] {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return [];
-  const plus = [...(isImport ? ['--resume'] : []), '--continue-on-error'];
+  const plus = [...(isImport ? ['--resume'] : []), '--on-failure', 'continue'];
   return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
 }
 
@@ -48,13 +48,13 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
 const LOCKING = ['import', 'apply', 'resume'];
 
 /**
- * What to do if the service asks to wait longer than allowed: resume later, or allow it with a flag. `resume`
- * and `identify` do not take the flag.
+ * What to do if the service asks to wait longer than allowed: resume later, or allow it with a setting, which `resume`
+ * and `identify` do not take.
  */
-function orAllow(wait: string, flag: string, value: string, { again, isOf, paths }: Commands): string {
+function orAllow(wait: string, setting: string, value: string, { again, isOf, paths }: Commands): string {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return `${isOf('identify') ? 'try again' : 'resume'} ${wait}`;
-  const plus = [...(isImport ? ['--resume'] : []), flag, value];
+  const plus = [...(isImport ? ['--resume'] : []), '-o', `${setting}=${value}`];
   return `resume ${wait}, or allow it: ${again({ without: ['--full'], plus })}`;
 }
 
@@ -68,10 +68,10 @@ const WORDS: Dictionary = {
   }),
 
   state_folder: ({ reason }) => ({
-    hint: `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state-dir`,
+    hint: `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state`,
   }),
   state_damaged: (_, { state }) => ({
-    hint: `restore a copy of ${state ?? 'it'}, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed`,
+    hint: `restore a copy of ${state ?? 'it'}, or choose another folder or database with --state: there, every row is new, and nothing can be resumed`,
   }),
   state_emptied: ({ file }) => ({
     hint: `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,
@@ -79,11 +79,11 @@ const WORDS: Dictionary = {
   not_private: ({ path, command }) => ({
     hint:
       command === null
-        ? `use a folder of its own, such as --state-dir ${shellWord(`${path}/profiles`)}`
+        ? `use a folder of its own, such as --state ${shellWord(`${path}/profiles`)}`
         : `${command} ${shellWord(path)}`,
   }),
   state_version: () => ({
-    hint: 'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',
+    hint: 'use the version of profiles that wrote it, or choose another folder or database with --state',
   }),
   state_moved: ({ to }, { command }) => ({
     hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
@@ -102,7 +102,7 @@ const WORDS: Dictionary = {
     };
   },
   rejects_of_unknown_run: ({ path }, { again }) => ({
-    hint: `use the state directory that its run used, or say what the columns are: ${again({ command: 'import', paths: [path], only: [], plus: ['--mapping', 'mapping.json'] })}, or --types strings (all columns are text), or --types auto`,
+    hint: `use the state directory that its run used, or say what the columns are: ${again({ command: 'import', paths: [path], only: [], plus: ['--mapping', 'mapping.json'] })}, or --type '*=string' (all columns are text), or --type '*=auto'`,
   }),
   constants_missing: ({ keys }) => ({
     hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
@@ -134,7 +134,7 @@ const WORDS: Dictionary = {
   jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
 
   plan_newer: () => ({ hint: 'upgrade profiles, or make the plan with this version' }),
-  not_a_plan: (_, { command }) => ({ hint: `${command('import')} --dry-run --save-plan <file> saves one` }),
+  not_a_plan: (_, { command }) => ({ hint: `${command('import')} --save-plan <file> saves one` }),
   plan_edited: () => ({ hint: 'get the file as it was saved, or make a new plan' }),
   plan_elsewhere: ({ region, account }, { again }) => {
     const plus = [
@@ -159,7 +159,7 @@ const WORDS: Dictionary = {
   }),
   no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
   token_refused: (_, { command, account }) => ({
-    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', account === null ? 'token' : `accounts.${account}.token`)}) and that it belongs to this region`,
+    hint: `check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE or ${command('config', 'set', account === null ? 'token' : `accounts.${account}.token`)}) and that it belongs to this region`,
   }),
   wrong_address: (_, commands) => ({
     hint: `check the host and the path of the base URL; ${checkSettings(commands)}`,
@@ -171,14 +171,14 @@ const WORDS: Dictionary = {
     hint: `check the network, the base URL and the proxy settings${checksTheRest(commands)}`,
   }),
   no_answer_in_time: ({ timeoutMs }) => ({
-    hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
+    hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with -o request_timeout`,
   }),
   not_the_service: (_, commands) => ({
     hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL${checksTheRest(commands)}`,
   }),
-  busy_too_long: (_, commands) => ({ hint: orAllow('later', '--busy-timeout', '2h', commands) }),
+  busy_too_long: (_, commands) => ({ hint: orAllow('later', 'busy_timeout', '2h', commands) }),
   retry_after_too_long: ({ waitMs }, commands) => ({
-    hint: orAllow('after that time', '--max-retry-after', `${Math.ceil(waitMs / 60_000)}m`, commands),
+    hint: orAllow('after that time', 'max_retry_after', `${Math.ceil(waitMs / 60_000)}m`, commands),
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
   report_file: () => ({ hint: 'choose another file with --report <file>' }),
@@ -190,7 +190,7 @@ const WORDS: Dictionary = {
   }),
   request_refused: ({ run }, commands) => ({
     hint: [
-      `if single rows are at fault, find them: ${commands.command('resume', run, '--isolate')}`,
+      `if single rows are at fault, find them: ${commands.command('resume', run, '--on-failure', 'isolate')}`,
       `if the service is fixed, send the same rows again: ${commands.command('resume', run)}`,
       ...skipsRequest(commands),
     ].join('\n'),

@@ -46,15 +46,11 @@ const IN_PLAN = [
   '--max-changed',
   '--concurrency',
   '--no-wait',
-  '--wait-timeout',
-  '--interval',
-  '--retries',
-  '--retry-delay',
-  '--max-retry-after',
-  '--busy-timeout',
-  '--continue-on-error',
-  '--isolate',
-  '--isolate-jobs',
+  '--wait',
+  '--on-failure',
+  ...['interval', 'retries', 'retry_delay', 'max_retry_after', 'busy_timeout', 'isolate_jobs'].map(
+    (key) => `-o ${key}`,
+  ),
 ];
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
@@ -116,7 +112,7 @@ function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   const without = [
     ...OF_ONE_RUN,
     ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : []),
-    ...(plus.includes('--dry-run') ? ['--outcomes'] : []),
+    ...(plus.includes('--dry-run') || plus.includes('--save-plan') ? ['--outcomes'] : []),
   ];
   return [step(known, what, ({ again }) => again({ without, plus }))];
 }
@@ -155,7 +151,7 @@ function sendValid({ rows }: Summary, { plan, ...known }: Known): Step[] {
   if (rows.read - rows.filtered - rows.rejected <= 0) return [];
   return plan === undefined
     ? sendAll(known, 'send the valid rows now', ['--skip-invalid'])
-    : sendAll(known, 'save a plan of the valid rows', ['--dry-run', '--save-plan', plan, '--skip-invalid']);
+    : sendAll(known, 'save a plan of the valid rows', ['--save-plan', plan, '--skip-invalid']);
 }
 
 function importRejects({ files, rows }: Summary, known: Known): Step[] {
@@ -188,7 +184,7 @@ function sendFailed({ run, rows }: Summary, known: Known): Step[] {
   const what = isolates ? 'find the rows at fault, and send the others again' : 'send the failed rows again';
   return [
     step(known, what, ({ command }) =>
-      command('resume', run, '--failed', ...(isolates ? ['--isolate'] : [])),
+      command('resume', run, '--failed', ...(isolates ? ['--on-failure', 'isolate'] : [])),
     ),
   ];
 }

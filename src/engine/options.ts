@@ -55,7 +55,6 @@ export const WORDS = {
   format: FORMATS,
   empty: EMPTY_CELLS,
   shortRows: SHORT_ROWS,
-  types: ['auto', 'strings'],
   is: ['=', '!='],
   keys: KEY_STYLES,
 } as const;

@@ -11,7 +11,7 @@ export const DATABASE_FILE = 'sandbox.db';
 const BUSY_MS = 30_000;
 
 /** Most commands have no `--data`: with the embedded sandbox, the data is in the state directory. */
-const ANOTHER_FOLDER = 'choose another folder with --state-dir (for profiles sandbox, also --data)';
+const ANOTHER_FOLDER = 'choose another folder with --state (for profiles sandbox, also --data)';
 
 /** Increase this when the tables change: a file of another version is refused, and not misread. */
 const VERSION = 1;

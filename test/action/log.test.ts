@@ -124,9 +124,9 @@ test('no command, no key: in the log, the outputs, the summary, the report, and 
         PROFILES_BASE_URL: url,
         PROFILES_STATE_DIR: join(out, 'state'),
       };
-      const reading = ['--skip-invalid', '--report', join(out, 'report.html'), '--report-values'];
+      const reading = ['--skip-invalid', '--report', join(out, 'report.html'), '-o', 'report_values=true'];
       const commands = [
-        ['import', ...flags, ...reading, '--interval', '10ms', '--', name],
+        ['import', ...flags, ...reading, '-o', 'interval=10ms', '--', name],
         ['runs'],
         ['job', 'j-1', '--json'],
       ];

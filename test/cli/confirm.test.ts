@@ -21,7 +21,7 @@ function desk(sandbox: Parameters<typeof environmentOf>[0], config: object = { c
   return { cwd, run };
 }
 const asked = (answer: string): CliOptions => ({ columns: 120, stdin: typing(answer) });
-const IMPORT = ['import', 'c.csv', '--interval', '5ms'];
+const IMPORT = ['import', 'c.csv', '-o', 'interval=5ms'];
 
 describe('an import', () => {
   test.for([
@@ -116,7 +116,7 @@ test('a resume shows how many rows are left', async ({ start }) => {
   expect((await run(['resume'])).code).toBe(2);
   const stopped = await run(['resume'], asked('n\n'));
   expect([stopped.code, stopped.stderr]).toEqual([130, expect.stringMatching(/1 row left of run 2\d{7}/)]);
-  expect((await run(['resume', '--interval', '5ms'], asked('y\n'))).code).toBe(0);
+  expect((await run(['resume', '-o', 'interval=5ms'], asked('y\n'))).code).toBe(0);
 });
 
 test('a plan is applied only after a yes', async ({ start }) => {

@@ -52,8 +52,8 @@ beforeAll(async () => {
   writeFileSync(join(template, 'token.txt'), TOKEN, { mode: 0o600 });
   for (const [line, ends] of [
     ['import companies.csv users.csv', 0],
-    ['import companies.csv --dry-run --save-plan plan.json', 0],
-    ['import users.csv --wait-timeout 1ms', 3],
+    ['import companies.csv --save-plan plan.json', 0],
+    ['import users.csv --wait 1ms', 3],
   ] as const) {
     const words = [...line.split(' '), '--region', 'sandbox', '--json'];
     const { code, stdout, stderr } = await cli(words, { cwd: template, clock: hurried });

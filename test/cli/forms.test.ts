@@ -89,7 +89,7 @@ it('a failed job decides the exit code before a wait that timed out', async () =
   const { code, stdout, stderr } = await run(
     place,
     {
-      line: 'import companies.csv --chunk-size 5 --concurrency 2 --wait-timeout 20s',
+      line: 'import companies.csv --chunk-size 5 --concurrency 2 --wait 20s',
       ends: 7,
       faults: ['fail-job:nth=1', 'stuck-job:nth=2'],
     },

@@ -46,10 +46,10 @@ const CASES: {
     { maxBytes: 9 },
     'it does not fit into a request; check the format, or set it with --format',
   ],
-  cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise --max-cell'],
+  cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise it with -o max_cell'],
   quote_not_closed: [
     { maxBytes: 9 },
-    'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+    'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',
   ],
   unknown_sheet: [{ path: 'a.xlsx', sheet: 'X' }, undefined, '--sheet: a.xlsx has no sheet "X"'],
   sheet_of_other_format: [
@@ -200,11 +200,11 @@ const CASES: {
   ],
   state_folder: [
     { reason: null },
-    'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
+    'free some disk space and check the folder’s permissions, or choose another folder with --state',
   ],
   state_damaged: [
     {},
-    'restore a copy of it, or choose another folder with --state-dir (or another database with --state): there, every row is new, and nothing can be resumed',
+    'restore a copy of it, or choose another folder or database with --state: there, every row is new, and nothing can be resumed',
   ],
   state_emptied: [
     { file: 'my state/state.db' },
@@ -213,7 +213,7 @@ const CASES: {
   not_private: [{ path: '/var/my state', command: 'chmod go-rwx' }, "chmod go-rwx '/var/my state'"],
   state_version: [
     {},
-    'use the version of profiles that wrote it, or choose another folder with --state-dir (or another database with --state)',
+    'use the version of profiles that wrote it, or choose another folder or database with --state',
   ],
   state_moved: [
     { to: 'postgres://ci@db/profiles?schema=profiles' },
@@ -228,7 +228,7 @@ const CASES: {
   import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows its progress'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
-    "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
+    "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --type '*=string' (all columns are text), or --type '*=auto'",
   ],
   constants_missing: [
     { keys: ['tier', 'a b'] },
@@ -243,7 +243,7 @@ const CASES: {
     "restore the old content, or import the file again: profiles import 'my file.csv'",
   ],
   plan_newer: [{}, 'upgrade profiles, or make the plan with this version'],
-  not_a_plan: [{}, 'profiles import --dry-run --save-plan <file> saves one'],
+  not_a_plan: [{}, 'profiles import --save-plan <file> saves one'],
   plan_edited: [{}, 'get the file as it was saved, or make a new plan'],
   plan_elsewhere: [
     { region: 'eu', account: 'my account' },
@@ -275,7 +275,7 @@ const CASES: {
   no_lookup_host: [{}, 'set lookup_base_url for this region, or add --lookup-base-url'],
   token_refused: [
     {},
-    'check the API key (PROFILES_TOKEN, --token-file or profiles config set token) and that it belongs to this region',
+    'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE or profiles config set token) and that it belongs to this region',
   ],
   wrong_address: [
     {},
@@ -285,7 +285,7 @@ const CASES: {
   no_answer: [{}, 'check the network, the base URL and the proxy settings; profiles doctor checks the rest'],
   no_answer_in_time: [
     { timeoutMs: 120_000 },
-    'check the network and the proxy settings, or allow more than 2m 00s with --timeout',
+    'check the network and the proxy settings, or allow more than 2m 00s with -o request_timeout',
   ],
   not_the_service: [
     {},
@@ -301,7 +301,7 @@ const CASES: {
   ],
   request_refused: [
     { run: 'r-1' },
-    'if single rows are at fault, find them: profiles resume r-1 --isolate\nif the service is fixed, send the same rows again: profiles resume r-1',
+    'if single rows are at fault, find them: profiles resume r-1 --on-failure isolate\nif the service is fixed, send the same rows again: profiles resume r-1',
   ],
 };
 
@@ -313,9 +313,9 @@ test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
 });
 
 test.each([
-  ['import a.csv --set t=x --full', 'profiles import a.csv --set t=x --resume --continue-on-error'],
-  ['import a.csv --resume', 'profiles import a.csv --resume --continue-on-error'],
-  ['apply plan.json', 'profiles apply plan.json --continue-on-error'],
+  ['import a.csv --set t=x --full', 'profiles import a.csv --set t=x --resume --on-failure continue'],
+  ['import a.csv --resume', 'profiles import a.csv --resume --on-failure continue'],
+  ['apply plan.json', 'profiles apply plan.json --on-failure continue'],
   // `resume` does not take the flag, and stdin cannot be read again.
   ['resume r-1', undefined],
   ['import -', undefined],
@@ -326,8 +326,8 @@ test.each([
 });
 
 test.each([
-  ['permission', 'check the folder’s owner and permissions, or choose another folder with --state-dir'],
-  ['read_only', 'make the folder and its file system writable, or choose another folder with --state-dir'],
+  ['permission', 'check the folder’s owner and permissions, or choose another folder with --state'],
+  ['read_only', 'make the folder and its file system writable, or choose another folder with --state'],
 ] as const)('a state folder that cannot be written (%s) needs no disk space', (reason, hint) => {
   const error = new StateError('…', { problem: { code: 'state_folder', reason } });
   expect(errorWords(error).hint).toBe(hint);
@@ -346,13 +346,13 @@ const typedAs = (line: string): Commands =>
 test.each([
   [
     'import a.csv --full',
-    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+    'resume after that time, or allow it: profiles import a.csv --resume -o max_retry_after=11m',
   ],
   [
-    'import a.csv --max-retry-after 1m',
-    'resume after that time, or allow it: profiles import a.csv --resume --max-retry-after 11m',
+    'import a.csv -o max_retry_after=1m',
+    'resume after that time, or allow it: profiles import a.csv --resume -o max_retry_after=11m',
   ],
-  ['apply plan.json', 'resume after that time, or allow it: profiles apply plan.json --max-retry-after 11m'],
+  ['apply plan.json', 'resume after that time, or allow it: profiles apply plan.json -o max_retry_after=11m'],
   // These do not take the flag, and stdin cannot be read again.
   ['resume r-1', 'resume after that time'],
   ['import -', 'resume after that time'],
@@ -362,7 +362,7 @@ test.each([
 });
 
 test.each([
-  ['import a.csv', 'resume later, or allow it: profiles import a.csv --resume --busy-timeout 2h'],
+  ['import a.csv', 'resume later, or allow it: profiles import a.csv --resume -o busy_timeout=2h'],
   ['identify user u-1', 'try again later'],
 ])('a service that is busy for too long: what `%s` can do', (line, hint) => {
   expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
@@ -370,8 +370,8 @@ test.each([
 
 test('the command for a rejects file can be pasted with any file name and settings', () => {
   const problem: Problem = { code: 'rejects_of_unknown_run', path: '-a.rejects.csv' };
-  expect(wordsOf(problem, typedAs('import --state-dir s -- -a.rejects.csv')).hint).toContain(
-    ': profiles import --mapping mapping.json --state-dir s -- -a.rejects.csv, or --types strings',
+  expect(wordsOf(problem, typedAs('import --state s -- -a.rejects.csv')).hint).toContain(
+    ": profiles import --mapping mapping.json --state s -- -a.rejects.csv, or --type '*=string'",
   );
   const changed: Problem = { code: 'input_changed', paths: ['-a.csv'], kind: 'users', id: 'Mail' };
   expect(wordsOf(changed, typedAs('resume r-1 --region eu')).hint).toContain(

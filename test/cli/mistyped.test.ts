@@ -90,7 +90,6 @@ describe('habits from other programs lead to the right command', () => {
     ['status', 'profiles runs'],
     ['import -v companies.csv', '--debug'],
     ['import companies.csv --verbose', '--debug'],
-    ['import companies.csv -n', '--dry-run'],
   ])('%s', async (line, hint) => {
     const { code, stdout, stderr } = await cli(words(line));
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -118,8 +117,6 @@ describe('a path is needed', () => {
     ['import companies.csv --rejects s3://bucket/rejects.csv', '--rejects: this is an address (s3://…)'],
     ['import companies.csv --mapping *.json', '--mapping: "*.json" is a pattern'],
     ['config path --config https://example.com/c.json', '--config: this is an address (https://…)'],
-    ['lookups embeds --token-file https://example.com/token', '--token-file: this is an address (https://…)'],
-    ['runs --state-dir postgres://h/db', '--state-dir: this is an address (postgres://…)'],
   ])('%s', async (line, message) => {
     const { code, stderr } = await cli(words(line));
     expect(code).toBe(2);

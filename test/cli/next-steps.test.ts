@@ -25,10 +25,10 @@ describe('a dry run', () => {
   const toSend = { ...rows(0), submitted: 0, completed: 0, unsent: 997 };
   const nothing = { ...rows(2), submitted: 0, completed: 0, unchanged: 995 };
   const planned: Partial<Summary> = { status: 'planned', run: null, jobs: [], rows: toSend };
-  const DRY = 'import a.csv --region eu --retries 2 --dry-run';
+  const DRY = 'import a.csv --region eu -o retries=2 --dry-run';
 
   test.each<[string, string, Partial<Summary>, About, string[]]>([
-    ['all rows are valid', DRY, {}, {}, ['send it with: profiles import a.csv --retries 2 --region eu']],
+    ['all rows are valid', DRY, {}, {}, ['send it with: profiles import a.csv -o retries=2 --region eu']],
     ['no row has changed', `${DRY} --changed-only`, { rows: { ...nothing, rejected: 0 } }, {}, []],
     [
       'no valid row has changed',
@@ -43,7 +43,7 @@ describe('a dry run', () => {
       REJECTED,
       {},
       [
-        'send the valid rows now: profiles import a.csv --retries 2 --skip-invalid --region eu',
+        'send the valid rows now: profiles import a.csv -o retries=2 --skip-invalid --region eu',
         `${FIX} --region eu`,
       ],
     ],
@@ -52,7 +52,7 @@ describe('a dry run', () => {
       `${DRY} --skip-invalid`,
       REJECTED,
       { sendsValid: true },
-      ['send it with: profiles import a.csv --retries 2 --skip-invalid --region eu', `${FIX} --region eu`],
+      ['send it with: profiles import a.csv -o retries=2 --skip-invalid --region eu', `${FIX} --region eu`],
     ],
     [
       'more are invalid than allowed',
@@ -60,7 +60,7 @@ describe('a dry run', () => {
       REJECTED,
       { sendsValid: false },
       [
-        'send the valid rows now: profiles import a.csv --retries 2 --skip-invalid --region eu',
+        'send the valid rows now: profiles import a.csv -o retries=2 --skip-invalid --region eu',
         `${FIX} --region eu`,
       ],
     ],
@@ -78,7 +78,7 @@ describe('a dry run', () => {
       REJECTED,
       { plan },
       [
-        'save a plan of the valid rows: profiles import a.csv --retries 2 --dry-run --save-plan p.json --skip-invalid --region eu',
+        'save a plan of the valid rows: profiles import a.csv -o retries=2 --save-plan p.json --skip-invalid --region eu',
         `${FIX} --region eu`,
       ],
     ],
@@ -110,11 +110,7 @@ test('a dry run has no outcomes', () => {
 
 test.each([
   ['import a.csv', { status: 'rejected' }, {}],
-  [
-    'import a.csv --dry-run --save-plan p.json',
-    { status: 'planned', run: null, jobs: [] },
-    { plan: 'p.json' },
-  ],
+  ['import a.csv --save-plan p.json', { status: 'planned', run: null, jobs: [] }, { plan: 'p.json' }],
 ] as const)('%s: where no row is valid, none is to be sent', (line, over, known) => {
   const none = { ...rows(2), read: 3, filtered: 1, submitted: 0, completed: 0 };
   expect(nextOf(line, { ...REJECTED, ...over, jobs: [], rows: none }, known)).toEqual([FIX]);

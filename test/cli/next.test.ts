@@ -82,7 +82,7 @@ interface Way {
 }
 const WAYS: Record<string, (sandbox: Sandbox) => Way> = {
   flags: ({ url, lookupUrl }) => ({
-    flags: `--base-url ${url} --lookup-base-url ${lookupUrl} --state-dir '${STATE}'`,
+    flags: `--base-url ${url} --lookup-base-url ${lookupUrl} --state '${STATE}'`,
     env: {},
   }),
   environment: ({ url, lookupUrl }) => ({
@@ -90,7 +90,7 @@ const WAYS: Record<string, (sandbox: Sandbox) => Way> = {
     env: { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: lookupUrl, PROFILES_STATE_DIR: STATE },
   }),
   'a config file and an account, by flags': (sandbox) => ({
-    flags: `--config 'my config.json' --account prod --state-dir '${STATE}'`,
+    flags: `--config 'my config.json' --account prod --state '${STATE}'`,
     env: {},
     config: configOf(sandbox),
     token: 'config',
@@ -182,21 +182,17 @@ const SCENARIOS: Record<string, () => Scenario> = {
     next: [[/^profiles import 'my companies.csv'/, 0, /4 submitted \(4 completed\)/]],
   }),
   'a plan is saved': () => ({
-    line: `profiles import ${FILE} --dry-run --save-plan 'my plan.json' --concurrency 2`,
+    line: `profiles import ${FILE} --save-plan 'my plan.json' --concurrency 2`,
     exit: 0,
     next: [[/^profiles apply 'my plan.json'(?! --concurrency)/, 0, /4 submitted \(4 completed\)/]],
   }),
   'a saved plan has invalid rows': () => ({
     files: { 'my companies.csv': INVALID },
-    line: `profiles import ${FILE} --dry-run --save-plan 'my plan.json'`,
+    line: `profiles import ${FILE} --save-plan 'my plan.json'`,
     exit: 5,
     after: fix(REJECTS, ',Bob,', 'c2,Bob,'),
     next: [
-      [
-        /^profiles import .* --dry-run --save-plan 'my plan.json' --skip-invalid/,
-        5,
-        /profiles apply 'my plan.json'/,
-      ],
+      [/^profiles import .* --save-plan 'my plan.json' --skip-invalid/, 5, /profiles apply 'my plan.json'/],
       [/^profiles import 'my companies.rejects.csv'/, 0, /1 submitted \(1 completed\)/],
     ],
   }),
@@ -240,7 +236,7 @@ const SCENARIOS: Record<string, () => Scenario> = {
     const sandbox = standing();
     return {
       sandbox,
-      line: `profiles import ${FILE} --wait-timeout 300ms`,
+      line: `profiles import ${FILE} --wait 300ms`,
       exit: 3,
       after: () => clocks.get(sandbox)!.pass(),
       next: [[/^profiles resume \S+/, 0, /completed/]],
@@ -286,7 +282,7 @@ const SCENARIOS: Record<string, () => Scenario> = {
   }),
   'the service fails': () => ({
     sandbox: { faults: ['503:every=1'] },
-    line: `profiles import ${FILE} --retries 0`,
+    line: `profiles import ${FILE} -o retries=0`,
     exit: 6,
     after: ({ sandbox }) => sandbox.faults.clear(),
     next: [[/^profiles resume \S+/, 0, /4 submitted \(4 completed\)/]],
@@ -296,21 +292,23 @@ const SCENARIOS: Record<string, () => Scenario> = {
     line: `profiles import ${FILE}`,
     exit: 6,
     next: [
-      [/^profiles resume \S+ --isolate/, 5, /1 rejected \+ 3 submitted/],
-      [/^profiles import .* --resume --continue-on-error/, 5, /4 rejected/],
+      [/^profiles resume \S+ --on-failure isolate/, 5, /1 rejected \+ 3 submitted/],
+      [/^profiles import .* --resume --on-failure continue/, 5, /4 rejected/],
     ],
   }),
   'a request is refused, and is skipped': () => ({
     sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
     line: `profiles import ${FILE} --full`,
     exit: 6,
-    next: [[/^profiles import .* --resume --continue-on-error/, 5, /resuming run .* 4 rejected/s]],
+    next: [[/^profiles import .* --resume --on-failure continue/, 5, /resuming run .* 4 rejected/s]],
   }),
   'a job fails': () => ({
     line: `profiles import ${FILE}`,
     exit: 7,
     sandbox: { limits: { failRows: [['name', 'Bob']] } },
-    next: [[/^profiles resume \S+ --failed --isolate/, 5, /1 rejected \+ 3 submitted \(3 completed\)/]],
+    next: [
+      [/^profiles resume \S+ --failed --on-failure isolate/, 5, /1 rejected \+ 3 submitted \(3 completed\)/],
+    ],
   }),
   'another import is running': () => {
     const sandbox = standing();

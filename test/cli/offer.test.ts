@@ -16,7 +16,7 @@ test.for([
   const cwd = scratch();
   writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');
   const env = { ...environmentOf(sandbox), TERM: 'xterm' };
-  const line = ['import', 'c.csv', '--chunk-size', '1', '--interval', '5ms'];
+  const line = ['import', 'c.csv', '--chunk-size', '1', '-o', 'interval=5ms'];
   expect((await cli(line, { cwd, env })).code).toBe(6);
   const sent = sandbox.ledger().length;
   const { code, stderr } = await cli([...line, ...flags], { cwd, env, columns: 100, stdin: typing(answer) });
@@ -37,7 +37,7 @@ test('without a terminal nobody is asked', async ({ start }) => {
   const cwd = scratch();
   writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');
   const env = environmentOf(sandbox);
-  const line = ['import', 'c.csv', '--chunk-size', '1', '--interval', '5ms'];
+  const line = ['import', 'c.csv', '--chunk-size', '1', '-o', 'interval=5ms'];
   expect((await cli(line, { cwd, env })).code).toBe(6);
   const { code, stderr } = await cli(line, { cwd, env });
   expect([code, stderr]).toEqual([0, expect.stringContaining('this import replaces run')]);

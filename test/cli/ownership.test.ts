@@ -84,11 +84,8 @@ describe.skipIf(process.platform === 'win32')('what others can open', () => {
     const shared = join(cwd, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
-    const { code, error } = await run('import', 'c.csv', '--region', 'sandbox', '--state-dir', 'shared');
-    expect([code, error.hint]).toEqual([
-      2,
-      `use a folder of its own, such as --state-dir ${shared}/profiles`,
-    ]);
+    const { code, error } = await run('import', 'c.csv', '--region', 'sandbox', '--state', 'shared');
+    expect([code, error.hint]).toEqual([2, `use a folder of its own, such as --state ${shared}/profiles`]);
     expect(readdirSync(shared)).toEqual([]);
   });
 });
@@ -154,14 +151,7 @@ describe.skipIf(OTHER === null)(asRoot('what belongs to another user'), () => {
     mkdirSync(join(cwd, 'elsewhere'), { mode: 0o700 });
     symlinkSync('elsewhere', join(cwd, 'theirs'));
     lchownSync(join(cwd, 'theirs'), OTHER!, OTHER!);
-    const { code, error } = await run(
-      'import',
-      'c.csv',
-      '--region',
-      'sandbox',
-      '--state-dir',
-      'theirs/state',
-    );
+    const { code, error } = await run('import', 'c.csv', '--region', 'sandbox', '--state', 'theirs/state');
     expect([code, error.message]).toEqual([2, expect.stringContaining(`${join(cwd, 'theirs')} is a link`)]);
     expect(readdirSync(join(cwd, 'elsewhere'))).toEqual([]);
   });

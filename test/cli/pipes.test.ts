@@ -234,7 +234,7 @@ describe('readers of stdout and stderr that are gone', () => {
     const folder = place.folder();
     place.service.reset();
     const line =
-      'profiles import companies.csv users.csv --chunk-size 2 --interval 10ms --ndjson 2>&1 | head -1';
+      'profiles import companies.csv users.csv --chunk-size 2 -o interval=10ms --ndjson 2>&1 | head -1';
     const { codes, stdout } = await bash(line, folder);
     expect(codes).toBe('0 0');
     expect(stdout.split('\n')).toHaveLength(2);

@@ -77,14 +77,14 @@ export async function makePlace(): Promise<Place> {
   // Not an import: its job would end by a clock that is ahead of other processes'.
   await json('identify company acme-001 --set name=canary-zq7-Company --region sandbox');
   const done = await json('import companies.csv');
-  await json('import companies.csv --dry-run --save-plan plan.json');
+  await json('import companies.csv --save-plan plan.json');
   service.faults.add('fail-job:every=1');
   const failed = await json('import users.ndjson', 7);
   service.faults.clear();
   // A user of no file: an import of the same one would follow this job first.
   const open = await json('identify user u-80 --no-wait');
   service.faults.add('500:every=1');
-  const unfinished = await json('import users.csv --retries 0', 6);
+  const unfinished = await json('import users.csv -o retries=0', 6);
   service.faults.clear();
 
   const ids: Record<string, string> = {
@@ -117,7 +117,7 @@ export async function makePlace(): Promise<Place> {
 }
 
 /** How the command learns the token. */
-export type TokenSource = 'environment' | 'file' | 'flag';
+export type TokenSource = 'environment' | 'config' | 'file';
 
 export interface RunOptions {
   /** Further words, such as `--json`. */
@@ -137,14 +137,18 @@ export async function run(
 ): Promise<CliResult & { folder: string }> {
   const folder = place.folder();
   const words = place.words(invocation.line);
-  const given = token === 'environment' ? { PROFILES_TOKEN: TOKEN } : {};
+  // A refused key comes by a variable of its own, beside which a file's would be refused.
+  const byFile = token === 'file' && !invocation.env?.PROFILES_TOKEN;
+  const given: Record<string, string> = byFile
+    ? { PROFILES_TOKEN_FILE: 'token.txt' }
+    : token === 'environment'
+      ? { PROFILES_TOKEN: TOKEN }
+      : {};
   const github = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(folder, 'step-summary.md') };
-  if (token === 'file') writeConfig(folder);
-  // A refused key comes by the environment, which a file's key would not outdo, but a flag's would.
-  const byFlag = token === 'flag' && !invocation.env?.PROFILES_TOKEN ? ['--token-file', 'token.txt'] : [];
+  if (token === 'config') writeConfig(folder);
   for (const fault of invocation.faults ?? []) place.service.faults.add(fault);
   try {
-    const result = await cli([...words, ...byFlag, ...flags], {
+    const result = await cli([...words, ...flags], {
       cwd: folder,
       env: { ...place.env, ...given, ...(inGitHub ? github : {}), ...invocation.env, ...terminal?.env },
       clock: hurried,

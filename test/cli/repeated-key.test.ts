@@ -27,7 +27,7 @@ async function importFrom(status: number, body: string, args: readonly string[] 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const cwd = scratch({ 'a.csv': 'company_id,name\nc-1,Acme\n' });
   const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: url };
-  const report = ['--report', 'r.html', '--report-values', '--outcomes', 'o.csv'];
+  const report = ['--report', 'r.html', '-o', 'report_values=true', '--outcomes', 'o.csv'];
   const result = await cli(['import', 'a.csv', '--debug', ...report, ...args], { cwd, env });
   const kept = readdirSync(cwd, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
@@ -51,7 +51,7 @@ test.for(PRINTED.flatMap((key) => [200, 400, 401, 404, 422].map((status) => [sta
     const job = `"job_id": "j-1", "status": "completed", "filename": "${key}", "total_rows": 1, "completed_rows": 1`;
     const body =
       status === 200 ? `{${job}, "${key}": 1}` : `{"errors": [{"message": "${key}", "${key}": 1}]}`;
-    const { all, code, stderr } = await importFrom(status, body, ['--ndjson', '--interval', '1ms']);
+    const { all, code, stderr } = await importFrom(status, body, ['--ndjson', '-o', 'interval=1ms']);
     expect(stderr).toContain('r-[token]');
     expect(code === 0).toBe(status === 200);
     for (const written of PRINTED) expect(all).not.toContain(written);

@@ -30,8 +30,8 @@ const KEEPS_ROWS = /^(sandbox\.db|spool\/)/;
 
 const ways: [TokenSource, readonly string[]][] = [
   ['environment', ['--debug', '--json']],
+  ['config', ['--debug']],
   ['file', ['--debug']],
-  ['flag', ['--debug']],
 ];
 
 describe.each(ways)('a token from the %s, %j', (token, flags) => {
@@ -69,7 +69,12 @@ describe('a token typed at a prompt', () => {
     expect(code).toBe(0);
     expect(stdout + screen).not.toContain(TOKEN);
     expect(filesWith(TOKEN, cwd)).toEqual(['.config/profiles/config.json']);
-    for (const line of ['config list', 'config list --json', 'config get token', 'doctor --timeout 10ms']) {
+    for (const line of [
+      'config list',
+      'config list --json',
+      'config get token',
+      'doctor -o request_timeout=10ms',
+    ]) {
       const shown = await cli([...line.split(' '), '--debug'], { cwd });
       expect(shown.stdout).toContain(`…${TOKEN.slice(-4)}`);
       expect(shown.stdout + shown.stderr).not.toContain(TOKEN);

@@ -25,7 +25,7 @@ describe('PowerShell', () => {
     ['companies.csv', 'companies.csv'],
     ['C:\\exports\\companies.csv', 'C:\\exports\\companies.csv'],
     ['--dry-run', '--dry-run'],
-    ['--chunk-bytes=1.5MB', "'--chunk-bytes=1.5MB'"],
+    ['-o chunk_bytes=1.5MB', "'-o chunk_bytes=1.5MB'"],
     ['my companies.csv', "'my companies.csv'"],
     ["it's.csv", "'it''s.csv'"],
     ['it\u2019s.csv', "'it\u2019\u2019s.csv'"],

@@ -115,7 +115,7 @@ describe('import', () => {
   test('users against the user properties', async () => {
     await runJson(['import', USERS]);
     const stdin = 'user_id,sesions,score\nu-9,3,often\n';
-    const { plan } = await runJson(['import', '-', '--dry-run', '--check-properties'], 0, { stdin });
+    const { plan } = await runJson(['import', '-', '--dry-run', '-o', 'check_properties=true'], 0, { stdin });
     expect(plan?.properties).toEqual({
       new: [],
       near: [{ key: 'sesions', like: 'sessions' }],
@@ -181,7 +181,7 @@ describe('an import that does not go smoothly', () => {
 
   test('422, and on', async () => {
     sandbox.faults.add('422:nth=1');
-    const flags = ['--chunk-size', '5', '--continue-on-error'];
+    const flags = ['--chunk-size', '5', '--on-failure', 'continue'];
     expect(await runJson(['import', COMPANIES, ...flags], 5)).toMatchObject({ status: 'partial' });
   });
 

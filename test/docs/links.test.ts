@@ -86,9 +86,9 @@ describe('what is named in the text', async () => {
   const builtIn = Object.keys(BUILT_IN).map((name) => `--${name}`);
   const known = (path: string): string[] =>
     OPTIONS.filter((option) => option.commands.includes('*') || option.commands.includes(path))
-      .flatMap(({ long, type, config }) => [
+      .flatMap(({ long, type, config, off }) => [
         long,
-        ...(type.kind === 'flag' && config ? [long.replace('--', '--no-')] : []),
+        ...((type.kind === 'flag' && config) || off ? [long.replace('--', '--no-')] : []),
       ])
       .concat(builtIn);
   const everywhere = new Set(commands.flatMap(known));

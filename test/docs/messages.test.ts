@@ -49,7 +49,7 @@ const FAILURES: [string, () => Promise<string[]>][] = [
     'an input that changed before it was resumed',
     async () => {
       put('firms.csv', 'company_id\nc1\n');
-      const argv = ['import', 'firms.csv', '--region', 'sandbox', '--wait-timeout', '1ms'];
+      const argv = ['import', 'firms.csv', '--region', 'sandbox', '--wait', '1ms'];
       expect(await cli(argv, { cwd })).toMatchObject({ code: 3 });
       put('firms.csv', 'company_id\nc2\n');
       return ['resume', '--region', 'sandbox'];

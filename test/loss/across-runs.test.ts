@@ -87,7 +87,7 @@ describe('a request waits for an unfinished job that shares an id', () => {
 
   test('also when it is a single profile itself, and not beyond its own waiting time', async () => {
     await send(['u1,old'], SLOW, '--no-wait');
-    const late = await run('identify', 'user', 'u1', '--set', 'name=new', '--wait-timeout', '2s');
+    const late = await run('identify', 'user', 'u1', '--set', 'name=new', '--wait', '2s');
     expect([late.code, late.error!.message]).toEqual([3, expect.stringContaining('u1 was not sent')]);
     const { code, stderr } = await run('identify', 'user', 'u1', '--set', 'name=new');
     expect([code, stderr]).toEqual([
@@ -100,7 +100,7 @@ describe('a request waits for an unfinished job that shares an id', () => {
 
   test('and sends nothing when its waiting time is over first', async () => {
     await send(['u1,old'], SLOW, '--no-wait');
-    const late = await send(['u1,new'], FAST, '--wait-timeout', '2s');
+    const late = await send(['u1,new'], FAST, '--wait', '2s');
     expect([late.code, late.summary!.rows, submissions()]).toMatchObject([3, { submitted: 0, unsent: 1 }, 1]);
     expect((await run('resume')).code).toBe(0);
     await settle();
@@ -191,7 +191,7 @@ describe('what may still become another content is not remembered', () => {
 
   test.each(['lost after', 'untraceable'] as const)('for a day after a reply that was %s', async (fault) => {
     middle.trouble = (sort) => (sort === 'submit' && submissions() === 0 ? fault : null);
-    await send(['u1,old'], SLOW, '--retries', '0');
+    await send(['u1,old'], SLOW, '-o', 'retries=0');
     await send(['u1,new'], FAST);
     await settle();
     expect([held('u1'), await unchanged('u1,new')]).toEqual(['old', 0]);
@@ -225,8 +225,8 @@ describe('a retry never overtakes', () => {
       FAST,
       '--chunk-size',
       '1',
-      '--retries',
-      '0',
+      '-o',
+      'retries=0',
     );
     middle.trouble = () => null;
     expect([code, summary!.rows.unsent]).toEqual([6, 2]);
@@ -252,7 +252,7 @@ describe('a retry never overtakes', () => {
   test('whatever the number of rows', async () => {
     const rows = (day: string): string[] => Array.from({ length: 400 }, (_, i) => `u${i},${day}`);
     middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
-    const first = (await send(rows('mon'), FAST, '--retries', '0')).summary!.run!;
+    const first = (await send(rows('mon'), FAST, '-o', 'retries=0')).summary!.run!;
     middle.trouble = () => null;
     await send(rows('tue'), FAST);
     const { summary } = await run('resume', first);
@@ -283,7 +283,7 @@ describe('a retry never overtakes', () => {
 
   test('or of a request whose reply was lost, the part that was sent since', async () => {
     middle.trouble = (sort) => (sort === 'submit' ? 'lost after' : null);
-    const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0')).summary!.run!;
+    const first = (await send(['u1,mon', 'u2,mon'], FAST, '-o', 'retries=0')).summary!.run!;
     middle.trouble = () => null;
     await send(['u1,tue'], FAST);
     const { summary } = await run('resume', first);
@@ -296,7 +296,7 @@ describe('a retry never overtakes', () => {
     const first = await monday();
     middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
     const rows = ['u9,tue', 'u2,tue'];
-    const second = (await send(rows, FAST, '--retries', '0', '--chunk-size', '1')).summary!.run!;
+    const second = (await send(rows, FAST, '-o', 'retries=0', '--chunk-size', '1')).summary!.run!;
     middle.trouble = () => null;
     await run('resume', first);
     expect(held('u2')).toBe('mon');
@@ -320,7 +320,7 @@ describe('a retry never overtakes', () => {
 describe('a retry that is lost again', () => {
   test.each([[[]], [['--changed-only']]])('leaves out what others sent in between: %j', async (flags) => {
     middle.trouble = (sort) => (sort === 'submit' ? 'lost before' : null);
-    const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0', ...flags)).summary!.run!;
+    const first = (await send(['u1,mon', 'u2,mon'], FAST, '-o', 'retries=0', ...flags)).summary!.run!;
     middle.trouble = () => null;
     await send(['u1,tue'], FAST);
     middle.trouble = (sort) => (sort === 'submit' ? 'lost before' : null);
@@ -335,9 +335,9 @@ describe('a retry that is lost again', () => {
 
 test('what certainly did not arrive was not sent later', async () => {
   middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
-  const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0')).summary!.run!;
+  const first = (await send(['u1,mon', 'u2,mon'], FAST, '-o', 'retries=0')).summary!.run!;
   middle.trouble = (sort) => (sort === 'submit' ? '404' : null);
-  const second = await send(['u1,tue'], FAST, '--retries', '0');
+  const second = await send(['u1,tue'], FAST, '-o', 'retries=0');
   expect([second.code, second.summary!.rows.submitted]).toEqual([6, 0]);
   middle.trouble = () => null;
   const last = await run('resume', first);
@@ -345,11 +345,11 @@ test('what certainly did not arrive was not sent later', async () => {
   expect(held('u1')).toBe('mon');
 });
 
-test('with --refresh-after, what was completed by a clock that was ahead counts as unknown', async () => {
+test('with -o refresh_after, what was completed by a clock that was ahead counts as unknown', async () => {
   const year = 365 * 24 * 3_600_000;
   clock.pass(year);
   await send(['u1,n'], FAST);
   clock.pass(7 * 24 * 3_600_000 - year);
-  const { summary } = await send(['u1,n'], FAST, '--changed-only', '--refresh-after', '24h', '--dry-run');
+  const { summary } = await send(['u1,n'], FAST, '--changed-only', '-o', 'refresh_after=24h', '--dry-run');
   expect(summary!.rows.unchanged).toBe(0);
 });

@@ -70,7 +70,7 @@ class Scenario {
     const chance = this.#random();
     if (chance < 0.55) return this.#import();
     if (chance < 0.63) return this.#identify();
-    if (chance < 0.75) return this.#onRun((run) => ['resume', run, '--interval', '3s']);
+    if (chance < 0.75) return this.#onRun((run) => ['resume', run, '-o', 'interval=3s']);
     if (chance < 0.8) return this.#onRun((run) => ['runs', '--forget', run]);
     if (chance < 0.87) return this.#gone();
     if (chance < 0.94) return this.#run(['jobs', '--refresh']);
@@ -81,7 +81,9 @@ class Scenario {
   async #gone(): Promise<void> {
     const { trouble } = this.#middle;
     this.#middle.trouble = (sort) => (sort === 'poll' ? '404' : trouble(sort));
-    await (this.#random() < 0.5 ? this.#import() : this.#onRun((run) => ['resume', run, '--interval', '3s']));
+    await (this.#random() < 0.5
+      ? this.#import()
+      : this.#onRun((run) => ['resume', run, '-o', 'interval=3s']));
     this.#middle.trouble = trouble;
   }
 
@@ -104,12 +106,19 @@ class Scenario {
     }
     for (const id of IDS) this.#repeat(rows.filter((row) => row.id === id));
     const argv = ['import', this.#write(rows), '--chunk-size', this.#one(['1', '2', '5'])];
-    argv.push('--concurrency', this.#one(['1', '3']), '--retries', this.#one(['0', '2']), '--interval', '3s');
+    argv.push(
+      '--concurrency',
+      this.#one(['1', '3']),
+      '-o',
+      `retries=${this.#one(['0', '2'])}`,
+      '-o',
+      'interval=3s',
+    );
     if (this.#random() < 0.4) argv.push('--no-wait');
-    else if (this.#random() < 0.5) argv.push('--wait-timeout', this.#one(['500ms', '2s', '15s']));
+    else if (this.#random() < 0.5) argv.push('--wait', this.#one(['500ms', '2s', '15s']));
     if (this.#random() < 0.15) argv.push('--changed-only');
     if (this.#random() < 0.1) argv.push('--full');
-    argv.push(...this.#one([[], [], ['--isolate'], ['--continue-on-error']]));
+    argv.push(...this.#one([[], [], ['--on-failure', 'isolate'], ['--on-failure', 'continue']]));
     await this.#run(argv);
   }
 
@@ -122,7 +131,7 @@ class Scenario {
 
   #identify(): Promise<void> {
     const argv = ['identify', 'user', this.#one(IDS), '--set', `name=${this.#one(NAMES)}`];
-    argv.push(...this.#one([[], ['--no-wait'], ['--wait-timeout', '2s']]));
+    argv.push(...this.#one([[], ['--no-wait'], ['--wait', '2s']]));
     return this.#run(argv);
   }
 

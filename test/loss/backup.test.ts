@@ -33,7 +33,7 @@ test('taken while an import holds the lock, which info names; restored in place 
           }
         : undefined,
   };
-  const child = start(['import', file.path, '--chunk-size', '4', '--interval', '1ms']);
+  const child = start(['import', file.path, '--chunk-size', '4', '-o', 'interval=1ms']);
   expect((await child.ended).signal).toBe('SIGKILL');
   expect(backup?.code, backup?.stderr).toBe(0);
   service.trouble = {};

@@ -30,8 +30,8 @@ const file: Companies = {
   ids: new Map(rows.map(([id], i) => [i + 2, id!])),
   text: `company_id,name\n${rows.map(([id, name]) => `${id},"${name}"\n`).join('')}`,
 };
-const flags = ['--chunk-size', '2', '--skip-invalid', '--continue-on-error', '--interval', '1ms'];
-const SEND = ['import', file.path, ...flags, '--retry-delay', '1ms'];
+const flags = ['--chunk-size', '2', '--skip-invalid', '--on-failure', 'continue', '-o', 'interval=1ms'];
+const SEND = ['import', file.path, ...flags, '-o', 'retry_delay=1ms'];
 
 /** Goes by what is in the request, whenever it arrives: `refused` is refused, `large` too large in company, `lost` lost once. */
 function trouble(): Strike {

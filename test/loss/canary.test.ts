@@ -6,7 +6,7 @@ import { FAULTS, fates, status } from './faults.js';
 import { balance, crashAt, elevenCompanies, Machine, type Outcome, seeds } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--canary', '3', '--chunk-size', '5', '--retries', '0'];
+const SEND = ['import', file.path, '--canary', '3', '--chunk-size', '5', '-o', 'retries=0'];
 
 let service: FaultServer;
 let machine: Machine;
@@ -39,7 +39,7 @@ describe('nothing else is sent before it has completed', () => {
     ['alone', []],
     ['with several at a time', ['--concurrency', '4']],
     ['without waiting for jobs', ['--no-wait']],
-    ['where failed rows are looked for', ['--isolate']],
+    ['where failed rows are looked for', ['--on-failure', 'isolate']],
   ])('%s', async (_, flags) => {
     const held = slowly(5);
     const done = await run([...SEND, ...flags]);
@@ -150,7 +150,7 @@ describe('it does not complete', () => {
     '%s: the run stops, and a resume sends its rows again as the new one',
     async (_, trouble, code, message) => {
       trouble();
-      const stopped = await run([...SEND, '--isolate', '--continue-on-error']);
+      const stopped = await run([...SEND, '--on-failure', 'isolate', '--on-failure', 'continue']);
       expect([stopped.code, stopped.error?.message], stopped.stderr).toEqual([
         code,
         expect.stringMatching(message),
@@ -172,11 +172,11 @@ describe('it does not complete', () => {
 
   test('and fails again: the run stops again, even where failed rows are to be looked for', async () => {
     service.trouble.fate = (nth) => (nth <= 2 ? fates.failed : undefined);
-    expect((await run([...SEND, '--isolate'])).code).toBe(7);
-    const again = await run(['resume', '--isolate']);
+    expect((await run([...SEND, '--on-failure', 'isolate'])).code).toBe(7);
+    const again = await run(['resume', '--on-failure', 'isolate']);
     expect([again.code, again.error?.code]).toEqual([7, 'canary']);
     expect(sizes()).toEqual([2, 2]);
-    const done = await run(['resume', '--isolate']);
+    const done = await run(['resume', '--on-failure', 'isolate']);
     expect([done.code, done.summary!.status, sizes()]).toEqual([0, 'completed', [2, 2, 2, 5, 4]]);
   });
 
@@ -190,7 +190,7 @@ describe('it does not complete', () => {
 
   test('it is refused: nothing is rejected, and its rows go out again', async () => {
     service.trouble.submit = (n) => (n === 1 ? status(422) : undefined);
-    const stopped = await run([...SEND, '--continue-on-error', '--isolate']);
+    const stopped = await run([...SEND, '--on-failure', 'continue', '--on-failure', 'isolate']);
     expect([stopped.code, stopped.summary!.rows.rejected, stopped.summary!.rows.unsent]).toEqual([6, 0, 12]);
     const done = await run(['resume']);
     expect([done.code, sizes()], done.stderr).toEqual([0, [2, 2, 5, 4]]);
@@ -220,18 +220,18 @@ describe('it does not complete', () => {
 
   test('it takes too long: exit 3, and a resume follows it first', async () => {
     service.trouble.fate = first(fates.stuck);
-    const late = await run([...SEND, '--no-wait', '--wait-timeout', '4h']);
+    const late = await run([...SEND, '--wait', '4h']);
     expect([late.code, late.summary!.status, sizes()]).toEqual([3, 'timed_out', [2]]);
     const held = slowly(3);
     const done = await run(['resume']);
-    expect([done.code, done.summary!.status, sizes()], done.stderr).toEqual([0, 'submitted', [2, 5, 4]]);
+    expect([done.code, done.summary!.status, sizes()], done.stderr).toEqual([0, 'completed', [2, 5, 4]]);
     expect(new Set(held.seen)).toEqual(new Set([1]));
   });
 
   test('it is all there is, and nobody waits: its end is waited for', async () => {
     service.trouble.fate = first(fates.stuck);
-    const all = ['import', file.path, '--canary', '100', '--no-wait'];
-    const late = await run([...all, '--wait-timeout', '4h']);
+    const all = ['import', file.path, '--canary', '100'];
+    const late = await run([...all, '--wait', '4h']);
     expect([late.code, late.summary!.status]).toEqual([3, 'timed_out']);
     service.trouble = {};
     const done = await run(['resume']);
@@ -267,7 +267,7 @@ describe('killed at a commit', () => {
         },
       };
       const env = { ...machine.env, ...crashAt(at) };
-      const argv = [...SEND, '--concurrency', '3', '--interval', '1ms', '--json'];
+      const argv = [...SEND, '--concurrency', '3', '-o', 'interval=1ms', '--json'];
       const killed = await profiles(argv, { cwd: machine.folder, env }).ended;
       expect(killed.signal ?? killed.code).not.toBe(0);
       let last: Outcome;

@@ -93,7 +93,7 @@ test('rows that were completed while the rows at fault were looked for count onc
     const run = (line: string) => there.run(line.split(' '));
     expect((await run('import c.csv --changed-only')).code).toBe(7);
     // It ends in the middle: some rows are completed, one is rejected, the others failed.
-    const { summary: searched } = await run('resume --failed --isolate --isolate-jobs 8');
+    const { summary: searched } = await run('resume --failed --on-failure isolate -o isolate_jobs=8');
     expect(searched!.rows).toMatchObject({ read: 12, rejected: 1, submitted: 11, completed: 2 });
     sandbox.limits.failRows = [];
     const { code, summary } = await run('resume --failed');

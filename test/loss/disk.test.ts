@@ -24,7 +24,7 @@ const file: Companies = {
   text: `company_id,name\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
 };
 /** A hundred requests of twenty. */
-const SEND = ['import', file.path, '--chunk-size', '20', '--interval', '1ms', '--json'];
+const SEND = ['import', file.path, '--chunk-size', '20', '-o', 'interval=1ms', '--json'];
 
 let service: FaultServer;
 let machine: Machine;
@@ -117,7 +117,7 @@ test('a disk on which stdin has no room: nothing is sent, and nothing of it is l
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toMatch(/^cannot keep stdin in .*: E(NOSPC|FBIG)\b/);
-  expect(error.hint).toMatch(/^free some disk space .*--state-dir$/);
+  expect(error.hint).toMatch(/^free some disk space .*--state$/);
   expect(service.connections).toBe(0);
   const left = readdirSync(disk.folder, { recursive: true, encoding: 'utf8' });
   expect(left.filter((name) => name.endsWith('stdin'))).toEqual([]);
@@ -137,7 +137,7 @@ test('a disk that has no room for rejected rows: what was sent is reported, and 
   const rejects = join(disk.folder, 'rejects.csv');
   const env = { PROFILES_STATE_DIR: join(machine.folder, '.state') };
   const full = await disk.run(
-    [...SEND, '--chunk-size', '200', '--continue-on-error', '--rejects', rejects],
+    [...SEND, '--chunk-size', '200', '--on-failure', 'continue', '--rejects', rejects],
     '',
     env,
   );
@@ -221,7 +221,7 @@ test('a state directory that may not be written to: nothing is sent', async () =
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toContain(folder);
-  expect(error.hint).toMatch(/^check the folder’s owner and permissions, .*--state-dir$/);
+  expect(error.hint).toMatch(/^check the folder’s owner and permissions, .*--state$/);
   expect(service.connections).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import { FaultServer, type Strike } from '../support/fault-server.js';
 import { dated, FAULTS, status } from './faults.js';
 import { balance, deadlineUnder, elevenCompanies, fastClock, Machine, resumeToTheEnd } from './support.js';
 
-const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '1'];
+const SEND = ['import', 'companies.csv', '--chunk-size', '4', '-o', 'retries=1'];
 
 const small = elevenCompanies();
 /** Requests of a quarter of a megabyte: a connection takes them in several pieces. */
@@ -124,7 +124,7 @@ const CASES: Case[] = [
 async function ends(fault: string, expected: End): Promise<void> {
   file = fault === 'reset mid-body' ? large : small;
   machine.write(file.path, file.text);
-  const first = await machine.run([...SEND, '--timeout', deadlineUnder(fault)], { clock });
+  const first = await machine.run([...SEND, '-o', `request_timeout=${deadlineUnder(fault)}`], { clock });
   expect(first.summary, first.stderr).not.toBeNull();
   expect({ exit: first.code, status: first.summary!.status }, first.stderr).toEqual({
     exit: expected.exit,
@@ -166,9 +166,12 @@ describe('once, and no attempt is left', () => {
     async ({ fault, strike }) => {
       machine.write(small.path, small.text);
       service.trouble = { submit: (nth) => (nth === 2 ? strike : undefined) };
-      const first = await machine.run([...SEND, '--retries', '0', '--timeout', deadlineUnder(fault)], {
-        clock,
-      });
+      const first = await machine.run(
+        [...SEND, '-o', 'retries=0', '-o', `request_timeout=${deadlineUnder(fault)}`],
+        {
+          clock,
+        },
+      );
       expect([first.code, first.summary!.maybe_sent_twice], first.stderr).toEqual([6, []]);
       await balance(first.summary!, machine, service, small);
       const last = await machine.run(['resume'], { clock });

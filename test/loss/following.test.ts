@@ -133,7 +133,7 @@ async function isWhole(last: Outcome): Promise<void> {
 describe.each([1, 8])('--concurrency %i', (concurrency) => {
   test.each(CASES)('$fault', async ({ fault, trouble, exit, status: ending, completed, says, warns }) => {
     service.trouble = trouble;
-    const flags = ['--concurrency', String(concurrency), '--timeout', deadlineUnder(fault)];
+    const flags = ['--concurrency', String(concurrency), '-o', `request_timeout=${deadlineUnder(fault)}`];
     const outcome = await machine.run([...SEND, ...flags], { clock });
     const { code, summary, error, stderr } = outcome;
     expect({ exit: code, status: summary?.status }, stderr).toEqual({ exit, status: ending });
@@ -153,24 +153,21 @@ describe.each([1, 8])('--concurrency %i', (concurrency) => {
 test.each([
   ['the second', 2, { submitted: 7, unsent: 4 }],
   ['the last', 3, { submitted: 11 }],
-])(
-  '%s job never ends: waiting ends at --wait-timeout, and a resume follows it on',
-  async (_, stuck, rows) => {
-    service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
-    const outcome = await machine.run([...SEND, '--wait-timeout', '3h'], { clock });
-    expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
-      3,
-      'timed_out',
-      'wait_timeout',
-    ]);
-    expect(outcome.summary!.rows).toMatchObject(rows);
-    await balance(outcome.summary!, machine, service, file);
-    service.trouble = {};
-    const last = await resumeToTheEnd(machine, outcome, { clock });
-    expect([last.code, last.summary!.status]).toEqual([0, 'completed']);
-    await isWhole(last);
-  },
-);
+])('%s job never ends: waiting ends at --wait, and a resume follows it on', async (_, stuck, rows) => {
+  service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
+  const outcome = await machine.run([...SEND, '--wait', '3h'], { clock });
+  expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
+    3,
+    'timed_out',
+    'wait_timeout',
+  ]);
+  expect(outcome.summary!.rows).toMatchObject(rows);
+  await balance(outcome.summary!, machine, service, file);
+  service.trouble = {};
+  const last = await resumeToTheEnd(machine, outcome, { clock });
+  expect([last.code, last.summary!.status]).toEqual([0, 'completed']);
+  await isWhole(last);
+});
 
 test.each([
   ['completed', 0],
@@ -206,7 +203,7 @@ test('twelve jobs at once are followed without a word from Node', async () => {
     fate: () => (job, polls) =>
       polls < 2 ? fates.stuck(job) : { ...job, status: 'completed', completed_rows: job.total_rows },
   };
-  const argv = ['import', file.path, '--chunk-size', '1', '--concurrency', '12', '--interval', '500ms'];
+  const argv = ['import', file.path, '--chunk-size', '1', '--concurrency', '12', '-o', 'interval=500ms'];
   const { code, stderr } = await profiles([...argv, '--quiet'], { cwd: machine.folder, env: machine.env })
     .ended;
   expect([code, stderr]).toEqual([0, '']);

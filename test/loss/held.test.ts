@@ -19,7 +19,7 @@ afterEach(() => service.stop());
 
 const csv = (rows: number, tier: (row: number) => string = () => 'gold'): string =>
   `company_id,name,tier\n${Array.from({ length: rows }, (_, row) => `c-${row},Name ${row},${tier(row)}\n`).join('')}`;
-const IMPORT = ['import', 'c.csv', '--track-keys', '--chunk-size', '7'];
+const IMPORT = ['import', 'c.csv', '-o', 'track_keys=true', '--chunk-size', '7'];
 const CHANGED = [...IMPORT, '--changed-only'];
 const plannedOf = ({ summary }: Outcome): PlanChanges => summary!.plan!.changes!;
 const arrived = (): number => service.ledger.arrivals.length;
@@ -57,7 +57,7 @@ test('the plan says what is new, changed and unchanged, and in which keys', asyn
 test("a user's company and a member of its metadata with that name are two keys", async () => {
   const user = (company: string, inner: string): string =>
     `${JSON.stringify({ user_id: 'u1', company_id: company, metadata: { company_id: inner } })}\n`;
-  const argv = ['import', 'u.ndjson', '--track-keys'];
+  const argv = ['import', 'u.ndjson', '-o', 'track_keys=true'];
   const keys = async (): Promise<unknown> =>
     plannedOf(await machine.run([...argv, '--changed-only', '--dry-run'])).keys;
   machine.write('u.ndjson', user('a', 'x'));
@@ -113,7 +113,7 @@ describe('identifiers that appear more than once', () => {
     machine.write('c.csv', twice);
     const submit = (n: number) => (n === 3 ? status(422) : undefined);
     service.trouble = { submit };
-    await machine.run(['import', 'c.csv', '--chunk-size', '1', '--continue-on-error']);
+    await machine.run(['import', 'c.csv', '--chunk-size', '1', '--on-failure', 'continue']);
     service.trouble = {};
     const again = await machine.run(['import', 'c.csv', '--changed-only']);
     expect(again.summary!.rows).toMatchObject({ unchanged: 3, merged: 1, submitted: 1 });
@@ -122,7 +122,7 @@ describe('identifiers that appear more than once', () => {
   test('a run that was interrupted and continued: an unchanged file sends nothing', async () => {
     machine.write('c.csv', twice);
     service.trouble = { submit: (n) => (n === 3 ? status(503) : undefined) };
-    const stopped = await machine.run(['import', 'c.csv', '--chunk-size', '1', '--retries', '0']);
+    const stopped = await machine.run(['import', 'c.csv', '--chunk-size', '1', '-o', 'retries=0']);
     expect(stopped.code).toBe(6);
     service.trouble = {};
     expect((await machine.run(['resume'])).code).toBe(0);
@@ -139,7 +139,7 @@ describe('identifiers that appear more than once', () => {
 
   describe.each([
     ['halved after a 413', 413, 1, [], 1],
-    ['searched after a 422', 422, 2, ['--isolate'], 0],
+    ['searched after a 422', 422, 2, ['--on-failure', 'isolate'], 0],
   ] as const)('in a request that was %s', (_, code, times, flags, parts) => {
     const refused = (n: number) => (n >= 2 && n < 2 + times ? status(code) : undefined);
 
@@ -160,7 +160,15 @@ describe('identifiers that appear more than once', () => {
       machine.write('c.csv', thrice.replace('a,,,5\ne,E,,', 'e,E,,\na,,,5'));
       // After a 422, both rows are in one item of the first part.
       service.trouble = { submit: (n) => refused(n) ?? (n > 1 + times + parts ? status(503) : undefined) };
-      const stopped = await machine.run(['import', 'c.csv', '--chunk-size', '4', '--retries', '0', ...flags]);
+      const stopped = await machine.run([
+        'import',
+        'c.csv',
+        '--chunk-size',
+        '4',
+        '-o',
+        'retries=0',
+        ...flags,
+      ]);
       expect([stopped.code, service.ledger.timesAccepted.get('a')]).toEqual([6, 1 + parts]);
       expect(await unchanged()).toBe(3 + parts);
     });
@@ -175,7 +183,7 @@ describe('identifiers that appear more than once', () => {
     };
     machine.write('c.csv', 'company_id,name,tier\na,A,gold\nb,B,\nc,C,\na,,silver\n');
     service.trouble = { submit: (n) => (n === 2 ? stopping : undefined), fate: () => fates.stuck };
-    const options = ['--chunk-size', '1', '--interval', '5ms'];
+    const options = ['--chunk-size', '1', '-o', 'interval=5ms'];
     const stopped = await machine.run(['import', 'c.csv', ...options, ...flags], { stop: stop.signal });
     expect([stopped.code, stopped.summary!.rows.submitted]).toEqual([130, 2]);
     const completed: Fate = (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows });
@@ -207,7 +215,7 @@ test('rows that are only refreshed are counted apart, and do not count as change
     'c.csv',
     csv(10, (row) => (row === 4 ? 'silver' : 'gold')),
   );
-  const flags = ['--refresh-after', '1h', '--max-changed', '1'];
+  const flags = ['-o', 'refresh_after=1h', '--max-changed', '1'];
   const plan = await machine.run([...CHANGED, ...flags, '--dry-run']);
   expect([plan.code, plannedOf(plan)]).toEqual([
     0,

@@ -138,7 +138,7 @@ test('merged rows, requests over several files, and rows that others sent later'
   machine.write('one.csv', 'company_id,name\na,A\nb,B\na,A2\n');
   machine.write('two.csv', 'company_id,name\nc,C\nd,D\n');
   service.trouble.submit = (n) => (n === 2 ? status(503) : undefined);
-  const first = await run(['import', 'one.csv', 'two.csv', '--chunk-size', '4', '--retries', '0']);
+  const first = await run(['import', 'one.csv', 'two.csv', '--chunk-size', '4', '-o', 'retries=0']);
   expect(first.code).toBe(6);
   service.trouble = {};
   machine.write('newer.csv', 'company_id,name\nd,D2\n');
@@ -161,7 +161,7 @@ test('merged rows, requests over several files, and rows that others sent later'
 test('what it does not know: a lost reply; what is older than history.keep is let go', async () => {
   machine.write('a.csv', 'user_id,n\nu,1\n');
   service.trouble.submit = (n) => (n === 1 ? FAULTS['reset after acceptance'] : undefined);
-  expect((await run(['import', 'a.csv', '--retries', '0'])).code).toBe(6);
+  expect((await run(['import', 'a.csv', '-o', 'retries=0'])).code).toBe(6);
   expect(await history('u', 'user')).toMatchObject([
     { outcome: 'unsent', request: 1, reason: expect.stringContaining('it may have arrived') },
   ]);

@@ -114,7 +114,7 @@ const deep = (status: number) => async (exchange: Exchange) => {
 
 test.each([400, 500])('%i with JSON that nests too deeply is one sentence', async (status) => {
   service.trouble = { submit: () => deep(status) };
-  const { code, summary, error, stderr } = await machine.run([...SEND, '--retries', '0']);
+  const { code, summary, error, stderr } = await machine.run([...SEND, '-o', 'retries=0']);
   expect([code, summary!.rows.submitted], stderr).toEqual([6, 0]);
   expect(error!.message).toContain(`${status} `);
   service.trouble = {};
@@ -136,7 +136,7 @@ test('a status that is none of HTTP is one sentence', async () => {
       exchange.raw('HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}');
     },
   };
-  const { code, error, stderr } = await machine.run([...SEND, '--retries', '0']);
+  const { code, error, stderr } = await machine.run([...SEND, '-o', 'retries=0']);
   expect(code, stderr).toBe(6);
   expect(error!.message).toMatch(
     /^127\.0\.0\.1:\d+ sent a response that is not HTTP: its status line is malformed$/,

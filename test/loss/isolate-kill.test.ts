@@ -29,7 +29,16 @@ test('killed right after every third commit', { timeout: 600_000 }, async ({ onT
     };
     const machine = new Machine(service.url);
     machine.write('companies.csv', 'company_id,name\na,1\nb,2\nc,3\nd,4\nbad,5\ne,6\nf,7\n');
-    const flags = ['--chunk-size', '3', '--isolate', '--interval', '1ms', '--retry-delay', '1ms'];
+    const flags = [
+      '--chunk-size',
+      '3',
+      '--on-failure',
+      'isolate',
+      '-o',
+      'interval=1ms',
+      '-o',
+      'retry_delay=1ms',
+    ];
     const env = { ...machine.env, ...crashAt(`after:${nth}`) };
     const killed = await profiles(['import', 'companies.csv', ...flags], { cwd: machine.folder, env }).ended;
     const where = `commit ${nth}`;

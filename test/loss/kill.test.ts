@@ -99,8 +99,8 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
       path,
       '--chunk-size',
       String(CHUNK),
-      '--interval',
-      '1ms',
+      '-o',
+      'interval=1ms',
       '--concurrency',
       String(concurrency),
     ];

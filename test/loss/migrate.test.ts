@@ -69,7 +69,7 @@ async function withHistory(): Promise<void> {
   const named = { PROFILES_ACCOUNT: 'production' };
   machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
   const all = [
-    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '--track-keys']),
+    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '-o', 'track_keys=true']),
     await run(['import', 'users.csv', '--config', 'config.json'], named),
     await run(['identify', 'user', 'u-3', '--set', 'name=C', '--no-wait']),
   ];
@@ -79,7 +79,7 @@ async function withHistory(): Promise<void> {
   ).toEqual([5, 0, 0]);
   service.trouble = { fate: () => fates.failed, submit: (nth) => (nth === 6 ? status(503) : undefined) };
   machine.write('more.csv', 'company_id,name\nm-1,x\nm-2,y\n');
-  await run(['import', 'more.csv', '--chunk-size', '1', '--retries', '0', '--set', 'tier=gold']);
+  await run(['import', 'more.csv', '--chunk-size', '1', '-o', 'retries=0', '--set', 'tier=gold']);
   service.trouble = {};
 }
 

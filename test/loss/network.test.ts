@@ -10,7 +10,7 @@ import { FaultServer } from '../support/fault-server.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
-const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '1'];
+const SEND = ['import', 'companies.csv', '--chunk-size', '4', '-o', 'retries=1'];
 const CERTS = new URL('../engine/service/certs/', import.meta.url);
 const file = elevenCompanies();
 
@@ -65,7 +65,7 @@ test('a host that listens and never accepts, then a service', async () => {
   for (const socket of queued) socket.on('error', () => {});
 
   // The deadline is the network's, so it passes in real time: each attempt costs as much.
-  const first = await machine.run([...SEND, '--timeout', '300ms']);
+  const first = await machine.run([...SEND, '-o', 'request_timeout=300ms']);
   expect(first.error?.message).toMatch(/no connection .* within 300ms/);
   await nothingWasSent(first);
 

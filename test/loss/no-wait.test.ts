@@ -80,7 +80,7 @@ test('neither the copy of stdin nor the values of --set and --where are needed, 
 test('a resume that runs out of time is resumed', async () => {
   service.trouble.fate = () => fates.stuck;
   const id = await accepted();
-  const late = await machine.run(['resume', '--wait-timeout', '1s']);
+  const late = await machine.run(['resume', '--wait', '1s']);
   expect(ended(late)).toEqual([3, 'timed_out', id]);
   expect(late.summary!.resume).toContain(`resume ${id}`);
   service.trouble = {};
@@ -116,7 +116,7 @@ test('with a canary: a resume that runs out of time is resumed without its input
   const id = await accepted([...SEND, '--no-wait', '--canary', '2']);
   service.trouble.fate = () => fates.stuck;
   machine.write(file.path, 'company_id,name\nother,1\n');
-  expect((await machine.run(['resume', '--wait-timeout', '1s'])).code).toBe(3);
+  expect((await machine.run(['resume', '--wait', '1s'])).code).toBe(3);
   // It has nothing left to send, so another import of the file does not replace it.
   const next = await machine.run(['import', file.path, '--no-wait']);
   expect(next.summary!.warnings.filter((text) => text.includes('replaces'))).toEqual([]);
@@ -129,7 +129,7 @@ test('an import with unsent rows comes first, then the newest', async () => {
   machine.write('b.csv', 'company_id,name\nb,1\n');
   const a = await accepted(['import', 'a.csv', '--no-wait']);
   service.trouble.fate = () => fates.stuck;
-  const waiting = await machine.run([...SEND, '--wait-timeout', '1s']);
+  const waiting = await machine.run([...SEND, '--wait', '1s']);
   const b = await accepted(['import', 'b.csv', '--no-wait']);
   service.trouble = {};
   for (const next of [waiting.summary!.run, b, a]) {

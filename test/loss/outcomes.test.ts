@@ -151,7 +151,7 @@ test('unchanged rows, and rows whose identifier another import has sent since', 
   await run(['import', 'a.csv']);
   machine.write('a.csv', 'company_id,name\na,n0\nb,new\nc,new\nd,n3\ne,new\n');
   service.trouble.submit = (n) => (n === 2 ? status(503) : undefined);
-  const stopped = await run(['import', 'a.csv', '--changed-only', '--retries', '0', ...OUT]);
+  const stopped = await run(['import', 'a.csv', '--changed-only', '-o', 'retries=0', ...OUT]);
   const first = agreed(stopped.summary!);
   expect([stopped.code, new Set(first.map(({ outcome }) => outcome))]).toEqual([6, new Set(['unsent'])]);
   expect(first[1]!.reason).toMatch(/it may have arrived: .*503/);
@@ -218,7 +218,7 @@ describe('requests that do not complete', () => {
       ...['4 bad', '5 d', '6 e', '7 f'].map((row) => `${row} unsent`),
     ]);
     expect(linesOf()[2]!.reason).toMatch(/422/);
-    const goesOn = await run([...all, '--continue-on-error']);
+    const goesOn = await run([...all, '--on-failure', 'continue']);
     expect(agreed(goesOn.summary!).map(({ outcome }) => outcome)).toEqual([
       'completed',
       'completed',
@@ -227,7 +227,7 @@ describe('requests that do not complete', () => {
       'completed',
       'completed',
     ]);
-    const isolated = await run([...all, '--isolate']);
+    const isolated = await run([...all, '--on-failure', 'isolate']);
     const lines = agreed(isolated.summary!);
     expect(short(lines).filter((line) => !line.endsWith('completed'))).toEqual(['4 bad rejected']);
     expect(lines[2]!.reason).toMatch(/422/);
@@ -240,13 +240,22 @@ describe('requests that do not complete', () => {
     const text = ids.map((id, i) => (i % 3 === 0 ? `${id},n${i}\n` : `${id},new\n`)).join('');
     machine.write('a.csv', `company_id,name\n${text.replace('c7,new\n', 'bad,new\n')}`);
     service.trouble.submit = () => bad;
-    const ended = await run(['import', 'a.csv', '--changed-only', '--isolate', ...OUT]);
+    const ended = await run(['import', 'a.csv', '--changed-only', '--on-failure', 'isolate', ...OUT]);
     const lines = agreed(ended.summary!);
     expect(lines.map(({ outcome }, i) => [i, outcome])).toEqual(
       ids.map((_, i) => [i, i % 3 === 0 ? 'unchanged' : i === 7 ? 'rejected' : 'completed']),
     );
     // Without requests to spend, what is left is given up, and the rows beside it are still unchanged.
-    const few = await run(['import', 'a.csv', '--changed-only', '--isolate', '--isolate-jobs', '1', ...OUT]);
+    const few = await run([
+      'import',
+      'a.csv',
+      '--changed-only',
+      '--on-failure',
+      'isolate',
+      '-o',
+      'isolate_jobs=1',
+      ...OUT,
+    ]);
     expect(agreed(few.summary!).filter(({ outcome }) => outcome === 'unchanged').length).toBeGreaterThan(0);
   });
 
@@ -352,8 +361,8 @@ describe('killed three times', () => {
       '--skip-invalid',
       '--chunk-size',
       '200',
-      '--interval',
-      '1ms',
+      '-o',
+      'interval=1ms',
       '--concurrency',
       '3',
       '--outcomes',

@@ -10,7 +10,7 @@ import { stateEnv } from '../support/state.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
-const SEND = `import ${file.path} --chunk-size 4 --interval 5ms`;
+const SEND = `import ${file.path} --chunk-size 4 -o interval=5ms`;
 const FULL = 'no space left on device (ENOSPC)';
 
 let service: FaultServer;

@@ -62,7 +62,7 @@ test('companies and users never share a request, and the plan counts as many as 
 test('the rows of a refused request go to the rejects file of each input', async () => {
   const inputs = files(3, 2);
   service.trouble = { submit: (nth) => (nth === 1 ? status(422) : undefined) };
-  const flags = ['--chunk-size', '4', '--continue-on-error'];
+  const flags = ['--chunk-size', '4', '--on-failure', 'continue'];
   const { code, summary, stderr } = await run(['import', ...inputs, ...flags]);
   expect(code, stderr).toBe(5);
   expect(sent()).toEqual(['c-4', 'c-5']);
@@ -88,7 +88,7 @@ test('a request that may have arrived is repeated as it was, and named by its ra
   service.trouble = {
     submit: (nth) => [undefined, losesReply][nth - 1] ?? (nth > 2 ? status(503) : undefined),
   };
-  const first = await run(['import', ...inputs, '--chunk-size', '5', '--retries', '0']);
+  const first = await run(['import', ...inputs, '--chunk-size', '5', '-o', 'retries=0']);
   expect(first.code, first.stderr).toBe(6);
   service.trouble = {};
   const last = await run(['resume']);
@@ -118,7 +118,7 @@ test('halves after a 413 keep the places of their rows, also for a resume', asyn
       return gone ? status(503)(exchange) : exchange.acknowledge();
     },
   };
-  const first = await run(['import', ...inputs, '--retries', '0']);
+  const first = await run(['import', ...inputs, '-o', 'retries=0']);
   expect(first.code, first.stderr).toBe(6);
   service.trouble = {};
   const last = await run(['resume']);

@@ -107,7 +107,7 @@ test('a resume of an applied plan is as old as its plan', async () => {
   await planned('old');
   await planned('new');
   service.trouble = { submit: () => status(503) };
-  expect(await applied('old', '--retries', '0')).toEqual({ submitted: 0, unsent: 2 });
+  expect(await applied('old', '-o', 'retries=0')).toEqual({ submitted: 0, unsent: 2 });
   service.trouble = {};
   expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });
   await desk.run(['resume']);
@@ -171,14 +171,14 @@ test('a --changed-only plan that is out of date already is not saved', async () 
   expect(existsSync(join(desk.folder, 'plan.json'))).toBe(false);
 });
 
-describe('what --refresh-after refreshes is decided when planning starts', () => {
+describe('what -o refresh_after=refreshes is decided when planning starts', () => {
   beforeEach(async () => {
     desk.write('before.csv', csv('plan', 'a', 'b'));
     expect((await desk.run(['import', 'before.csv'])).code).toBe(0);
     desk.clock.pass(0.9 * HOUR_MS);
     desk.write('later.csv', 'company_id,name\na,changed\nb,plan\nc,new\n');
   });
-  const refreshing = ['--changed-only', '--refresh-after', '1h'];
+  const refreshing = ['--changed-only', '-o', 'refresh_after=1h'];
 
   test('and not while the plan is being made', async () => {
     const { planning, answer } = await heldPlan(...refreshing);
@@ -196,7 +196,7 @@ describe('what --refresh-after refreshes is decided when planning starts', () =>
     const flags = [...refreshing, '--chunk-size', '1', '--dry-run', '--save-plan', 'plan.json'];
     expect((await desk.run(['import', 'later.csv', ...flags])).code).toBe(0);
     service.trouble = { submit: () => status(503) };
-    expect((await desk.run(['apply', 'plan.json', '--retries', '0'])).code).toBe(6);
+    expect((await desk.run(['apply', 'plan.json', '-o', 'retries=0'])).code).toBe(6);
     service.trouble = {};
     desk.clock.pass(0.2 * HOUR_MS);
     const { code, summary, stderr } = await desk.run(argv);

@@ -176,7 +176,7 @@ test('says at which byte each request begins, and a plan that goes on reads from
   const starts = planAt(desk).requests.map(({ offset }) => text.slice(offset!, text.indexOf(',', offset)));
   expect(starts).toEqual(['c-0', 'c-4', 'c-8']);
   service.trouble = only(3, status(503));
-  expect((await desk.run(['apply', 'plan.json', '--retries', '0'])).code).toBe(6);
+  expect((await desk.run(['apply', 'plan.json', '-o', 'retries=0'])).code).toBe(6);
   service.trouble = {};
   const rest = await desk.run(['apply', 'plan.json']);
   expect([rest.code, rest.summary!.rows.submitted]).toEqual([0, 11]);
@@ -260,7 +260,7 @@ describe('refused, and nothing is sent', () => {
 
   test('no plan, no file, stdin', async () => {
     for (const [name, message, hint] of [
-      ['companies.csv', /is not a plan/, /--dry-run --save-plan <file> saves one$/],
+      ['companies.csv', /is not a plan/, /--save-plan <file> saves one$/],
       ['missing.json', /missing\.json: the plan cannot be read: no such file/, /^check the path$/],
       ['-', /a plan is a file, not stdin/, null],
     ] as const) {
@@ -279,11 +279,10 @@ test('a plan that an editor saved with a byte order mark and CR LF is the same p
   expect([applied.code, applied.summary?.rows.submitted], applied.stderr).toEqual([0, 11]);
 });
 
-test('stdin, a real import, and a resume have no plan to save', async () => {
+test('stdin and a resume have no plan to save', async () => {
   desk.write('companies.csv', plain(3));
   for (const argv of [
     ['-', '--kind', 'companies', ...PLAN],
-    ['companies.csv', '--save-plan', 'plan.json'],
     ['companies.csv', '--resume', ...PLAN],
   ]) {
     const result = await desk.run(['import', ...argv], { stdin: plain(3) });
@@ -370,7 +369,7 @@ describe('applied more than once', () => {
       desk.write(file.path, file.text);
       await planned({ [file.path]: file.text });
       service.trouble = only(2, status(503));
-      const first = await desk.run(['apply', 'plan.json', '--retries', '0']);
+      const first = await desk.run(['apply', 'plan.json', '-o', 'retries=0']);
       expect([first.code, first.summary!.rows.submitted]).toEqual([6, 3]);
       service.trouble = {};
       const rest = await desk.run(how === 'apply' ? ['apply', 'plan.json'] : ['resume', first.summary!.run!]);
@@ -450,7 +449,7 @@ test('after a 413, halves of the planned requests are sent, and a resume keeps t
   const large = (n: number): Strike | undefined =>
     n === 1 ? status(413) : n === 3 ? status(503) : undefined;
   service.trouble = { submit: large };
-  const first = await desk.run(['apply', 'plan.json', '--retries', '0']);
+  const first = await desk.run(['apply', 'plan.json', '-o', 'retries=0']);
   expect(first.code).toBe(6);
   service.trouble = {};
   const rest = await desk.run(['apply', 'plan.json']);

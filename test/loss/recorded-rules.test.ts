@@ -13,7 +13,7 @@ describe('a run', () => {
     ids: new Map(rows.map(([id], i) => [i + 2, id!])),
     text: `company_id,code\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
   };
-  const SEND = ['import', file.path, '--chunk-size', '2', '--retries', '0'];
+  const SEND = ['import', file.path, '--chunk-size', '2', '-o', 'retries=0'];
   const lost: Strike = async (exchange) => {
     await exchange.accept();
     exchange.socket.destroy();

@@ -19,7 +19,7 @@ import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--retries', '0'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'retries=0'];
 
 let service: FaultServer;
 let first: Machine;
@@ -270,7 +270,7 @@ describe('values that are not kept in the state', () => {
     const plan = join(first.folder, 'plan.json');
     await first.run([...SEND, '--set', 'tier=gold', '--dry-run', '--save-plan', plan]);
     const saved = readFileSync(plan, 'utf8');
-    await begun(['apply', 'plan.json', '--retries', '0']);
+    await begun(['apply', 'plan.json', '-o', 'retries=0']);
     const second = nextAfter(first);
     second.write('plan.json', saved);
     second.write('moved.csv', file.text);
@@ -289,7 +289,7 @@ describe('values that are not kept in the state', () => {
 describe('a rejects file', () => {
   const rows = ['company_id,name', 'c-0,a', ',nobody', 'c-1,b', 'bad-1,c', 'bad-2,d', 'c-2,e', 'c-3,f', ''];
   const text = rows.join('\n');
-  const argv = [...SEND, '--chunk-size', '2', '--skip-invalid', '--continue-on-error'];
+  const argv = [...SEND, '--chunk-size', '2', '--skip-invalid', '--on-failure', 'continue'];
 
   /** Two requests go out: one is accepted, the other refused for its rows. */
   async function halfRejected(): Promise<void> {
@@ -354,7 +354,7 @@ describe('a rejects file', () => {
 });
 
 test('three shifts, each ended by its time, deliver one file', async () => {
-  const send = [...SEND, '--wait-timeout', '5h30m'];
+  const send = [...SEND, '--wait', '5h30m'];
   // The last job of each shift takes longer than it.
   let stuck = 1;
   service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
@@ -370,7 +370,7 @@ test('three shifts, each ended by its time, deliver one file', async () => {
     machine = nextAfter(machine);
     machine.write('again.csv', file.text);
     stuck++;
-    outcome = await machine.run(['resume', '--input', 'again.csv', '--wait-timeout', '5h30m']);
+    outcome = await machine.run(['resume', '--input', 'again.csv', '--wait', '5h30m']);
   }
   expect([outcome.code, outcome.summary!.rows.submitted]).toEqual([3, 11]);
   stuck = 0;
@@ -397,7 +397,7 @@ test('import --resume finds the run, and this machine can resume it from then on
 test('what a machine keeps of a run that another one has finished goes with its next import', async () => {
   const finished = await first.run([...SEND, '--chunk-size', '20']);
   service.trouble = { submit: (nth) => (nth > 1 ? status(422) : undefined) };
-  const refused = await first.run([...SEND, '--continue-on-error']);
+  const refused = await first.run([...SEND, '--on-failure', 'continue']);
   service.trouble = {};
   const spool = join(first.folder, '.state', 'spool');
   const [done, failed] = [finished.summary!.run!, refused.summary!.run!];

@@ -7,7 +7,7 @@ import { FAULTS, fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--retries', '0'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'retries=0'];
 
 let service: FaultServer;
 let machine: Machine;
@@ -88,10 +88,10 @@ describe('import --resume', () => {
   test('starts anew where other rows would be invalid: the numbers must add up', async () => {
     machine.write(file.path, `company_id,name\nc-0,${'x'.repeat(200)}\nc-1,a\nc-2,b\n`);
     service.trouble = from(2, status(503));
-    const two = ['import', file.path, '--chunk-size', '2', '--retries', '0'];
+    const two = ['import', file.path, '--chunk-size', '2', '-o', 'retries=0'];
     expect((await run(two)).summary!.rows).toMatchObject({ submitted: 2, unsent: 1 });
     service.trouble = {};
-    const next = await run([...two, '--resume', '--skip-invalid', '--chunk-bytes', '150']);
+    const next = await run([...two, '--resume', '--skip-invalid', '-o', 'chunk_bytes=150']);
     const { read, rejected, submitted } = next.summary!.rows;
     expect([next.code, read, rejected, submitted], next.stderr).toEqual([5, 3, 1, 2]);
   });
@@ -174,7 +174,7 @@ describe('rejects', () => {
       .slice(1)
       .map((line) => line.split(',')[0]!);
   };
-  const both = [...SEND, '--chunk-size', '2', '--skip-invalid', '--continue-on-error'];
+  const both = [...SEND, '--chunk-size', '2', '--skip-invalid', '--on-failure', 'continue'];
 
   test.each([['resume'], [...both, '--resume']])(
     '%s adds to the file of the first session',
@@ -241,16 +241,7 @@ test('the ids of a job that an earlier session left unfinished are waited for', 
   // Two requests with c-1; the first one's job does not end before waiting does.
   machine.write(file.path, 'company_id,name\nc-1,old\nc-2,a\nc-3,b\nc-1,new\n');
   service.trouble = { fate: (nth) => (nth === 1 ? fates.stuck : undefined) };
-  const first = await run([
-    'import',
-    file.path,
-    '--chunk-size',
-    '2',
-    '--concurrency',
-    '8',
-    '--wait-timeout',
-    '3h',
-  ]);
+  const first = await run(['import', file.path, '--chunk-size', '2', '--concurrency', '8', '--wait', '3h']);
   expect([first.code, first.summary!.rows], first.stderr).toMatchObject([3, { submitted: 2, unsent: 2 }]);
   let polls = 0;
   service.trouble = {
@@ -271,7 +262,7 @@ test('the ids of a job that an earlier session left unfinished are waited for', 
 test('stdin is spooled, resumed from its spool, and then removed', async () => {
   service.trouble = from(2, FAULTS['reset after acceptance']);
   const spooled = { clock: machine.clock, stdin: file.text };
-  const first = await machine.run(['import', '-', '--chunk-size', '4', '--retries', '0'], spooled);
+  const first = await machine.run(['import', '-', '--chunk-size', '4', '-o', 'retries=0'], spooled);
   expect([first.code, first.summary?.rows.submitted], first.stderr).toEqual([6, 3]);
   const spool = join(machine.folder, '.state/spool');
   expect(readdirSync(spool)).toEqual([first.summary!.run]);
@@ -306,7 +297,7 @@ test('a 413, and the end of the service half-way through its halves', async () =
     return ids.length > 2 ? status(413)(exchange) : exchange.acknowledge();
   };
   service.trouble = { submit: (nth) => (nth < 3 ? tooLarge : status(503)) };
-  const first = await run(['import', file.path, '--chunk-size', '12', '--retries', '0']);
+  const first = await run(['import', file.path, '--chunk-size', '12', '-o', 'retries=0']);
   expect(first.code).toBe(6);
   await balance(first.summary!, machine, service, file);
   service.trouble = { submit: () => tooLarge };

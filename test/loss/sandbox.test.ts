@@ -14,7 +14,7 @@ import {
 } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--retries', '2'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'retries=2'];
 
 /** The sandbox's ledger, read as the test's own. */
 function books({ ledger }: Sandbox): Books {
@@ -61,7 +61,9 @@ test.for([
   machine.write(file.path, file.text);
 
   const timeout = deadlineUnder(faults.join());
-  const first = await machine.run([...SEND, '--concurrency', '2', '--timeout', timeout], { clock });
+  const first = await machine.run([...SEND, '--concurrency', '2', '-o', `request_timeout=${timeout}`], {
+    clock,
+  });
   if (exit !== null) expect(first.code, first.stderr).toBe(exit);
   expect(first.code).toBe(exitOf(first));
   await balance(first.summary!, machine, { ledger: books(sandbox) }, file);

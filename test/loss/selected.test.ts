@@ -7,7 +7,7 @@ import { cli, scratch } from '../support/cli.js';
 import { environmentOf, test } from '../support/sandbox.js';
 import { onPostgres, stateBytes } from '../support/state.js';
 
-const FAST = ['--interval', '5ms'];
+const FAST = ['-o', 'interval=5ms'];
 
 const COMPANIES = `company_id,plan,seats
 a,pro,1
@@ -147,7 +147,7 @@ describe('a run with --where', () => {
   test('is continued with its conditions, which are not in the database', async ({ start }) => {
     const broken = await start({ faults: ['503:nth=2'] });
     const { cwd, run } = place(environmentOf(broken));
-    const flags = ['--where', 'plan=pro', '--limit', '2', '--chunk-size', '1', '--retries', '0'];
+    const flags = ['--where', 'plan=pro', '--limit', '2', '--chunk-size', '1', '-o', 'retries=0'];
     const first = await run('import', 'c.csv', ...flags);
     expect(first.summary.rows).toMatchObject({ read: 6, filtered: 4, submitted: 1, unsent: 1 });
     const folder = join(cwd, '.state');
@@ -165,7 +165,7 @@ describe('a run with --where', () => {
   test('resume needs none of its flags', async ({ start }) => {
     const broken = await start({ faults: ['503:nth=2'] });
     const { run } = place(environmentOf(broken));
-    await run('import', 'c.csv', '--where', 'plan=pro', '--chunk-size', '1', '--retries', '0');
+    await run('import', 'c.csv', '--where', 'plan=pro', '--chunk-size', '1', '-o', 'retries=0');
     const resumed = await run('resume');
     expect(resumed.code).toBe(0);
     expect(resumed.summary.rows).toMatchObject({ read: 6, filtered: 3, submitted: 3, completed: 3 });

@@ -46,8 +46,8 @@ test.each(seeds(40))('seed %i', async (seed) => {
 
   const flags = ['--chunk-size', one(['3', '5', '24']), '--concurrency', one(['1', '2', '8'])];
   // The deadline passes in real time: it is the network's.
-  flags.push('--retries', one(['0', '1', '4']), '--timeout', '150ms');
-  if (random() < 0.3) flags.push('--continue-on-error');
+  flags.push('-o', `retries=${one(['0', '1', '4'])}`, '-o', 'request_timeout=150ms');
+  if (random() < 0.3) flags.push('--on-failure', 'continue');
   if (random() < 0.2) flags.push('--no-wait');
   const rate = one([0.2, 0.4, 0.7]);
   service.trouble = {
@@ -64,7 +64,7 @@ test.each(seeds(40))('seed %i', async (seed) => {
   let outcome = await machine.run(['import', file.path, ...flags], { clock });
   await holds(outcome);
   for (let session = 0; session < 3 && outcome.summary!.resume; session++) {
-    outcome = await machine.run(['resume', '--timeout', '150ms'], { clock });
+    outcome = await machine.run(['resume', '-o', 'request_timeout=150ms'], { clock });
     await holds(outcome);
   }
   service.trouble = {};

@@ -14,7 +14,7 @@ import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'interval=5ms'];
 
 let service: FaultServer;
 let machine: Machine;
@@ -129,7 +129,7 @@ describe('Ctrl-C at once ends', () => {
 
   test('a backoff of an hour', async () => {
     service.trouble = { submit: (nth) => (nth >= 2 ? status(503, { 'retry-after': '3600' }) : undefined) };
-    const child = start([...SEND, '--max-retry-after', '2h']);
+    const child = start([...SEND, '-o', 'max_retry_after=2h']);
     await child.says('retry: request 2 in');
     child.kill('SIGINT');
     const ended = await child.ended;
@@ -212,7 +212,6 @@ describe('while the input is read', () => {
   test.skipIf(process.platform === 'win32').each([
     { argv: ['apply', 'fifo'], signal: 'SIGINT', exit: 130 },
     { argv: [...SEND, '--mapping', 'fifo'], signal: 'SIGTERM', exit: 143 },
-    { argv: [...SEND, '--token-file', 'fifo'], signal: 'SIGINT', exit: 130 },
     { argv: ['runs', '--config', 'fifo'], signal: 'SIGTERM', exit: 143 },
     { argv: ['doctor', '--config', 'fifo'], signal: 'SIGINT', exit: 130 },
   ] as const)('$argv, which brings nothing, ends with $signal', async ({ argv, signal, exit }) => {
@@ -250,9 +249,9 @@ describe('while the input is read', () => {
       expect(service.ledger.arrivals).toHaveLength(3);
     });
 
-    test('that nobody reads is waited for until --wait-timeout', async () => {
+    test('that nobody reads is waited for until --wait', async () => {
       make();
-      const flags = ['--outcomes', 'fifo.csv', '--wait-timeout', '4s'];
+      const flags = ['--outcomes', 'fifo.csv', '--wait', '4s'];
       const { code, stderr } = await start([...SEND, ...flags]).ended;
       expect(code).toBe(3);
       expect(stderr).toContain('nothing reads this pipe');

@@ -8,7 +8,7 @@ import { canStandStill, pointsOf, standingStill } from '../support/stand-still.j
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '1ms', '--json'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'interval=1ms', '--json'];
 
 let service: FaultServer;
 let machine: Machine;

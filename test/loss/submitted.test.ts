@@ -19,7 +19,7 @@ test.each([
     const machine = new Machine(service.url);
     machine.write(file.path, file.text);
     const env = { ...machine.env, ...crashAt(`before:${nth}`) };
-    const argv = ['import', file.path, '--chunk-size', '4', '--interval', '1ms', '--ndjson', ...flags];
+    const argv = ['import', file.path, '--chunk-size', '4', '-o', 'interval=1ms', '--ndjson', ...flags];
     const killed = await profiles(argv, { cwd: machine.folder, env }).ended;
     const before = service.ledger.arrivals.length;
     const events = killed.stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));

@@ -37,7 +37,7 @@ export function fastClock(factor = 10_000): Clock & { pass(ms: number): void } {
 }
 
 /**
- * `--timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and
+ * `-o request_timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and
  * all else must be done by then on a busy machine too.
  */
 export const deadlineUnder = (fault: string): string => (/hang|drip/.test(fault) ? '2s' : '30s');

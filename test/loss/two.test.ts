@@ -12,7 +12,7 @@ import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];
+const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'interval=5ms'];
 
 let service: FaultServer;
 let machine: Machine;
@@ -49,7 +49,7 @@ async function underWay(argv: string[] = SEND): Promise<{ child: Child; run: str
 
 test('resume continues the newest import that nobody is at work on', async () => {
   service.trouble = { fate: () => fates.stuck };
-  const users = await machine.run(['import', 'users.csv', '--wait-timeout', '1s'], { clock: machine.clock });
+  const users = await machine.run(['import', 'users.csv', '--wait', '1s'], { clock: machine.clock });
   expect(users.summary!.status).toBe('timed_out');
   const first = await underWay();
   first.finish();
@@ -121,7 +121,7 @@ test('of two that wait to apply the same plan, one sends it, and the other sends
   const made = await machine.run(['import', 'planned.csv', '--dry-run', '--save-plan', 'plan.json']);
   expect(made.code, made.stderr).toBe(0);
   const first = await underWay();
-  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms', '--json'];
+  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '-o', 'interval=5ms', '--json'];
   const both = [1, 2].map((each) => start([...apply, '--report', `report-${each}.html`]));
   for (const child of both) await child.says('waiting up to');
   first.finish();
@@ -140,7 +140,7 @@ test('an apply that waits for the apply of the same plan sends nothing', async (
   machine.write('planned.csv', 'company_id,name\np-1,One\n');
   const plan = ['import', 'planned.csv', '--dry-run', '--save-plan', 'plan.json'];
   expect((await machine.run(plan)).code).toBe(0);
-  const apply = ['apply', 'plan.json', '--interval', '5ms', '--wait-for-lock', '1m'];
+  const apply = ['apply', 'plan.json', '-o', 'interval=5ms', '--wait-for-lock', '1m'];
   const first = await underWay(apply);
   const second = start([...apply, '--json', '--report', 'report.html']);
   await second.says('waiting up to');
@@ -158,7 +158,7 @@ test('of two that wait to apply the same plan, one continues what the other had 
   const plan = ['--chunk-size', '1', '--dry-run', '--save-plan', 'plan.json'];
   expect((await machine.run(['import', 'planned.csv', ...plan])).code).toBe(0);
   const first = await underWay();
-  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '--interval', '5ms'];
+  const apply = ['apply', 'plan.json', '--wait-for-lock', '1m', '-o', 'interval=5ms'];
   const both = [1, 2].map(() => start(apply));
   for (const child of both) await child.says('waiting up to');
   // The first import sends 3 requests, so this is the second one of the plan.

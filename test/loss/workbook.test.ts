@@ -20,7 +20,7 @@ import { status } from './faults.js';
 import { balance, type Companies, Machine } from './support.js';
 
 const ROWS = 3000;
-const SEND = ['import', 'companies.xlsx', '--chunk-size', '500', '--retries', '0'];
+const SEND = ['import', 'companies.xlsx', '--chunk-size', '500', '-o', 'retries=0'];
 const ids = Array.from({ length: ROWS }, (_, row) => `c-${row}`);
 const bytes = workbook([['company_id', 'note'], ...ids.map((id) => [id, randomBytes(350).toString('hex')])]);
 const file: Companies = { path: 'companies.xlsx', ids: new Map(ids.map((id, at) => [at + 2, id])), text: '' };

@@ -19,7 +19,7 @@ const file: Companies = {
   ids: new Map(ids.map((id, i) => [i + 2, id])),
   text: `company_id,name\n${ids.map((id) => `${id},Company\n`).join('')}`,
 };
-const IMPORT = ['import', file.path, '--chunk-size', '1', '--interval', '1ms'];
+const IMPORT = ['import', file.path, '--chunk-size', '1', '-o', 'interval=1ms'];
 
 async function machineWithFile() {
   const service = await new FaultServer().start();

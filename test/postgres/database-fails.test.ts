@@ -40,8 +40,8 @@ describe.runIf(hasPostgres)('an import whose database', () => {
       'companies.csv',
       '--chunk-size',
       `${rows / REQUESTS}`,
-      '--interval',
-      '1ms',
+      '-o',
+      'interval=1ms',
       '--ndjson',
       ...more,
     ];

@@ -76,7 +76,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
     const { arrivals } = service.ledger;
     const from = arrivals.length;
     const start = (machine: Machine, more: readonly string[] = []): Child => {
-      const sizes = ['--chunk-size', '5', '--interval', '1ms', '--concurrency', random() < 0.5 ? '1' : '3'];
+      const sizes = ['--chunk-size', '5', '-o', 'interval=1ms', '--concurrency', random() < 0.5 ? '1' : '3'];
       const argv = ['import', 'companies.csv', ...sizes, '--ndjson', ...more];
       return profiles(argv, { cwd: machine.folder, env: machine.env });
     };

@@ -37,7 +37,7 @@ describe.runIf(hasPostgres && missing === null)(
       sessions = [];
     });
 
-    const argv = ['import', 'companies.csv', '--chunk-size', '5', '--interval', '1ms', '--ndjson'];
+    const argv = ['import', 'companies.csv', '--chunk-size', '5', '-o', 'interval=1ms', '--ndjson'];
     function machine(query = ''): Machine {
       const made = new Machine(service.url);
       made.env.PROFILES_STATE = server.url(schema, { query: `sslmode=disable&connect_timeout=2&${query}` });

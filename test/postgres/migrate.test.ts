@@ -50,7 +50,15 @@ async function withHistory(): Promise<void> {
   machine.write('companies.csv', `company_id,name\n${rows.join('')},nobody\n`);
   machine.write('users.csv', 'user_id,company_id,name\nu-1,c-1,A\nu-2,c-2,B\n');
   machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
-  await machine.run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '--track-keys']);
+  await machine.run([
+    'import',
+    'companies.csv',
+    '--skip-invalid',
+    '--chunk-size',
+    '5',
+    '-o',
+    'track_keys=true',
+  ]);
   await machine.run([
     'import',
     'users.csv',
@@ -64,7 +72,7 @@ async function withHistory(): Promise<void> {
   await machine.run(['identify', 'user', 'u-3', '--set', 'name=C', '--no-wait']);
   service.trouble = { fate: () => fates.failed, submit: (nth) => (nth === 6 ? status(503) : undefined) };
   machine.write('more.csv', 'company_id,name\nm-1,x\nm-2,y\n');
-  await machine.run(['import', 'more.csv', '--chunk-size', '1', '--retries', '0', '--set', 'tier=gold']);
+  await machine.run(['import', 'more.csv', '--chunk-size', '1', '-o', 'retries=0', '--set', 'tier=gold']);
   service.trouble = {};
 }
 
@@ -130,7 +138,7 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
       `sqlite:${machine.folder}/back`,
     ]);
     expect(again.summary!.rows, again.stderr).toMatchObject({ read: 13, unchanged: 12, submitted: 0 });
-    expect((await machine.run(['state', 'check', '--state-dir', join(machine.folder, 'back')])).code).toBe(0);
+    expect((await machine.run(['state', 'check', '--state', join(machine.folder, 'back')])).code).toBe(0);
   });
 
   test('what was killed after any batch continues', async ({ db }) => {

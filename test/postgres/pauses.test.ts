@@ -30,7 +30,7 @@ describe.runIf(hasPostgres && canStandStill)('a process that stands still', () =
     });
     second.env.PROFILES_STATE = server.url(schema);
     for (const machine of [first, second]) machine.write('companies.csv', companiesOf(1, ROWS));
-    const argv = ['import', 'companies.csv', '--chunk-size', '5', '--interval', '1ms', '--ndjson', ...more];
+    const argv = ['import', 'companies.csv', '--chunk-size', '5', '-o', 'interval=1ms', '--ndjson', ...more];
     const child = standingStill(argv, { nth: 2, point }, { cwd: first.folder, env: first.env });
     try {
       const { arrivals } = service.ledger;

@@ -71,7 +71,7 @@ withNginx(() => {
       const nginx = await startNginx({ upstream: service.url, ...limited('20r/s') });
       const sender = new Sender(nginx.url);
       // In real time, since nginx counts by it: 50 ms between two requests, polls included.
-      const flags = ['--retries', '20', '--retry-delay', '50ms', '--interval', '10ms'];
+      const flags = ['-o', 'retries=20', '-o', 'retry_delay=50ms', '-o', 'interval=10ms'];
       const options = { clock: systemClock };
       const { code, stderr, summary } = await sender.run(
         ['import', 'companies.csv', '--chunk-size', '4', ...flags],

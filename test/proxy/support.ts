@@ -32,7 +32,7 @@ export class Sender extends Machine {
 }
 
 /** Three requests of four rows each. */
-export const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '2'];
+export const SEND = ['import', 'companies.csv', '--chunk-size', '4', '-o', 'retries=2'];
 
 /** A pattern for nginx's page as a message has it: in one line, its words once. */
 export const page = (words = ''): string => `\\(HTML page: "${words}nginx/[\\w.]+"\\)`;

@@ -78,7 +78,7 @@ withNginx(() => {
     const sender = new Sender(`https://other.example:${port}`);
 
     const strangers = await tunnelFor('elsewhere.example');
-    const first = await run(sender, [...SEND, '--retry-delay', '10ms'], {
+    const first = await run(sender, [...SEND, '-o', 'retry_delay=10ms'], {
       ...TRUST,
       HTTPS_PROXY: strangers.url,
     });

@@ -49,7 +49,7 @@ export function stateDirOf(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ): string | undefined {
-  const at = argv.indexOf('--state-dir');
+  const at = argv.indexOf('--state');
   return (at >= 0 ? argv[at + 1] : undefined) ?? env.PROFILES_STATE_DIR;
 }
 

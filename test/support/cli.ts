@@ -91,7 +91,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
   });
   await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
   // Printed commands name the state of this test. That is removed here; `next.test.ts` tests it.
-  const own = ` --state-dir ${shellWord(join(cwd, '.state'))}`;
+  const own = ` --state ${shellWord(join(cwd, '.state'))}`;
   const said = (text: string): string => (options.env?.PROFILES_STATE_DIR ? text : text.replaceAll(own, ''));
   return { code, stdout: said(stdout.text()), stderr: said(stderr.text()) };
 }

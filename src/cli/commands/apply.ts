@@ -14,7 +14,14 @@ import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../o
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { checkFilesDiffer, isolateOf, outcomesFile, type Report, reportOf } from './import-options.js';
+import {
+  checkFilesDiffer,
+  onFailure,
+  outcomesFile,
+  type Report,
+  reportOf,
+  waitingIn,
+} from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { loaded, reportWriter } from './runs/show.js';
 import { loadPlan } from './save-plan.js';
@@ -30,7 +37,7 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<plan>', 'file that import --dry-run --save-plan wrote');
+  command.argument('<plan>', 'file that import --save-plan wrote');
   examples(command, [
     'profiles apply plan.json --region sandbox',
     'profiles apply plan.json --input companies.csv --region sandbox',
@@ -39,36 +46,42 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
+async function options(
+  [file = '']: readonly string[],
+  flags: Flags,
+  { cwd, settings }: Context,
+): Promise<Options> {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
   const { canary, concurrency, maxChanged, outcomes } = SENDING;
-  const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
-  const { wait, ...timing } = WAITING;
+  const { isolateJobs, rejects } = REJECTING;
+  const { wait: _, ...timing } = WAITING;
   const table = {
     ...timing,
     ...RETRYING,
     canary,
     concurrency,
     maxChanged,
-    continueOnError,
-    isolate,
     isolateJobs,
   };
   const values = given(table, flags) as Record<string, unknown>;
   const how = Object.entries(table).flatMap(([name, { sets }]) =>
     values[name] === undefined ? [] : [[sets, values[name]]],
   );
-  const path = given({ rejects }, flags).rejects;
+  const { rejects: path, onFailure: failure } = given({ rejects, onFailure: REJECTING.onFailure }, flags);
+  const { wait, waitTimeoutMs } = waitingIn(flags);
   return {
     file,
-    report: reportOf(flags),
+    report: reportOf(flags, (await settings()).importDefaults),
     inputs,
     expect,
     again,
     how: {
       ...Object.fromEntries(how),
-      ...(given({ wait }, flags).wait === false && { wait: false }),
+      ...(!wait && { wait }),
+      ...(waitTimeoutMs !== null && { waitTimeoutMs }),
+      ...(failure !== undefined && onFailure(failure)),
+      ...(failure === 'isolate' && { wait: true }),
       ...(path !== undefined && { rejects: path }),
       outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
     },
@@ -124,7 +137,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
-  const isolate = isolateOf(options, how.isolate === true);
+  const isolate = options.isolate && options.wait; // the search needs to see how jobs end
   const apply = { plan, inputs, again: found !== undefined && earlier === null };
   return runAndReport({ ...options, isolate }, earlier, report, context, { apply, reads: [asked.file] });
 }

@@ -99,8 +99,8 @@ async function complete(
     // `completion` itself is already declared, because it is running.
     if (entry && command.name() !== 'completion') await declare(entry, command, unwired, commands);
   });
-  // `--config` and `--state-dir` in the typed line apply to these look-ups, too.
-  for (const name of ['config', 'stateDir'] as const) {
+  // `--config` and `--state` in the typed line apply to these look-ups, too.
+  for (const name of ['config', 'state'] as const) {
     const value = at.flags.get(spelled(name))?.at(-1);
     if (value !== undefined) context.flags[name] = value;
   }

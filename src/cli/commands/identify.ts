@@ -19,7 +19,7 @@ import {
   writtenAgain,
 } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
-import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
+import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
 import { stylesOn } from '../output/style.js';
@@ -28,6 +28,7 @@ import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
+import { waitingIn } from './import-options.js';
 
 interface Options {
   profile: Profile;
@@ -81,7 +82,7 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
   }
   return {
     profile,
-    ...engineValues({ wait: WAITING.wait, waitTimeout: WAITING.waitTimeout }, flags),
+    ...waitingIn(flags),
   };
 }
 

@@ -2,12 +2,13 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
-import { cellType, readMappings, type SomeRules, statedBy, withMappings } from '../../engine/read/index.js';
+import { readMappings, type SomeRules, statedBy, typeRules, withMappings } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import {
   COLUMNS,
   engineValues,
   given,
+  type ON_FAILURE,
   READING,
   REJECTING,
   REPORTING,
@@ -31,19 +32,26 @@ export interface Report {
   page: string | null;
 }
 
-/** @throws UsageError for two forms at once */
-export function reportOf(flags: Flags): Report {
-  const { reportValues, report = null } = valuesOf(REPORTING, flags);
-  return { form: formOf(flags), values: reportValues, page: report };
+/** @param below `import.*` of the config file */
+export function reportOf(flags: Flags, below: Flags): Report {
+  const { reportValues, report = null } = valuesOf(REPORTING, { ...below, ...flags });
+  const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
+  return { form, values: reportValues, page: report };
 }
 
-/** @throws UsageError for two forms at once */
-function formOf(flags: Flags): Form {
-  if (flags.json && flags.ndjson) {
-    throw new UsageError('--json and --ndjson cannot be combined', { hint: 'choose one of them' });
-  }
-  return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
+/** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */
+export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeoutMs'> {
+  const { wait } = valuesOf({ wait: WAITING.wait }, flags) as { wait: number | false | null };
+  return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
 }
+
+/** What happens at a request that was refused, and at a job that failed. */
+export const onFailure = (
+  how: (typeof ON_FAILURE)[number],
+): Pick<ImportOptions, 'continueOnError' | 'isolate'> => ({
+  continueOnError: how === 'continue',
+  isolate: how === 'isolate',
+});
 
 /** The options of an import: flags override `import.*` of the config file. @throws UsageError; ConfigError */
 export async function importOptions(
@@ -58,39 +66,17 @@ export async function importOptions(
     { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
-  if (options.full && flags.resume) {
-    throw new UsageError('--full and --resume cannot be combined: --full sends everything again', {
-      hint: 'choose one of them',
-    });
-  }
-  if (flags.changedOnly && options.full) {
-    throw new UsageError('--changed-only and --full cannot be combined', { hint: 'choose one of them' });
-  }
+  const waiting = waitingIn({ ...importDefaults, ...flags });
+  const failure = onFailure(rejecting.onFailure);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
-  if (flags.refreshAfter !== undefined && !changedOnly) {
-    throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
-      hint: 'add --changed-only, or leave --refresh-after out',
-    });
-  }
-  if (flags.maxChanged !== undefined && !changedOnly) {
-    throw new UsageError('--max-changed has no effect without --changed-only: every row is sent', {
-      hint: 'add --changed-only, or leave --max-changed out',
-    });
-  }
-  const isolate = isolateOf(options, flags.isolate === true);
-  if (flags.isolateJobs !== undefined && !options.isolate) {
-    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
-  }
-  if (flags.outcomes !== undefined && options.dryRun) {
-    throw new UsageError('--outcomes and --dry-run cannot be combined: a dry run sends no rows', {
-      hint: 'leave one out',
-    });
-  }
   return {
     ...reading,
     ...options,
-    isolate,
+    ...waiting,
+    ...failure,
+    isolate: failure.isolate && waiting.wait, // the search needs to see how jobs end
+    dryRun: options.dryRun || flags.savePlan !== undefined,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(rejecting, flags),
@@ -100,32 +86,13 @@ export async function importOptions(
   };
 }
 
-/**
- * Whether to isolate, which needs waiting.
- * @param isFlag whether a flag asks for it; otherwise, the config file or a plan does
- * @throws UsageError for a flag that has no effect
- */
-export function isolateOf(
-  { isolate, wait }: Pick<ImportOptions, 'isolate' | 'wait'>,
-  isFlag: boolean,
-): boolean {
-  if (!isFlag || wait) return isolate && wait;
-  throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
-    hint: 'leave one out',
-  });
-}
-
 /** The file to save the plan to. @throws UsageError if the plan could not be saved */
-export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flags): string | undefined {
+export function savePlanOf({ paths }: ImportOptions, flags: Flags): string | undefined {
   const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
   if (savePlan === undefined) return undefined;
   const refuse = (message: string, hint: string): never => {
     throw new UsageError(message, { hint });
   };
-  if (!dryRun)
-    refuse('--save-plan saves the plan of a dry run', 'add --dry-run; profiles apply then sends it');
-  if (resume)
-    refuse('--save-plan and --resume cannot be combined', 'a resume sends what its run has planned');
   if (paths.includes('-')) {
     refuse(
       'a plan of stdin (-) cannot be saved: it could not be read again',
@@ -171,11 +138,6 @@ export function checkFilesDiffer(
  * `--max-invalid`.
  */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
-  if (flags.maxInvalid !== undefined && flags.skipInvalid === true) {
-    throw new UsageError('--skip-invalid and --max-invalid cannot be combined: one has no bound', {
-      hint: 'choose one of them',
-    });
-  }
   // Each of these flags overrides both keys of the config file.
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
@@ -200,7 +162,7 @@ export async function readingOptions(
     paths: [...paths],
     ...read,
     ...withMappings(files, asked, rulesOf(defaults), paths.length === 1),
-    stated: statedBy(files, asked.rules, flags.types !== undefined),
+    stated: statedBy(files, asked.rules),
   };
 }
 
@@ -209,8 +171,7 @@ export const mappingFiles = (flags: Flags): readonly string[] =>
   given({ mapping: COLUMNS.mapping }, flags).mapping ?? [];
 
 function rulesOf(flags: Flags): SomeRules {
-  const { type, types, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
-  const infer = types === undefined ? undefined : types === 'auto';
+  const { type, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
   const both = include?.find((column) => exclude?.includes(column));
   if (both !== undefined) {
     throw new UsageError(`--include ${both} and --exclude ${both} contradict each other`, {
@@ -224,9 +185,8 @@ function rulesOf(flags: Flags): SomeRules {
     });
   }
   const { null: nulls, allowId: allowIds } = more;
-  return { map, include, exclude, set, types: typesOf(type), infer, empty, keys, trim, nulls, allowIds };
+  return { map, include, exclude, set, ...typesOf(type), empty, keys, trim, nulls, allowIds };
 }
 
-const typesOf = (
-  given: readonly (readonly [column: string, type: string])[] | undefined,
-): SomeRules['types'] => given?.map(([column, type]) => [column, cellType(type, `--type ${column}`)]);
+const typesOf = (given: readonly (readonly [column: string, type: string])[] | undefined): SomeRules =>
+  typeRules(given, (column) => `--type ${column}`);

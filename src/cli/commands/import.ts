@@ -28,7 +28,12 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const { importOptions, mappingFiles, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);
   const savePlan = savePlanOf(options, flags);
-  return { import: options, report: reportOf(flags), savePlan, mapping: mappingFiles(flags) };
+  return {
+    import: options,
+    report: reportOf(flags, (await context.settings()).importDefaults),
+    savePlan,
+    mapping: mappingFiles(flags),
+  };
 }
 
 async function run(

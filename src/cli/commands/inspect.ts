@@ -22,6 +22,7 @@ import {
   Pool,
   scanInput,
 } from '../../engine/read/index.js';
+import { replaceFile } from '../../engine/replace-file.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import { refuseForeignLink } from '../../engine/written-file.js';
@@ -47,6 +48,8 @@ interface Options {
   /** Maximum size of a request body, in bytes. A row is rejected if its item alone is larger. */
   chunkBytes: number;
   writeMapping: string | null;
+  /** Whether an existing mapping file is replaced. */
+  force: boolean;
 }
 
 interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
@@ -69,16 +72,17 @@ export function define(command: Command, wire: Wire): void {
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importDefaults } = await context.settings();
   const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
-  const writeMapping = given(INSPECT, flags).writeMapping ?? null;
+  const { writeMapping = null, force = false } = given(INSPECT, flags);
   return {
     reading: await readingOptions(shownInputs(paths), flags, importDefaults, context),
     sources,
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,
+    force,
   };
 }
 
-async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
+async function run({ writeMapping, force, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
   const spool = new Spool(context);
   try {
@@ -111,7 +115,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
         warn(`${opened.path}: ${warningText(warning, context.commands)}`, context);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
-    if (writeMapping !== null) await save(writeMapping, inspected, context);
+    if (writeMapping !== null) await save(writeMapping, force, inspected, context);
     return Exit.done;
   } finally {
     await spool.remove();
@@ -234,16 +238,24 @@ function rejections(rejected: readonly Rejection[], total: number): string {
   return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
-/** Writes the mapping file. Never overwrites a file, which may be somebody's work. */
-async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
+/** Writes the mapping file. Without `--force`, it overwrites no file, which may be somebody's work. */
+async function save(
+  path: string,
+  force: boolean,
+  inspected: readonly Inspected[],
+  context: Context,
+): Promise<void> {
   const draft = mappingDraft(inspected);
   const place = resolve(context.cwd, path);
   let isCreated = false;
   try {
-    refuseForeignLink(dirname(place));
-    const file = await openFile(place, 'wx');
-    isCreated = true;
-    await file.writeFile(draft).finally(() => file.close());
+    refuseForeignLink(force ? place : dirname(place));
+    if (force) await replaceFile(place, draft);
+    else {
+      const file = await openFile(place, 'wx');
+      isCreated = true;
+      await file.writeFile(draft).finally(() => file.close());
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const exists = code === 'EEXIST';
@@ -253,7 +265,7 @@ async function save(path: string, inspected: readonly Inspected[], context: Cont
     const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
     throw new UsageError(
       `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${why}`}`,
-      { hint: exists ? 'choose another file, or remove this one' : undefined, cause: error },
+      { hint: exists ? 'choose another file, or replace this one with --force' : undefined, cause: error },
     );
   }
   if (!context.flags.quiet) {

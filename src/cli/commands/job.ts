@@ -11,7 +11,7 @@ import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
-import { engineValues, spelled, WAITING } from '../options/index.js';
+import { engineValues, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
 import { recordText } from '../output/record-text.js';
@@ -21,6 +21,7 @@ import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
+import { waitingIn } from './import-options.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 
@@ -39,8 +40,6 @@ interface Options {
   waitTimeoutMs: number | null;
 }
 
-const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
-
 export function define(command: Command, wire: Wire): void {
   command.argument('<id...>', 'job ids or job URLs');
   examples(command, [
@@ -52,16 +51,13 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options(words: readonly string[], flags: Flags): Options {
-  for (const name of Object.keys(TIMING)) {
-    if (flags[name] === undefined || flags.watch) continue;
-    throw new UsageError(`${spelled(name)} has no effect without --watch`, { hint: 'add --watch' });
-  }
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
     jobs: [...jobs.values()],
     several: words.length > 1,
     watch: flags.watch === true,
-    ...engineValues(TIMING, flags),
+    ...engineValues({ interval: WAITING.interval }, flags),
+    waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
   };
 }
 
@@ -205,7 +201,7 @@ async function follow(
   for (const job of failed) {
     const run = runs.get(job.job_id);
     const next = run
-      ? `; send its rows again: ${commands.command('resume', run, '--failed', '--isolate')}`
+      ? `; send its rows again: ${commands.command('resume', run, '--failed', '--on-failure', 'isolate')}`
       : '';
     await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed${next}\n`);
   }

@@ -1,5 +1,4 @@
 /** Shared by all commands that list records: selecting records, and the four forms of the result. */
-import { UsageError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
@@ -16,18 +15,13 @@ export interface Listing {
   selection: Selection;
 }
 
-/** Reads the flags that select records and their form. @throws UsageError */
+/** Reads the flags that select records and their form. */
 export function readListing(flags: Flags): Listing {
   const { filter, sort, ...others } = given(LISTING, flags);
   const selection: Selection = { ...others };
   if (filter !== undefined) selection.filter = filter.map(([key, value]) => ({ key, value }));
   if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
   const forms = (['json', 'csv', 'ndjson'] as const).filter((form) => flags[form] === true);
-  if (forms.length > 1) {
-    throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} cannot be combined`, {
-      hint: 'choose one of them',
-    });
-  }
   return { form: forms[0] ?? 'table', selection };
 }
 

@@ -1,7 +1,7 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
-import { type ImportOptions, NUMBERS } from '../../engine/options.js';
+import type { ImportOptions } from '../../engine/options.js';
 import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { isFollowedOnly } from '../../engine/run/following.js';
@@ -17,6 +17,7 @@ import {
   engineValues,
   given,
   MOVED,
+  type ON_FAILURE,
   REJECTING,
   RESUME,
   SELECTING,
@@ -24,7 +25,7 @@ import {
   WAITING,
 } from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { outcomesFile, type Report, reportOf } from './import-options.js';
+import { onFailure, outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { contextOf, findRun, isAlive } from './recorded-service.js';
 
@@ -35,7 +36,7 @@ interface Options {
   waitForLockMs: number | null;
   intervalMs: number | null;
   failed: boolean;
-  isolate: boolean | undefined;
+  onFailure: (typeof ON_FAILURE)[number] | undefined;
   isolateJobs: number | undefined;
   outcomes: string | null;
   rejects: string | undefined;
@@ -44,12 +45,8 @@ interface Options {
   values: Repeated;
 }
 
-const ISOLATING = { isolate: REJECTING.isolate, isolateJobs: REJECTING.isolateJobs };
-const TIMING = {
-  interval: WAITING.interval,
-  waitTimeout: WAITING.waitTimeout,
-  waitForLock: WAITING.waitForLock,
-};
+const FAILING = { onFailure: REJECTING.onFailure, isolateJobs: REJECTING.isolateJobs };
+const TIMING = { interval: WAITING.interval, waitForLock: WAITING.waitForLock };
 
 export function define(command: Command, wire: Wire): void {
   command.argument(
@@ -59,19 +56,16 @@ export function define(command: Command, wire: Wire): void {
   examples(command, [
     'profiles resume',
     'profiles resume 20261120-101500-x7k2 --json',
-    'profiles resume --failed --isolate',
-    'profiles resume --input users.csv --wait-timeout 5h30m',
+    'profiles resume --failed --on-failure isolate',
+    'profiles resume --input users.csv --wait 5h30m',
   ]);
   command.action(wire(options, run));
 }
 
-function options([run]: readonly string[], flags: Flags, { cwd }: Context): Options {
-  const { isolate, isolateJobs } = given(ISOLATING, flags);
+async function options([run]: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { failed = false } = given(RESUME, flags);
-  if (isolateJobs !== undefined && !isolate) {
-    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
-  }
-  const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, cwd);
+  const { onFailure: failure, isolateJobs } = given(FAILING, flags);
+  const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd);
   const { set } = given({ set: COLUMNS.set }, flags);
   const { where } = given({ where: SELECTING.where }, flags);
   return {
@@ -79,17 +73,19 @@ function options([run]: readonly string[], flags: Flags, { cwd }: Context): Opti
     inputs: given(MOVED, flags).inputs ?? [],
     values: { sets: set && [set], where },
     rejects: given({ rejects: REJECTING.rejects }, flags).rejects,
-    report: reportOf(flags),
+    report: reportOf(flags, (await context.settings()).importDefaults),
     ...engineValues(TIMING, flags),
+    waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
     failed,
-    isolate,
+    onFailure: failure,
     isolateJobs,
     outcomes,
   };
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { run: id, report, intervalMs, failed, isolate, isolateJobs, outcomes } = asked;
+  const { run: id, report, intervalMs, failed, isolateJobs, outcomes } = asked;
+  const failure = asked.onFailure && onFailure(asked.onFailure);
   const state = await context.state();
   await state.refuseMoved(); // its runs may have been finished where it moved to
   const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
@@ -104,26 +100,25 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   );
   checkAccount(stored, await there.scope());
   const own = stored.options as ImportOptions;
-  const needs = { failed, isolate: isolate ?? own.isolate, outcomes };
+  const needs = { failed, isolate: failure?.isolate ?? own.isolate, outcomes };
   const followsOnly = isFollowedOnly(stored, needs);
   if (followsOnly) checkFollowed(stored, asked, context);
   // Private values are for rows, and are deleted when all rows are sent.
   const kept = followsOnly ? { ...own, outcomes: null } : restoreOptions(state, stored, asked.values);
   const { importDefaults } = await there.settings();
-  const defaults = engineValues(TIMING, importDefaults);
+  const defaults = { ...engineValues(TIMING, importDefaults), ...waitingIn(importDefaults) };
   const options = {
     ...kept,
     // These belong to the session, not to the run: a run that timed out must be able to continue.
     waitTimeoutMs: asked.waitTimeoutMs ?? defaults.waitTimeoutMs,
     waitForLockMs: asked.waitForLockMs ?? defaults.waitForLockMs,
     intervalMs: intervalMs ?? kept.intervalMs,
-    // Runs of earlier versions do not have these options.
-    isolate: isolate ?? kept.isolate ?? false,
-    isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
+    ...failure,
+    isolateJobs: isolateJobs ?? kept.isolateJobs,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait: kept.wait || failed || isolate === true || hasUnseenJobs(stored),
+    wait: kept.wait || failed || failure?.isolate === true || hasUnseenJobs(stored),
     failed,
     resume: false,
     full: false,

@@ -48,14 +48,17 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-function options([run]: readonly string[], flags: Flags): Options {
+async function options([run]: readonly string[], flags: Flags, { settings }: Context): Promise<Options> {
   const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
     throw hinted(new UsageError('--forget takes the run id as its value'), ({ command }) =>
       command('runs', '--forget', forget),
     );
   }
-  const { report = null, reportValues } = valuesOf(REPORTING, flags);
+  const { report = null, reportValues } = valuesOf(REPORTING, {
+    ...(await settings()).importDefaults,
+    ...flags,
+  });
   if (report !== null && (run === undefined || forget !== undefined)) {
     throw new UsageError('--report is for one run', { hint: 'profiles runs <run> --report report.html' });
   }

@@ -15,7 +15,7 @@ export const MEANING: Record<keyof typeof Exit, string> = {
   done: 'done',
   unexpected: 'unexpected failure',
   usage: 'usage, config, or input that cannot be read',
-  waiting: 'waiting timed out (--wait-timeout); the jobs continue',
+  waiting: 'waiting timed out (--wait); the jobs continue',
   unauthorised: 'no token, or the service refused it',
   rejected: 'some rows were rejected, or a job completed fewer rows than it was sent',
   service: 'the service or the network failed after retries; continue with profiles resume',

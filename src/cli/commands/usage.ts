@@ -1,18 +1,38 @@
 /** Rewrites the errors of commander, which are terse and give no advice. */
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../engine/errors.js';
+import { OPTIONS } from '../options/index.js';
 
-/** Flags of other programs, and what to use here. */
+/** Flags of other programs and earlier names, and what to use here. */
 const HABITS: ReadonlyMap<string, string> = new Map([
   ['-v', 'for the version: profiles --version; to log each request: --debug'],
   ['--verbose', 'to log each request: --debug'],
-  ['-n', 'to send nothing: --dry-run'],
   ['-q', 'for errors and requested data only: --quiet'],
-  ['-o', 'the result is on stdout: --json > result.json'],
   ['--output', 'the result is on stdout: --json > result.json'],
-  ['-f', 'files need no flag: profiles import companies.csv'],
   ['--file', 'files need no flag: profiles import companies.csv'],
+  ['--wait-timeout', 'did you mean --wait <duration>?'],
+  ['--state-dir', 'did you mean --state <folder>?'],
+  ['--types', "did you mean --type '*=string'?"],
+  ['--continue-on-error', 'did you mean --on-failure continue?'],
+  ['--isolate', 'did you mean --on-failure isolate?'],
+  ['--token-file', 'set PROFILES_TOKEN_FILE, or the key token_file of the config file'],
+  ['--timeout', 'did you mean -o request_timeout=<duration>?'],
+  ['--pk', 'did you mean --id?'],
+  ['--external-id', 'did you mean --id?'],
+  ['--async', 'did you mean --no-wait?'],
+  ['--batch-size', 'did you mean --chunk-size?'],
+  ['--max-errors', 'did you mean --max-invalid?'],
+  ['-L', 'did you mean --limit?'],
 ]);
+
+/** A setting that has no flag, such as `--retries`. */
+function settingLike(flag: string): string | undefined {
+  const key = flag.replace(/^--(no-)?/, '').replaceAll('-', '_');
+  const option = OPTIONS.find((each) => each.key === key && each.flag === false);
+  if (option === undefined) return undefined;
+  const value = option.type.kind !== 'flag' ? `<${option.type.placeholder}>` : !flag.startsWith('--no-');
+  return `did you mean -o ${key}=${value}?`;
+}
 
 /** @param command the command that commander was parsing; the hint refers to its help */
 export function usageError(error: CommanderError, command: Command): UsageError {
@@ -31,12 +51,10 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.optionMissingArgument':
       return new UsageError(`option ${quoted(/'(.+)'/)} needs a value`, { hint: help });
     case 'commander.unknownOption': {
-      const habit = HABITS.get(quoted(/'(.*)'/));
-      if (habit !== undefined) return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, { hint: habit });
+      const [flag = ''] = quoted(/'(.*)'/).split('=');
       const like = /^\(Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-      return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, {
-        hint: like ? `did you mean ${like}?` : help,
-      });
+      const hint = HABITS.get(flag) ?? settingLike(flag) ?? (like ? `did you mean ${like}?` : help);
+      return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, { hint });
     }
     case 'commander.excessArguments':
       return tooMany(command, help);

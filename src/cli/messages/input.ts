@@ -116,9 +116,9 @@ export const INPUT_WORDS = {
   item_too_long: () => ({
     hint: 'it does not fit into a request; check the format, or set it with --format',
   }),
-  cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
+  cell_too_long: () => ({ hint: 'shorten it, or raise it with -o max_cell' }),
   quote_not_closed: () => ({
-    hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+    hint: 'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',
   }),
   unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
   sheet_of_other_format: ({ format }) => ({

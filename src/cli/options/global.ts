@@ -1,6 +1,6 @@
 /** Options that every command takes, and settings that only the environment or the config file can have. */
 import { engineNumber, type Table } from './option.js';
-import { COMMAND_TYPE, FLAG, NAME_TYPE, path, text, word } from './types.js';
+import { COMMAND_TYPE, FLAG, NAME_TYPE, pair, path, text, word } from './types.js';
 
 const URL_TYPE = text('url');
 
@@ -40,22 +40,39 @@ export const GLOBAL = {
     config: 'regions.<name>.lookup_base_url',
     accountConfig: 'lookup_base_url',
   },
-  tokenFile: { type: path('path'), summary: 'read the API key from a file' },
   state: {
-    type: URL_TYPE,
-    summary: 'keep runs and jobs in another folder, or in a database: postgres://user@host/database',
-    otherwise: 'the folder of --state-dir',
+    type: text('folder|url'),
+    summary: 'keep runs and jobs in this folder, or in a database: postgres://user@host/database',
+    otherwise: 'the folder of PROFILES_STATE_DIR',
     env: 'PROFILES_STATE',
     config: 'state',
+    complete: 'folders',
   },
   stateDir: {
     type: path('folder'),
-    summary: 'keep runs, jobs, and sandbox data here; in CI, cache this folder',
+    summary: "this machine's own files, such as copies of inputs; also the state, unless another is named",
     otherwise: '~/.local/state/profiles',
     env: 'PROFILES_STATE_DIR',
+    flag: false,
   },
-  timeout: { ...engineNumber('timeoutMs'), summary: 'give up on a request after this time' },
-  json: { type: FLAG, summary: 'print the result as JSON' },
+  option: {
+    type: pair('key=value'),
+    short: 'o',
+    summary: 'any setting, such as retries=3; profiles help settings lists them',
+    repeatable: true,
+    complete: 'settings',
+  },
+  requestTimeout: {
+    ...engineNumber('timeoutMs'),
+    summary: 'give up on a request after this time',
+    config: 'request_timeout',
+    flag: false,
+  },
+  json: {
+    type: FLAG,
+    summary: 'print the result as JSON',
+    conflicts: [{ with: '--csv' }, { with: '--ndjson' }],
+  },
   quiet: { type: FLAG, summary: 'print errors and requested data only' },
   debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
   color: { type: FLAG, negated: true, summary: 'print without color' },
@@ -85,6 +102,13 @@ export const FLAGLESS = {
     type: COMMAND_TYPE,
     summary: 'program whose first line of output is the API key, and its arguments; run without a shell',
     config: 'token_command',
+    flag: false,
+  },
+  tokenFile: {
+    type: path('path'),
+    summary: 'file with the API key; a relative path in the config file starts from its folder',
+    env: 'PROFILES_TOKEN_FILE',
+    config: 'token_file',
     flag: false,
   },
   confirm: {

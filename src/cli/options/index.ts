@@ -45,23 +45,19 @@ const GROUPS: readonly Group[] = [
   { heading: WRONG, commands: ['import', 'apply'], options: RETRYING },
   { heading: WRONG, commands: ['import'], options: REJECTING },
   { heading: null, commands: ['import'], options: REPORTING },
-  {
-    heading: null,
-    commands: [],
-    options: {
-      ...MOVED,
-      ...APPLY,
-      ...JOB,
-      ...RUNS,
-      ...RESUME,
-      ...STATE_MIGRATE,
-      ...IDENTIFY,
-      ...CONFIG_INIT,
-      ...STATE_UNLOCK,
-      ...INSPECT,
-      ...COMPLETION,
-    },
-  },
+  ...[
+    MOVED,
+    APPLY,
+    JOB,
+    RUNS,
+    RESUME,
+    STATE_MIGRATE,
+    IDENTIFY,
+    CONFIG_INIT,
+    STATE_UNLOCK,
+    INSPECT,
+    COMPLETION,
+  ].map((options) => ({ heading: null, commands: [], options })),
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
   { heading: null, commands: ['sandbox list', 'sandbox show'], options: SANDBOX_REGION },
@@ -69,9 +65,9 @@ const GROUPS: readonly Group[] = [
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 
-/** The option of a long flag, such as `--region`. */
-export const optionOf = (long: string | undefined): Entry | undefined =>
-  OPTIONS.find((option) => option.long === long);
+/** The option of a flag, such as `--region` or `-k`. */
+export const optionOf = (flag: string | undefined): Entry | undefined =>
+  OPTIONS.find((option) => option.long === flag || `-${option.short}` === flag);
 
 /** The options built into commander. */
 export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
@@ -88,7 +84,7 @@ export function optionsOf(path: string): Entry[] {
     if (readsConfig || !config?.startsWith('import.') || (option.ofSession && path === 'resume'))
       return option;
     const kept = KEPT[path];
-    const isKept = !option.ofSession || (path === 'apply' && option.name === 'waitTimeout');
+    const isKept = !option.ofSession || (path === 'apply' && option.name === 'wait');
     return kept !== undefined && isKept ? { ...own, otherwise: kept } : own;
   });
 }
@@ -104,7 +100,8 @@ export function declareOptions(command: Command): void {
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
     // The opposite flag turns off what the config file, the plan, or the run turns on.
-    if (option.type.kind === 'flag' && (option.config || option.otherwise)) {
+    const isSwitch = option.type.kind === 'flag' && (option.config || option.otherwise);
+    if (isSwitch || option.off?.includes(pathOf(command))) {
       const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
       command.addOption(option.heading ? off.helpGroup(option.heading) : off);
     }

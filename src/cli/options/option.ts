@@ -7,7 +7,7 @@ import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 export type Flags = Record<string, unknown>;
 
 /** Where completion finds values on this machine. `column=` completes only the left side of a pair. */
-export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=';
+export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=' | 'settings' | 'folders';
 
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
@@ -26,8 +26,16 @@ export interface Option {
   distinct?: true;
   /** On by default: its flag is `--no-<name>`. */
   negated?: true;
+  /** Besides its flag with a value, these commands take `--no-<name>`. */
+  off?: readonly string[];
   /** Its key in the config file: `import.chunk_size`. */
   config?: string;
+  /** A fact of a file, which a mapping file may hold, too. */
+  mapping?: true;
+  /** Flags that it cannot be combined with. */
+  conflicts?: readonly Conflict[];
+  /** Without this flag, it has no effect: `--changed-only`, or `--on-failure isolate`. */
+  needs?: string;
   /** Its key directly below `accounts.<name>`, if accounts have one that the top does not. */
   accountConfig?: string;
   /** The environment variable that sets it. */
@@ -47,6 +55,9 @@ export interface Option {
   commands?: readonly string[];
 }
 
+/** @param when only if this is its value */
+export type Conflict = { with: string; when?: string; why?: string };
+
 export type Table = Readonly<Record<string, Option>>;
 
 /** A part of the table: a heading in help, and the commands that take the options. */
@@ -61,6 +72,10 @@ export interface Group {
 export interface Entry extends Option {
   /** The name in camelCase, under which commander stores the value. */
   name: string;
+  /** The key of a setting for `-o`, such as `chunk_size`; null for an option that is none. */
+  key: string | null;
+  /** What a user types to set it: `--chunk-size`, or `-o retries`. */
+  typed: string;
   /** `--chunk-size`, `--no-wait`. */
   long: string;
   /** In commander's notation: `--chunk-size <items>`. */
@@ -76,8 +91,18 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     const long = option.negated ? plain.replace('--', '--no-') : plain;
     const value = option.type.placeholder === '' ? '' : ` <${option.type.placeholder}>`;
     const flags = `${option.short ? `-${option.short}, ` : ''}${long}${value}`;
-    return { commands, ...option, name, long, flags, heading };
+    const key = keyOf(name, option);
+    const typed = option.flag === false ? `-o ${key}` : long;
+    return { commands, ...option, name, key, typed, long, flags, heading };
   });
+
+/** Settings that only the config file and the environment have: which service, with whose token, and what it asks. */
+const OF_CONFIG = /^(?!import\.|request_timeout$|interval$)/;
+
+function keyOf(name: string, { config, mapping }: Option): string | null {
+  if (config !== undefined) return OF_CONFIG.test(config) ? null : config.replace('import.', '');
+  return mapping ? spelled(name).slice(2).replaceAll('-', '_') : null;
+}
 
 /** The flag of a name: `--chunk-size` for `chunkSize`. */
 export const spelled = (name: string): string =>

@@ -17,7 +17,7 @@ import {
 
 /** The form of a result. */
 export const RESULT = {
-  csv: { type: FLAG, summary: 'print CSV' },
+  csv: { type: FLAG, summary: 'print CSV', conflicts: [{ with: '--ndjson' }] },
   ndjson: {
     type: FLAG,
     summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
@@ -138,6 +138,12 @@ export const INSPECT = {
     summary: 'write the detected columns as a mapping file',
     commands: ['inspect'],
   },
+  force: {
+    type: FLAG,
+    needs: '--write-mapping',
+    summary: 'replace the mapping file, if there is one',
+    commands: ['inspect'],
+  },
 } as const satisfies Table;
 
 export const COMPLETION = {
@@ -159,12 +165,22 @@ export const SANDBOX = {
     otherwise: 'the state directory',
     commands: ['sandbox', 'sandbox list', 'sandbox show', 'sandbox reset'],
   },
-  memory: { type: FLAG, default: false, summary: 'keep its data in memory only' },
+  memory: {
+    type: FLAG,
+    default: false,
+    summary: 'keep its data in memory only',
+    conflicts: [{ with: '--data' }],
+  },
   port: { type: PORT, default: 4100, summary: 'port of the default region; 0 picks a free one' },
   lookupPort: { type: PORT, default: 4101, summary: 'port of the lookup lists' },
   euPort: { type: PORT, default: 4102, summary: 'port of the EU region' },
   pagePort: { type: PORT, summary: 'port of the page; 0 picks a free one', otherwise: '4103, or a free one' },
-  page: { type: FLAG, negated: true, summary: 'do not serve the page' },
+  page: {
+    type: FLAG,
+    negated: true,
+    summary: 'do not serve the page',
+    conflicts: [{ with: '--page-port' }],
+  },
   controlPort: { type: PORT, summary: 'serve the control API on this port' },
   host: { type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
   expectToken: { type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
@@ -185,6 +201,7 @@ export const SANDBOX = {
     repeatable: true,
   },
   failRowsWith: {
+    needs: '--fail-rows',
     type: word('how', FAIL_ROWS_WITH),
     summary:
       'what --fail-rows does: failed fails the job, short completes it without these rows, 422 refuses the request',

@@ -9,10 +9,12 @@ const COLUMN = text('column');
 /** How files are read. */
 export const READING = {
   kind: {
+    short: 'k',
     type: word('kind', WORDS.kind),
     summary: 'what the rows are: companies or users',
     otherwise: 'detected from the columns',
     sets: 'kind',
+    mapping: true,
   },
   id: {
     type: COLUMN,
@@ -20,6 +22,7 @@ export const READING = {
     otherwise: 'user_id or company_id',
     complete: 'columns',
     sets: 'id',
+    mapping: true,
   },
   userId: {
     type: COLUMN,
@@ -27,6 +30,7 @@ export const READING = {
     otherwise: 'user_id',
     complete: 'columns',
     sets: 'userId',
+    mapping: true,
   },
   companyId: {
     type: COLUMN,
@@ -34,12 +38,15 @@ export const READING = {
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
+    mapping: true,
   },
   format: {
+    short: 'f',
     type: word('format', WORDS.format),
     summary: 'csv, tsv, json, ndjson, xlsx, or parquet',
     otherwise: 'detected from content and name',
     sets: 'format',
+    mapping: true,
   },
   delimiter: {
     type: text('text', {
@@ -50,41 +57,48 @@ export const READING = {
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
+    mapping: true,
   },
   sheet: {
     type: text('sheet'),
     summary: 'sheet of a workbook: its name, or its number from 1',
     otherwise: 'the first that is not hidden',
     sets: 'sheet',
+    mapping: true,
   },
   quote: {
     type: text('char'),
     summary: 'quote of a CSV: one character, or none where quotes are text',
     otherwise: '"',
     sets: 'quote',
+    mapping: true,
   },
   escape: {
     type: text('char'),
     summary: 'character that makes a quote inside quotes text, such as a backslash',
     otherwise: 'the quote, doubled',
     sets: 'escape',
+    mapping: true,
   },
   comment: {
     type: text('prefix'),
     summary: 'leave out the lines of a CSV that begin with this',
     sets: 'comment',
+    mapping: true,
   },
   skipLines: {
     type: countType(),
     default: 0,
     summary: 'lines to leave out above the header of a CSV, such as a title',
     sets: 'skipLines',
+    mapping: true,
   },
   lenientQuotes: {
     type: FLAG,
     default: false,
     summary: 'take text after a closing quote as text, instead of rejecting the row',
     sets: 'lenientQuotes',
+    mapping: true,
   },
   shortRows: {
     type: word('how', WORDS.shortRows),
@@ -92,18 +106,21 @@ export const READING = {
       'what to do with CSV rows that have fewer cells than the header: reject, or pad with empty cells',
     otherwise: 'reject',
     sets: 'shortRows',
+    mapping: true,
   },
   excelText: {
     type: FLAG,
     default: false,
     summary: 'read cells like ="0012" as their text',
     sets: 'excelText',
+    mapping: true,
   },
   renameDuplicates: {
     type: FLAG,
     default: false,
     summary: 'number columns that have the same name: name, name_2',
     sets: 'renameDuplicates',
+    mapping: true,
   },
   encoding: {
     type: text('name'),
@@ -111,11 +128,13 @@ export const READING = {
     otherwise: 'UTF-8, or UTF-16 with BOM',
     config: 'import.encoding',
     sets: 'encoding',
+    mapping: true,
   },
   jsonPath: {
     type: text('key.key'),
     summary: 'path to the items of a JSON file that are not at the top level or under companies or users',
     sets: 'jsonPath',
+    mapping: true,
   },
   roundNumbers: {
     type: FLAG,
@@ -123,11 +142,13 @@ export const READING = {
     summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
     config: 'import.round_numbers',
     sets: 'roundNumbers',
+    mapping: true,
   },
   maxCell: {
     ...engineNumber('maxCellBytes'),
     summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
+    flag: false,
   },
 } as const satisfies Table;
 
@@ -162,6 +183,7 @@ export const COLUMNS = {
     summary: 'send only these columns as metadata',
     repeatable: true,
     complete: 'columns',
+    mapping: true,
   },
   exclude: { type: COLUMN, summary: 'leave a column out', repeatable: true, complete: 'columns' },
   set: {
@@ -170,49 +192,50 @@ export const COLUMNS = {
     repeatable: true,
     distinct: true,
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
+    mapping: true,
   },
   type: {
     type: pair('column=type'),
-    summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
+    summary: 'type of a column, such as money or date:MM/dd/yyyy; *=string for all',
     repeatable: true,
     distinct: true,
     complete: 'column=',
-  },
-  types: {
-    type: word('how', WORDS.types),
-    summary: 'how column types are chosen: auto infers them, strings keeps every value as text',
-    otherwise: 'auto',
-    config: 'import.types',
   },
   empty: {
     type: word('how', WORDS.empty),
     summary: 'what an empty cell becomes: omit, null, or string',
     otherwise: NO_RULES.empty,
     config: 'import.empty',
+    mapping: true,
   },
   keys: {
     type: word('style', WORDS.keys),
     summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
     otherwise: 'as-is',
     config: 'import.keys',
+    mapping: true,
   },
   null: {
     type: text('text'),
     summary: 'a text that counts as an empty cell, such as NULL or n/a',
     repeatable: true,
+    mapping: true,
   },
   trim: {
     type: FLAG,
     default: false,
     summary: 'remove white space and invisible characters around cells',
     config: 'import.trim',
+    mapping: true,
   },
   allowId: {
     type: text('text'),
     summary: 'accept an identifier that looks like a missing value, such as NULL',
     repeatable: true,
+    mapping: true,
   },
   mapping: {
+    short: 'm',
     type: path('file'),
     summary: 'read these options from a JSON file: one for all inputs, or one for each kind',
     repeatable: true,

@@ -1,13 +1,16 @@
 /** Options for how an import is sent, followed, and reported. */
 import { engineNumber, type Table } from './option.js';
-import { BOUND_TYPE, FLAG, path } from './types.js';
+import { BOUND_TYPE, duration, FLAG, path, word } from './types.js';
+
+export const ON_FAILURE = ['stop', 'continue', 'isolate'] as const;
 
 /** What is sent, and how it is split into requests. */
 export const SENDING = {
-  dryRun: { type: FLAG, default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
+  dryRun: { type: FLAG, short: 'n', default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
   savePlan: {
     type: path('file'),
-    summary: 'with --dry-run: save the plan, for profiles apply',
+    conflicts: [{ with: '--resume', why: 'a resume sends what its run has planned' }],
+    summary: 'dry run, and save the plan for profiles apply',
     commands: ['import'],
   },
   checkProperties: {
@@ -16,6 +19,7 @@ export const SENDING = {
     summary: "compare users' keys with the service's user properties",
     config: 'import.check_properties',
     sets: 'checkProperties',
+    flag: false,
   },
   changedOnly: {
     type: FLAG,
@@ -26,11 +30,15 @@ export const SENDING = {
   },
   refreshAfter: {
     ...engineNumber('refreshAfterMs'),
+    needs: '--changed-only',
+    commands: ['import'],
     summary: 'with --changed-only: also send rows completed longer ago than this',
     config: 'import.refresh_after',
+    flag: false,
   },
   maxChanged: {
     type: BOUND_TYPE,
+    needs: '--changed-only',
     default: null,
     summary: 'with --changed-only: send nothing if more rows than this are new or changed',
     config: 'import.max_changed',
@@ -44,9 +52,11 @@ export const SENDING = {
       'remember a short hash of each cell, so that plans with --changed-only count changed rows by key',
     config: 'import.track_keys',
     sets: 'trackKeys',
+    flag: false,
   },
   full: {
     type: FLAG,
+    conflicts: [{ with: '--resume', why: '--full sends everything again' }, { with: '--changed-only' }],
     default: false,
     summary: 'forget what was sent before, and send everything',
     sets: 'full',
@@ -59,6 +69,10 @@ export const SENDING = {
   },
   outcomes: {
     type: path('file'),
+    conflicts: [
+      { with: '--dry-run', why: 'a dry run sends no rows' },
+      { with: '--save-plan', why: 'it sends no rows' },
+    ],
     summary: 'write the outcome of each row to this file: CSV, or NDJSON if its name ends in .ndjson',
     commands: ['import', 'apply', 'resume'],
   },
@@ -71,6 +85,7 @@ export const SENDING = {
     ...engineNumber('chunkBytes'),
     summary: 'bytes in one request',
     config: 'import.chunk_bytes',
+    flag: false,
   },
   canary: {
     ...engineNumber('canary', 'items'),
@@ -89,17 +104,12 @@ export const SENDING = {
 /** How jobs are followed. */
 export const WAITING = {
   wait: {
-    type: FLAG,
-    negated: true,
-    default: true,
-    summary: 'return as soon as the service has accepted everything; do not wait for jobs',
-    commands: ['import', 'apply', 'identify user'],
-    sets: 'wait',
-  },
-  waitTimeout: {
-    ...engineNumber('waitTimeoutMs'),
-    summary: 'stop after this time; jobs that were submitted continue',
-    config: 'import.wait_timeout',
+    type: duration(),
+    default: null,
+    off: ['import', 'apply', 'identify user'],
+    needs: '--watch',
+    summary: 'end after this time, jobs continue; --no-wait: as soon as everything is accepted',
+    config: 'import.wait',
     ofSession: true,
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
@@ -112,10 +122,12 @@ export const WAITING = {
   },
   interval: {
     ...engineNumber('intervalMs'),
+    needs: '--watch',
     summary: 'fixed time between two polls of a job',
     otherwise: "a tenth of the job's age, from 200ms to 10s",
-    config: 'import.interval',
+    config: 'interval',
     commands: ['import', 'apply', 'resume', 'job'],
+    flag: false,
   },
 } as const satisfies Table;
 
@@ -125,21 +137,25 @@ export const RETRYING = {
     ...engineNumber('retries'),
     summary: 'how often to retry a failed request',
     config: 'import.retries',
+    flag: false,
   },
   retryDelay: {
     ...engineNumber('retryDelayMs'),
     summary: 'limit of the random delay before the first retry; it doubles each time, up to 1m',
     config: 'import.retry_delay',
+    flag: false,
   },
   maxRetryAfter: {
     ...engineNumber('maxRetryAfterMs'),
     summary: 'longest Retry-After to wait for',
     config: 'import.max_retry_after',
+    flag: false,
   },
   busyTimeout: {
     ...engineNumber('busyTimeoutMs'),
     summary: 'how long to wait for a busy service (409)',
     config: 'import.busy_timeout',
+    flag: false,
   },
 } as const satisfies Table;
 
@@ -155,7 +171,9 @@ export const REPORTING = {
     default: false,
     summary:
       'show example cells and words of the service in the report, in annotations, and in the step summary of GitHub Actions',
+    config: 'import.report_values',
     commands: ['import', 'apply', 'resume', 'runs'],
+    flag: false,
   },
 } as const satisfies Table;
 
@@ -163,6 +181,7 @@ export const REPORTING = {
 export const REJECTING = {
   skipInvalid: {
     type: FLAG,
+    conflicts: [{ with: '--max-invalid', why: 'one has no bound' }],
     summary: 'send the valid rows even if others are rejected',
     config: 'import.skip_invalid',
   },
@@ -171,27 +190,21 @@ export const REJECTING = {
     summary: 'send the valid rows if no more than this many are rejected',
     config: 'import.max_invalid',
   },
-  continueOnError: {
-    type: FLAG,
-    default: false,
-    summary: 'continue after a request that the service refused',
-    config: 'import.continue_on_error',
-    commands: ['import', 'apply'],
-    sets: 'continueOnError',
-  },
-  isolate: {
-    type: FLAG,
-    default: false,
-    summary: 'find the rows at fault when a job fails or a request is refused, and reject only those',
-    config: 'import.isolate',
+  onFailure: {
+    type: word('how', ON_FAILURE),
+    default: 'stop',
+    conflicts: [{ when: 'isolate', with: '--no-wait', why: 'the search needs to see how jobs end' }],
+    summary: 'at a refused request or failed job: stop, continue, or isolate the rows at fault',
+    config: 'import.on_failure',
     commands: ['import', 'apply', 'resume'],
-    sets: 'isolate',
   },
   isolateJobs: {
     ...engineNumber('isolateJobs'),
-    summary: 'with --isolate: further requests for each one that failed',
+    needs: '--on-failure isolate',
+    summary: 'with --on-failure isolate: further requests for each one that failed',
     config: 'import.isolate_jobs',
     commands: ['import', 'apply', 'resume'],
+    flag: false,
   },
   rejects: {
     type: path('path'),

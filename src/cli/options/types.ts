@@ -32,6 +32,14 @@ export const FLAG: Type<boolean> = {
   write: (on) => (on ? 'on' : 'off'),
 };
 
+/** A flag's value where it is written out: in `-o trim=true`. */
+export const BOOLEAN = {
+  read: (given: string, setting: string): boolean => {
+    if (given === 'true' || given === 'false') return given === 'true';
+    throw new UsageError(`${setting}: "${given}" is not true or false`, { hint: `write ${setting}=true` });
+  },
+};
+
 const asIs = { read: (text: string) => text, write: String };
 
 export const text = (placeholder: string, check?: { pattern: RegExp; form: string }): Type<string> => ({

@@ -1,17 +1,19 @@
 /** Decides the settings from flags, environment, and file, without I/O (contract §2). */
+import { dirname, resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
 import { hinted } from '../hint.js';
-import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
+import { FLAGLESS, GLOBAL, spelled } from '../options/index.js';
+import { readPath } from '../options/types.js';
 import { chooseAccount, chooseRegion } from './choose.js';
-import type { Scalar } from './keys.js';
-import { asUsage, type Found, stateLocation, variable } from './location.js';
+import { type Scalar, TOKEN_KEYS } from './keys.js';
+import { asUsage, type Found, variable } from './location.js';
 import type { AccountSection } from './schema.js';
 import { readToken, type Secret } from './secret.js';
 import { camelCase, type Place, places, property, type Sources } from './sources.js';
 import { stateSetting } from './state.js';
-import type { Settings, TokenCommand } from './types.js';
+import type { Settings, TokenCommand, TokenFile } from './types.js';
 
 /** The settings of a command. @throws UsageError for a flag; ConfigError for the environment or the file */
 export function decideSettings(sources: Sources): Settings {
@@ -34,11 +36,11 @@ export function decideSettings(sources: Sources): Settings {
   const base = findHost(sources, choice, 'baseUrl');
   const lookup = findHost(sources, choice, 'lookupBaseUrl');
   const token = findToken(sources, choice);
-  const stateDir = stateLocation(world, flags);
-  const state = stateSetting(sources, sections);
+  const { state, stateDir } = stateSetting(sources, sections);
   const imports = importSettings(config.path, sections);
   const kept = sections.find(({ section }) => section.history?.keep !== undefined);
   const keep = kept?.section.history?.keep;
+  const timeout = requestTimeout(sources, sections);
   const confirms = sections.find(({ section }) => section.confirm !== undefined);
   return {
     account: choice.account,
@@ -49,9 +51,10 @@ export function decideSettings(sources: Sources): Settings {
     otherRegions: regionsWithHost(sections).filter((name) => name !== region.value),
     token: token.value,
     tokenCommand: token.command ?? null,
+    tokenFile: token.file ?? null,
     state: state.value,
     stateDir: stateDir.value,
-    timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
+    timeoutMs: timeout.value,
     confirm: confirms?.section.confirm ?? false,
     historyKeepMs:
       keep === undefined
@@ -67,7 +70,7 @@ export function decideSettings(sources: Sources): Settings {
       token: token.origin,
       state: state.origin,
       state_dir: stateDir.origin,
-      timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
+      request_timeout: timeout.origin,
       ...(confirms && { confirm: `${config.path} (${confirms.prefix}confirm)` }),
       ...(kept && { 'history.keep': `${config.path} (${kept.prefix}history.keep)` }),
       ...imports.origins,
@@ -83,6 +86,17 @@ const regionsWithHost = (sections: readonly Place[]): string[] => [
     ),
   ),
 ];
+
+function requestTimeout({ flags, config }: Sources, sections: readonly Place[]): Found<number> {
+  const { default: value, type } = GLOBAL.requestTimeout;
+  const key = 'request_timeout';
+  const given = flags.requestTimeout;
+  if (given !== undefined) return { value: type.read(given, `-o ${key}`), origin: `flag -o ${key}` };
+  const kept = sections.find(({ section }) => section[key] !== undefined);
+  if (!kept) return { value, origin: 'default' };
+  const origin = `${config.path} (${kept.prefix}${key})`;
+  return { value: type.read(kept.section[key]!, origin), origin };
+}
 
 interface Choice {
   account: string | null;
@@ -160,59 +174,73 @@ function findHost(
   return { value: null, origin: 'not set' };
 }
 
-function findToken(
-  { world, flags, config, tokenFile }: Sources,
-  choice: Choice,
-): Found<Secret | null> & { command?: TokenCommand } {
+interface FoundToken extends Found<Secret | null> {
+  command?: TokenCommand;
+  file?: TokenFile;
+}
+
+function findToken({ world, flags, config }: Sources, choice: Choice): FoundToken {
   // The sandbox uses a token made for this process, so the settings must not contain a real one.
-  if (choice.region.value === 'sandbox') {
-    if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
-    return { value: null, origin: 'embedded' };
-  }
-  if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };
+  if (choice.region.value === 'sandbox') return { value: null, origin: 'embedded' };
   // Only the first section counts: the token at the top belongs to no account, or to another one.
   const { section, prefix } = choice.sections[0]!;
   const regional = property(section.regions, choice.region.value)?.token;
   const isRegional = regional !== undefined && flags.region !== undefined;
+  const { token: inPlain, tokenFile } = FLAGLESS;
   if (flags.account === undefined && !isRegional) {
-    const token = readToken(variable(world, FLAGLESS.token.env) ?? '', FLAGLESS.token.env);
-    if (token) return { value: token, origin: `environment ${FLAGLESS.token.env}` };
+    const token = readToken(variable(world, inPlain.env) ?? '', inPlain.env);
+    const file = variable(world, tokenFile.env);
+    if (token && file) {
+      throw new ConfigError(`${inPlain.env} and ${tokenFile.env} are both set`, {
+        hint: 'unset one of them',
+      });
+    }
+    if (token) return { value: token, origin: `environment ${inPlain.env}` };
+    if (file)
+      return fileAt(resolve(world.cwd, readPath(file, tokenFile.env)), `environment ${tokenFile.env}`);
   } else {
     const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
-    choice.ignore(FLAGLESS.token.env, `${flag} brings its own token`);
+    for (const { env } of [inPlain, tokenFile]) choice.ignore(env, `${flag} brings its own token`);
   }
   if (regional !== undefined) {
     const key = `${prefix}regions.${choice.region.value}.token`;
     return { value: readToken(regional, `${config.path}: ${key}`), origin: `${config.path} (${key})` };
   }
-  if (section.token_command !== undefined) {
-    if (section.token !== undefined) {
-      throw hinted(
-        new ConfigError(`${config.path}: ${prefix}token and ${prefix}token_command are both set`),
-        ({ command }) =>
-          [
-            'keep one of them; remove the other:',
-            ...['token', 'token_command'].map((key) => command('config', 'unset', prefix + key)),
-          ].join('\n'),
-      );
-    }
-    const origin = `${config.path} (${prefix}token_command)`;
-    return { value: null, origin, command: { words: section.token_command, origin } };
+  const [first, second] = TOKEN_KEYS.filter((key) => section[key] !== undefined);
+  if (first && second) {
+    throw hinted(
+      new ConfigError(`${config.path}: ${prefix}${first} and ${prefix}${second} are both set`),
+      ({ command }) =>
+        [
+          'keep one of them; remove the other:',
+          ...[first, second].map((key) => command('config', 'unset', prefix + key)),
+        ].join('\n'),
+    );
   }
+  const origin = `${config.path} (${prefix}${first})`;
+  if (section.token_command)
+    return { value: null, origin, command: { words: section.token_command, origin } };
+  if (section.token_file) return fileAt(resolve(dirname(config.path), section.token_file), origin);
   const token = readToken(section.token ?? '', `${config.path}: ${prefix}token`);
-  return token
-    ? { value: token, origin: `${config.path} (${prefix}token)` }
-    : { value: null, origin: 'not set' };
+  return token ? { value: token, origin } : { value: null, origin: 'not set' };
 }
+
+const fileAt = (path: string, origin: string): FoundToken => ({
+  value: null,
+  origin,
+  file: { path, origin },
+});
 
 function importSettings(path: string, sections: readonly Place[]) {
   const values: Record<string, Exclude<Scalar, string[]>> = {};
   const origins: Record<string, string> = {};
   for (const { section, prefix } of [...sections].reverse()) {
-    for (const [key, value] of Object.entries(section.import ?? {})) {
+    const { interval, import: imports = {} } = section;
+    for (const [key, value] of Object.entries({ interval, ...imports })) {
       if (value === undefined) continue;
+      const full = key === 'interval' ? key : `import.${key}`;
       values[camelCase(key)] = value as Exclude<Scalar, string[]>; // no import flag is an array
-      origins[`import.${key}`] = `${path} (${prefix}import.${key})`;
+      origins[full] = `${path} (${prefix}${full})`;
     }
   }
   return { values, origins };

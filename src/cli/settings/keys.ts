@@ -27,6 +27,8 @@ export type Scalar = string | number | boolean | string[];
  * match, either.
  */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+/** The ways to give a token. A section of the file has one of them. */
+export const TOKEN_KEYS = ['token', 'token_command', 'token_file'] as const;
 export const NAME_RULE = 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit';
 
 /** All keys of the config file. `account` is allowed only at the top. */

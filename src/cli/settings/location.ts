@@ -24,11 +24,14 @@ export function variable(world: SettingsWorld, name: string): string | undefined
 export function flagOrVariable(
   world: SettingsWorld,
   flags: SettingsFlags,
-  name: 'config' | 'account' | 'region' | 'state' | 'stateDir',
+  name: 'config' | 'account' | 'region' | 'state',
 ): Found<string> | null {
   const flag = flags[name];
   if (flag !== undefined) return { value: flag, origin: `flag ${spelled(name)}` };
-  const { env } = GLOBAL[name];
+  return fromVariable(world, GLOBAL[name].env);
+}
+
+function fromVariable(world: SettingsWorld, env: string): Found<string> | null {
   const value = variable(world, env);
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
@@ -41,8 +44,9 @@ export const setting = ({ origin }: Found<string>): string => origin.replace(/^(
  * the working directory.
  */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
-  return locate(world, flags, {
-    name: 'config',
+  return locate(world, {
+    chosen: flagOrVariable(world, flags, 'config'),
+    what: `--config (or ${GLOBAL.config.env})`,
     windows: ['APPDATA', 'profiles', 'config.json'],
     xdg: 'XDG_CONFIG_HOME',
     home: ['.config'],
@@ -54,10 +58,11 @@ export function configLocation(world: SettingsWorld, flags: SettingsFlags): Foun
 export const stateName = ({ state }: Pick<Settings, 'state'>): string =>
   state.kind === 'sqlite' ? state.folder : withoutPassword(state.url.reveal());
 
-/** `--state-dir`, otherwise `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
-export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
-  return locate(world, flags, {
-    name: 'stateDir',
+/** This machine's own folder: `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
+export function stateLocation(world: SettingsWorld): Found<string> {
+  return locate(world, {
+    chosen: fromVariable(world, GLOBAL.stateDir.env),
+    what: `--state (or ${GLOBAL.stateDir.env})`,
     windows: ['LOCALAPPDATA', 'profiles', 'state'],
     xdg: 'XDG_STATE_HOME',
     home: ['.local', 'state'],
@@ -66,16 +71,18 @@ export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found
 }
 
 interface Places {
-  name: 'config' | 'stateDir';
+  chosen: Found<string> | null;
+  /** The flag and the variable that name it, for errors. */
+  what: string;
   windows: [variable: string, ...below: string[]];
   xdg: string;
   home: string[];
   below: string[];
 }
 
-function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Found<string> {
+function locate(world: SettingsWorld, places: Places): Found<string> {
   const path = world.platform === 'win32' ? win32 : posix;
-  const chosen = flagOrVariable(world, flags, places.name);
+  const { chosen, what } = places;
   if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
   if (world.platform === 'win32') {
     const [name, ...below] = places.windows;
@@ -87,9 +94,9 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
   if (xdg && path.isAbsolute(xdg)) return { value: path.join(xdg, ...places.below), origin: 'default' };
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
   if (!home) {
-    const flag = spelled(places.name);
+    const [flag] = what.split(' ');
     throw new ConfigError(`no home folder found, so there is no default for ${flag}`, {
-      hint: `set HOME, or use ${flag} (or ${GLOBAL[places.name].env})`,
+      hint: `set HOME, or use ${what}`,
     });
   }
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };

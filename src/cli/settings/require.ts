@@ -4,7 +4,7 @@ import type { Commands } from '../again.js';
 import { hinted } from '../hint.js';
 import type { Secret } from './secret.js';
 import type { CommandWorld } from './token-command.js';
-import type { Settings } from './types.js';
+import type { Settings, SettingsWorld } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
@@ -45,14 +45,18 @@ export function tokenFrom({ embedded, origins }: Pick<Settings, 'embedded' | 'or
   return isOwn || !region.startsWith('flag ') ? undefined : token.replace(/^(?:environment|flag) /, '');
 }
 
-/** Whether there is a token, or a program that prints one. */
-export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
-  token !== null || tokenCommand !== null;
+/** Whether there is a token, or a program or file that has one. */
+export const hasToken = ({
+  token,
+  tokenCommand,
+  tokenFile,
+}: Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>): boolean =>
+  token !== null || tokenCommand !== null || tokenFile !== null;
 
-/** The token; may run `token_command`. @throws AuthError (exit 4) that lists the ways to provide one */
+/** The token; may run `token_command`, or read `token_file`. @throws AuthError (exit 4) that lists the ways to provide one */
 export async function requireToken(
-  settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath' | 'origins'>,
-  world: CommandWorld,
+  settings: Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile' | 'account' | 'configPath' | 'origins'>,
+  world: CommandWorld & Pick<SettingsWorld, 'platform'>,
 ): Promise<Secret> {
   if (settings.token) return settings.token;
   if (settings.tokenCommand) {
@@ -60,13 +64,19 @@ export async function requireToken(
     const { runTokenCommand } = await import('./token-command.js');
     return runTokenCommand(settings, world);
   }
+  if (settings.tokenFile) {
+    const { readTokenFile } = await import('./token-file.js');
+    return readTokenFile(settings.tokenFile, world);
+  }
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
   // If a flag or a stored run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
-  const variable = settings.origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
+  const variable = settings.origins.account?.startsWith('flag ')
+    ? ''
+    : 'set PROFILES_TOKEN or PROFILES_TOKEN_FILE, or ';
   throw hinted(
     new AuthError(`no token is set${whose}`),
     ({ command }) =>
-      `${variable}use --token-file <path>, or run: ${command('config', 'set', key)}\nor rehearse with --region sandbox, which needs none`,
+      `${variable}run: ${command('config', 'set', key)}\nor rehearse with --region sandbox, which needs none`,
   );
 }

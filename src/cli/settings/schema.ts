@@ -98,11 +98,14 @@ export const fileSchema = partial({
 export interface ConfigSection {
   token?: string;
   token_command?: string[];
+  token_file?: string;
   region?: string;
   state?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string; token?: string }>;
   import?: Record<string, Scalar>;
   confirm?: boolean;
+  request_timeout?: string;
+  interval?: string;
   history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {

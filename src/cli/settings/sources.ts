@@ -2,15 +2,12 @@
 import type { ReadConfig } from './file.js';
 import type { Found } from './location.js';
 import type { ConfigSection } from './schema.js';
-import type { Secret } from './secret.js';
 import type { SettingsFlags, SettingsWorld } from './types.js';
 
 export interface Sources {
   world: SettingsWorld;
   flags: SettingsFlags;
   config: ReadConfig;
-  /** The token from `--token-file`. */
-  tokenFile: Secret | null;
 }
 
 /** A section of the config file to look for a value in. The first section that has the value wins. */

@@ -9,28 +9,32 @@ import type { Place, Sources } from './sources.js';
 import type { Settings, SettingsWorld } from './types.js';
 
 /**
- * `--state`, otherwise `$PROFILES_STATE`, otherwise the key `state` of the account or at the top, otherwise
- * the state directory.
+ * `--state`, otherwise `$PROFILES_STATE`, otherwise the key `state` of the account or at the top, otherwise this
+ * machine's own folder. A folder holds everything; beside a database, the machine keeps its files in its own folder.
  * @throws UsageError for a flag that contains a password
  */
 export function stateSetting(
   { world, flags, config }: Sources,
   sections: readonly Place[],
-): Found<Settings['state']> {
-  const { value: folder, origin: folderOrigin } = stateLocation(world, flags);
+): { state: Found<Settings['state']>; stateDir: Found<string> } {
   const inFile = sections.find(({ section }) => section.state !== undefined);
   const found =
     flagOrVariable(world, flags, 'state') ??
     (inFile && { value: inFile.section.state!, origin: `${config.path} (${inFile.prefix}state)` });
-  if (!found) return { value: { kind: 'sqlite', folder }, origin: folderOrigin };
+  const inFolder = ({ value: folder, origin }: Found<string>) => ({
+    state: { value: { kind: 'sqlite', folder }, origin } as const,
+    stateDir: { value: folder, origin },
+  });
+  if (!found) return inFolder(stateLocation(world));
   const { value: text, origin } = found;
   const isFlag = origin.startsWith('flag ');
   if (isFlag) refusePassword(text, setting(found));
   const read = () => stateLocationOf(text, setting(found), world);
   const location = isFlag ? asUsage(read) : read();
+  if (location.kind === 'sqlite') return inFolder({ value: location.folder, origin });
   return {
-    value: location.kind === 'sqlite' ? location : { kind: 'postgres', url: new Secret(location.url) },
-    origin,
+    state: { value: { kind: 'postgres', url: new Secret(location.url) }, origin },
+    stateDir: stateLocation(world),
   };
 }
 
@@ -48,14 +52,10 @@ interface Reach extends Pick<SettingsWorld, 'env'> {
   abort: AbortSignal;
 }
 
-/** The location of a state outside the state directory; undefined if it is in that directory. */
-export function stateElsewhere(
-  { state, stateDir, origins }: Settings,
-  { env, abort }: Reach,
-): Elsewhere | undefined {
-  if (state.kind === 'sqlite' && state.folder === stateDir) return undefined;
-  const at = state.kind === 'sqlite' ? state : { kind: state.kind, url: state.url.reveal() };
-  return { at, env, origin: origins.state!, signal: abort };
+/** The location of a state in a database; undefined if it is in the state directory. */
+export function stateElsewhere({ state, origins }: Settings, { env, abort }: Reach): Elsewhere | undefined {
+  if (state.kind === 'sqlite') return undefined;
+  return { at: { kind: state.kind, url: state.url.reveal() }, env, origin: origins.state!, signal: abort };
 }
 
 /** Parses the state that a flag names. @throws UsageError */

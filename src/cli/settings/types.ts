@@ -10,6 +10,13 @@ export interface TokenCommand {
   origin: string;
 }
 
+/** A file that holds the token. */
+export interface TokenFile {
+  path: string;
+  /** The variable, or the config file and the key, for errors. */
+  origin: string;
+}
+
 export interface Settings {
   /** Configured name of the account, or null. */
   account: string | null;
@@ -28,6 +35,8 @@ export interface Settings {
   token: Secret | null;
   /** The program that prints the token. If it is set, `token` is null. */
   tokenCommand: TokenCommand | null;
+  /** The file that holds the token. If it is set, `token` is null. It is read when a token is needed. */
+  tokenFile: TokenFile | null;
   /** Where runs, jobs, and fingerprints are: a folder, or a URL that may contain a password. */
   state: { kind: 'sqlite'; folder: string } | { kind: 'postgres'; url: Secret };
   /** The folder for this machine's own files: spooled inputs and the sandbox's data. */
@@ -62,13 +71,5 @@ export interface SettingsWorld {
 /** The flags that decide settings, as commander names them. */
 export type SettingsFlags = Pick<
   RawFlags<typeof GLOBAL>,
-  | 'config'
-  | 'account'
-  | 'region'
-  | 'baseUrl'
-  | 'lookupBaseUrl'
-  | 'tokenFile'
-  | 'state'
-  | 'stateDir'
-  | 'timeout'
+  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'state' | 'requestTimeout'
 >;

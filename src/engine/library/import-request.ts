@@ -158,7 +158,7 @@ export async function optionsOf(
     paths,
     ...(request.records && { format: 'ndjson' as const }),
     rules: named.rules,
-    stated: statedBy(files, rules, rules.infer !== undefined),
+    stated: statedBy(files, rules),
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',

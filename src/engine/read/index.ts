@@ -50,6 +50,7 @@ export {
   NO_RULES,
   type SomeRules,
   statedBy,
+  typeRules,
   withMappings,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';

@@ -45,7 +45,7 @@ describe('what is offered', async () => {
     [['import', 'x.csv', ''], [], 0],
     [['import', '--mapping', ''], [], 0],
     [['import', '--mapping=m'], [], 0],
-    [['import', '--chu'], ['--chunk-size', '--chunk-bytes'], NO_FILES],
+    [['import', '--chu'], ['--chunk-size'], NO_FILES],
     [['import', '--no-wa'], ['--no-wait'], NO_FILES],
     [['import', '--kind', ''], ['companies', 'users'], NO_FILES],
     [['import', '--json', '--kind=u'], ['users'], NO_FILES],
@@ -56,7 +56,7 @@ describe('what is offered', async () => {
     [['import', '--', '--k'], [], 0],
     [
       ['config', 'get', 'accounts.production.tok'],
-      ['accounts.production.token', 'accounts.production.token_command'],
+      ['accounts.production.token', 'accounts.production.token_command', 'accounts.production.token_file'],
       NO_FILES,
     ],
     [['config', 'set', 'regions.apac.'], ['regions.apac.base_url', 'regions.apac.lookup_base_url'], NO_FILES],
@@ -99,7 +99,7 @@ describe('what is offered', async () => {
   it('the config and the state that the line names', async () => {
     const elsewhere = scratch();
     const words = [
-      '--state-dir',
+      '--state',
       join(cwd, '.state'),
       '--config',
       join(cwd, '.config', 'profiles', 'config.json'),

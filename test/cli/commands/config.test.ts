@@ -166,8 +166,8 @@ describe('set', () => {
     ['nothing for a number', 'import.chunk_size 0', 'import.chunk_size: "0": must be at least 1'],
     [
       'a duration without unit',
-      'import.interval 5',
-      'import.interval: "5": a duration is written like 500ms, 30s, 5m or 2h',
+      'interval 5',
+      'interval: "5": a duration is written like 500ms, 30s, 5m or 2h',
     ],
     [
       'a word that is none of the choices',
@@ -360,7 +360,7 @@ describe('at a terminal', () => {
     expect(session).toMatchObject({ code: 0 });
     expect(read(cwd)).toEqual({ region: 'sandbox' });
     expect(session.screen.replaceAll(cwd, '~')).toBe(
-      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor --state-dir ~/.state\n`,
+      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor --state ~/.state\n`,
     );
   });
 });
@@ -448,11 +448,10 @@ describe('init without a terminal', () => {
     });
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
   });
-  it('reads --token-file, and writes an account', async () => {
+  it('reads flags, and writes an account', async () => {
     const cwd = scratch();
-    writeFileSync(join(cwd, 'token'), `${TOKEN}\n`, { mode: 0o600 });
-    const words = `config init --no-check --account prod --region eu --base-url ${EU.base_url} --token-file token --json`;
-    const { code, stdout, stderr } = await run(words, { cwd });
+    const words = `config init --no-check --account prod --region eu --base-url ${EU.base_url} --json`;
+    const { code, stdout, stderr } = await run(words, { cwd, stdin: `${TOKEN}\n` });
     expect(code).toBe(0);
     expect(read(cwd)).toEqual({
       accounts: { prod: { region: 'eu', regions: { eu: { base_url: EU.base_url } }, token: TOKEN } },
@@ -632,7 +631,7 @@ describe('list', () => {
       `token | …abcd | ${FILE} (token)`,
       'state | ~/.state | environment PROFILES_STATE_DIR',
       'state_dir | ~/.state | environment PROFILES_STATE_DIR',
-      'timeout | 2m | default',
+      'request_timeout | 2m | default',
       `import.chunk_size | 100 | ${FILE} (import.chunk_size)`,
       `regions.eu.base_url | https://eu.example.com | ${FILE}`,
       `regions.eu.lookup_base_url | https://eu-lookups.example.com | ${FILE}`,

@@ -254,7 +254,7 @@ describe('each problem has its hint and exit code', () => {
       message: expect.stringMatching(
         /^cannot open the sandbox's data in .*: (?:part of this path is a file|unable to open database file)/,
       ),
-      hint: expect.stringContaining('--state-dir'),
+      hint: expect.stringContaining('--state'),
     });
   });
   it('this machine is an hour ahead: a warning, exit 0', async () => {

@@ -10,7 +10,7 @@ import { environmentOf, test } from '../../support/sandbox.js';
 const summaryOf = (stdout: string): Summary => JSON.parse(stdout) as Summary;
 
 /** Polls come as fast as a test wants them. */
-const FAST = ['--interval', '5ms'];
+const FAST = ['-o', 'interval=5ms'];
 
 describe('import', () => {
   test('sends a file, follows its job, and prints the contract’s document', async ({ sandbox }) => {
@@ -234,7 +234,7 @@ describe('import', () => {
     expect((await run()).rows).toMatchObject({ submitted: 2, merged: 1, unchanged: 2 });
   });
 
-  test('--refresh-after sends what was completed longer ago again, as a flag and in the config file', async ({
+  test('-o refresh_after sends what was completed longer ago again, as a flag and in the config file', async ({
     sandbox,
   }) => {
     const env = environmentOf(sandbox);
@@ -248,7 +248,7 @@ describe('import', () => {
         (await cli(['import', 'c.csv', '--json', ...flags, ...FAST], { cwd, env, clock })).stdout,
       ).rows;
     };
-    const weekly = ['--changed-only', '--refresh-after', '168h'];
+    const weekly = ['--changed-only', '-o', 'refresh_after=168h'];
     expect(await run(0, ...weekly)).toMatchObject({ submitted: 2 });
     writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n2,B\n3,C\n');
     expect(await run(100, ...weekly)).toMatchObject({ unchanged: 2, submitted: 1 });
@@ -260,21 +260,21 @@ describe('import', () => {
     const config = ['--config', join(cwd, 'config.json')];
     expect(await run(172, ...config)).toMatchObject({ unchanged: 2, submitted: 1 });
     expect(await run(230, ...config)).toMatchObject({ unchanged: 0, submitted: 3 });
-    expect(await run(300, ...config, '--refresh-after', '100h')).toMatchObject({ unchanged: 3 });
+    expect(await run(300, ...config, '-o', 'refresh_after=100h')).toMatchObject({ unchanged: 3 });
     // Without --changed-only the config's says nothing.
     expect(await run(300, ...config, '--no-changed-only')).toMatchObject({ submitted: 3 });
   });
 
-  test('--refresh-after without --changed-only is a mistake', async () => {
+  test('-o refresh_after without --changed-only is a mistake', async () => {
     const cwd = scratch({ 'c.csv': 'company_id,name\n1,A\n' });
-    const { code, stderr } = await cli(['import', 'c.csv', '--refresh-after', '1h', '--region', 'sandbox'], {
+    const { code, stderr } = await cli(['import', 'c.csv', '-o', 'refresh_after=1h', '--region', 'sandbox'], {
       cwd,
     });
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('--refresh-after has no effect without --changed-only'),
+      expect.stringContaining('-o refresh_after has no effect without --changed-only'),
     ]);
-    const zero = ['--changed-only', '--refresh-after', '0s', '--region', 'sandbox'];
+    const zero = ['--changed-only', '-o', 'refresh_after=0s', '--region', 'sandbox'];
     expect((await cli(['import', 'c.csv', ...zero], { cwd })).code).toBe(2);
   });
 
@@ -338,8 +338,8 @@ describe('what ends an import before anything is sent', () => {
     { name: 'unknown column', args: ['c.csv', '--exclude', 'nmae'], says: 'did you mean "name"?' },
     { name: 'unknown flag', args: ['c.csv', '--chunk-sise', '3'], says: '--chunk-size' },
     { name: 'bad number', args: ['c.csv', '--concurrency', '0'], says: '--concurrency: "0"' },
-    { name: 'bad duration', args: ['c.csv', '--interval', '5'], says: '--interval: "5" is not a duration' },
-    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be greater than zero' },
+    { name: 'bad duration', args: ['c.csv', '-o', 'interval=5'], says: '-o interval: "5" is not a duration' },
+    { name: 'no pause', args: ['c.csv', '-o', 'interval=0s'], says: '-o interval must be greater than zero' },
     {
       name: 'stdin twice',
       args: ['-', '-'],

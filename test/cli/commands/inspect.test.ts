@@ -196,7 +196,7 @@ describe('--write-mapping', () => {
     const { code, stderr } = await inspect('users.csv --write-mapping m.json', { cwd });
     expect([code, stderr]).toEqual([
       2,
-      'profiles: --write-mapping: m.json already exists\n  choose another file, or remove this one\n',
+      'profiles: --write-mapping: m.json already exists\n  choose another file, or replace this one with --force\n',
     ]);
     expect(readFileSync(join(cwd, 'm.json'), 'utf8')).toBe('mine');
   });

@@ -78,7 +78,7 @@ describe('job', () => {
     expect([one.code, one.stderr, both.code, both.stderr]).toEqual([0, '', 0, '']);
   });
 
-  test.for([[[]], [['--watch', '--interval', '10ms', '--quiet']]])(
+  test.for([[[]], [['--watch', '-o', 'interval=10ms', '--quiet']]])(
     'an id that is given twice is asked for once, and is still several ids: %s',
     async ([flags], { sandbox }) => {
       const id = await submitCompanies(sandbox);
@@ -135,10 +135,10 @@ describe('job', () => {
 
   test.for([
     [['..'], ' lists them'],
-    [['x', '--interval', '1s'], 'add --watch'],
-    [['x', '--wait-timeout', '1s'], 'add --watch'],
-    [['x', '--watch', '--interval', 'soon'], 'write 500ms, 30s, 5m or 2h'],
-    [['x', '--watch', '--interval', '0s'], 'write 30s, for example'],
+    [['x', '-o', 'interval=1s'], 'add --watch'],
+    [['x', '--wait', '1s'], 'add --watch'],
+    [['x', '--watch', '-o', 'interval=soon'], 'write 500ms, 30s, 5m or 2h'],
+    [['x', '--watch', '-o', 'interval=0s'], 'write 30s, for example'],
   ] as const)('a mistake is exit 2 with the hint: %s', async ([words, hint], { sandbox }) => {
     const { code, stderr } = await job([...words], sandbox);
     expect(code).toBe(2);
@@ -149,7 +149,7 @@ describe('job', () => {
 describe('job --watch', () => {
   test('follows to the end, then prints the records', async ({ sandbox }) => {
     const ids = [await submitCompanies(sandbox), await submitCompanies(sandbox)];
-    const { code, stdout, stderr } = await job([...ids, '--watch', '--interval', '10ms', '--json'], sandbox);
+    const { code, stdout, stderr } = await job([...ids, '--watch', '-o', 'interval=10ms', '--json'], sandbox);
     expect(code).toBe(0);
     expect(
       (JSON.parse(stdout) as { job_id: string; status: string }[]).map(({ job_id, status }) => [
@@ -166,7 +166,7 @@ describe('job --watch', () => {
   ] as const)('a poll that is tried again is told, %s', async ([flag, said], { sandbox }) => {
     const id = await submitCompanies(sandbox);
     sandbox.faults.add('503:first=1,on=job,retry-after=0');
-    const words = [id, '--watch', '--interval', '10ms', ...(flag === '' ? [] : [flag])];
+    const words = [id, '--watch', '-o', 'interval=10ms', ...(flag === '' ? [] : [flag])];
     const { code, stderr } = await job(words, sandbox);
     expect(code).toBe(0);
     expect(
@@ -181,7 +181,7 @@ describe('job --watch', () => {
   test('--quiet says nothing but the record', async ({ sandbox }) => {
     const id = await submitCompanies(sandbox);
     const { code, stdout, stderr } = await job(
-      [id, '--watch', '--interval', '10ms', '--quiet', '--json'],
+      [id, '--watch', '-o', 'interval=10ms', '--quiet', '--json'],
       sandbox,
     );
     expect([code, stderr]).toEqual([0, '']);
@@ -191,16 +191,16 @@ describe('job --watch', () => {
   test('a failed job is exit 7', async ({ start }) => {
     const sandbox = await start({ limits: { failJobs: 1 } });
     const id = await submitCompanies(sandbox);
-    const { code, stdout, stderr } = await job([id, '--watch', '--interval', '10ms', '--quiet'], sandbox);
+    const { code, stdout, stderr } = await job([id, '--watch', '-o', 'interval=10ms', '--quiet'], sandbox);
     expect(code).toBe(7);
     expect(stdout).toMatch(/status +failed/);
     expect(stderr).toBe(`profiles: job ${id} failed\n`);
   });
 
-  test('--wait-timeout is exit 3, with the latest record', async ({ start }) => {
+  test('--wait is exit 3, with the latest record', async ({ start }) => {
     const sandbox = await start({ clock: new ManualClock() });
     const id = await submitCompanies(sandbox);
-    const words = [id, '--watch', '--interval', '10ms', '--wait-timeout', '60ms', '--json'];
+    const words = [id, '--watch', '-o', 'interval=10ms', '--wait', '60ms', '--json'];
     const { code, stdout, stderr } = await job(words, sandbox);
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ job_id: id, status: 'queued' });
@@ -216,7 +216,7 @@ describe('job --watch', () => {
     const sandbox = await start({ clock: new ManualClock() });
     const id = await submitCompanies(sandbox);
     const stop = new AbortController();
-    const watching = job([id, '--watch', '--interval', '10ms'], sandbox, { stop: stop.signal, columns: 80 });
+    const watching = job([id, '--watch', '-o', 'interval=10ms'], sandbox, { stop: stop.signal, columns: 80 });
     await expect.poll(() => sandbox.ledger().length).toBeGreaterThanOrEqual(4);
     stop.abort('SIGINT');
     const { code, stdout, stderr } = await watching;
@@ -237,7 +237,7 @@ describe('job --watch', () => {
       base_url: sandbox.url,
     });
     await state.addJob(scope, { job_id: id, status: 'queued', links: null }, { kind: 'companies', rows: 3 });
-    expect((await job([id, '--watch', '--interval', '10ms'], sandbox, { cwd })).code).toBe(0);
+    expect((await job([id, '--watch', '-o', 'interval=10ms'], sandbox, { cwd })).code).toBe(0);
     expect(await state.knownJobs()).toMatchObject([{ job_id: id, status: 'completed' }]);
     await state.close();
   });

@@ -125,8 +125,8 @@ describe('lookups', () => {
     ['embeds --sort -ids', 'did you mean "id"?'],
     ['embeds --filter title', 'write --filter key=value'],
     ['embeds --columns ,', 'write --columns a,b'],
-    ['embeds --csv --ndjson', 'choose one of them'],
-    ['embeds --json --csv', 'choose one of them'],
+    ['embeds --csv --ndjson', 'leave one out'],
+    ['embeds --json --csv', 'leave one out'],
   ] as const)('a mistake is exit 2 with a hint: %s', async ([words, hint], { sandbox }) => {
     const { code, stdout, stderr } = await lookups(words, environmentOf(sandbox));
     expect([code, stdout]).toEqual([2, '']);

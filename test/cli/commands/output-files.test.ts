@@ -18,8 +18,8 @@ test.for([
   [`${SEND} --outcomes o.csv --report o.csv`, '--outcomes and --report both name o.csv'],
   [`${SEND} --rejects out/r.csv --outcomes ./out/../out/r.csv`, '--rejects and --outcomes both name'],
   [`${SEND} --report <cwd>/r.csv --rejects r.csv`, '--rejects and --report both name'],
-  [`${SEND} --dry-run --save-plan p --report p`, '--report and --save-plan both name p'],
-  [`${SEND} --dry-run --save-plan p --rejects p`, '--rejects and --save-plan both name p'],
+  [`${SEND} --save-plan p --report p`, '--report and --save-plan both name p'],
+  [`${SEND} --save-plan p --rejects p`, '--rejects and --save-plan both name p'],
 ])('%s is refused before anything is sent', async ([line, message], { sandbox }) => {
   const cwd = place();
   const env = environmentOf(sandbox);
@@ -64,7 +64,7 @@ test('files of a plan, and of a run that is resumed, are compared too', async ({
   const sandbox = await start({ faults: ['401:nth=1'] });
   const cwd = place();
   const type = (line: string) => cli(line.split(' '), { cwd, env: environmentOf(sandbox) });
-  expect((await type(`${SEND} --dry-run --save-plan p.json`)).code).toBe(5);
+  expect((await type(`${SEND} --save-plan p.json`)).code).toBe(5);
   const applied = await type('apply p.json --outcomes o.csv --rejects o.csv');
   expect([applied.code, applied.stderr]).toEqual([
     2,
@@ -117,7 +117,7 @@ test.for([
 ])('apply p.json %s leaves the plan', async ([flags, message], { sandbox }) => {
   const cwd = place();
   const type = (line: string) => cli(line.split(' '), { cwd, env: environmentOf(sandbox) });
-  await type(`${SEND} --dry-run --save-plan p.json`);
+  await type(`${SEND} --save-plan p.json`);
   const plan = readFileSync(join(cwd, 'p.json'), 'utf8');
   const { code, stderr } = await type(`apply p.json ${flags}`);
   expect([code, stderr]).toEqual([2, expect.stringContaining(message!)]);

@@ -17,7 +17,7 @@ import type { Summary } from '../../../src/engine/model.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 
-const FAST = ['--interval', '5ms'];
+const FAST = ['-o', 'interval=5ms'];
 
 interface Ended {
   code: number;
@@ -145,14 +145,14 @@ describe('a run that this state does not know', () => {
     expect([code, error.message, error.hint]).toEqual([
       2,
       'in.rejects.csv: is a rejects file that comes from run 20260101-000000-aaaa, which this state does not know',
-      expect.stringContaining('--types strings'),
+      expect.stringContaining("--type '*=string'"),
     ]);
     expect(sandbox.ledger()).toEqual([]);
   });
 
   test.for([
-    [['--types', 'strings'], { zip: '10115' }],
-    [['--types', 'auto'], { zip: 10115 }],
+    [['--type', '*=string'], { zip: '10115' }],
+    [['--type', '*=auto'], { zip: 10115 }],
     [['--mapping', 'm.json'], { code: '10115' }],
   ] as const)('unless %j says what its columns are', async ([flags, metadata], { sandbox }) => {
     const mapping = JSON.stringify({ map: { zip: 'code' }, type: { zip: 'string' } });
@@ -219,7 +219,7 @@ describe('unchanged rows are rejected again', () => {
     const sandbox = await start({ faults: ['422:first=1'] });
     const cwd = scratch({ 'in.csv': 'company_id\n1\n2\n' });
     const run = importing(cwd, environmentOf(sandbox));
-    expect((await run('in.csv', '--continue-on-error')).summary.rows.rejected).toBe(2);
+    expect((await run('in.csv', '--on-failure', 'continue')).summary.rows.rejected).toBe(2);
     expect((await run('in.rejects.csv')).summary.rows.submitted).toBe(2);
   });
 
@@ -375,7 +375,7 @@ describe('causes', () => {
     const sandbox = await start({ faults: ['422:nth=1', '503:nth=2'] });
     const cwd = scratch({ 'in.csv': 'company_id\n1\n2\n3\n' });
     const env = environmentOf(sandbox);
-    const flags = ['--continue-on-error', '--chunk-size', '2', '--retries', '0'];
+    const flags = ['--on-failure', 'continue', '--chunk-size', '2', '-o', 'retries=0'];
     const first = await importing(cwd, env)('in.csv', ...flags);
     expect(first.code).toBe(6);
     const { stdout } = await cli(['resume', '--json', ...FAST], { cwd, env });
@@ -404,7 +404,7 @@ describe('causes', () => {
 
   test.for([
     [[], '; line 3'],
-    [['--report-values'], '; line 3 "1.2.3"'],
+    [['-o', 'report_values=true'], '; line 3 "1.2.3"'],
   ] as const)('with %j an annotation ends in %s', async ([flags, end], { sandbox }) => {
     const cwd = scratch({ 'in.csv': 'company_id,n\n1,2\n2,1.2.3\n' });
     const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(cwd, 's.md') };

@@ -16,7 +16,7 @@ import { cli, scratch } from '../../support/cli.js';
 import { FaultServer, type Strike } from '../../support/fault-server.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 
-const FAST = ['--interval', '5ms', '--retry-delay', '5ms'];
+const FAST = ['-o', 'interval=5ms', '-o', 'retry_delay=5ms'];
 const ROWS = 'company_id,name,size\nacme-1,Ada Nowak,7\nacme-2,Grace Okafor,x\nacme-3,Zoë,9\n';
 
 const place = (): string => scratch({ 'in.csv': ROWS });
@@ -93,13 +93,13 @@ describe('--report', () => {
     });
     const env = environmentOf(sandbox);
     const cwd = place();
-    const words = ['import', 'in.csv', ...FAST, '--isolate', '--report', 'report.html'];
+    const words = ['import', 'in.csv', ...FAST, '--on-failure', 'isolate', '--report', 'report.html'];
     expect((await cli(words, { cwd, env })).code).toBe(5);
     const page = read(cwd);
     expect(page).toMatch(/whole row .*422 Unprocessable Entity \(\w+\) 1 line 3/);
     expect(page).not.toMatch(CELLS);
     const other = place();
-    expect((await cli([...words, '--report-values'], { cwd: other, env })).code).toBe(5);
+    expect((await cli([...words, '-o', 'report_values=true'], { cwd: other, env })).code).toBe(5);
     expect(read(other)).toMatch(/422 Unprocessable Entity: \w+: \w/);
   });
 
@@ -114,7 +114,7 @@ describe('--report', () => {
     expect(stopped).toMatch(/Ended early .*422 Unprocessable Entity/);
     expect(stopped).toMatch(/profiles resume \d{8}-\d{6}-\w+/);
     expect(stopped).toContain('Unsent 2 66.7%');
-    expect((await cli(['resume', '--interval', '5ms', '--report', 'report.html'], { cwd, env })).code).toBe(
+    expect((await cli(['resume', '-o', 'interval=5ms', '--report', 'report.html'], { cwd, env })).code).toBe(
       0,
     );
     expect(read(cwd)).toMatch(/✓ completed .*Last session took .*Read 3 100%/);

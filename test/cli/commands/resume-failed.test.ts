@@ -1,4 +1,4 @@
-/** `resume --failed` and `--isolate` as they are typed: what is said, what is refused, and what the sandbox holds then. */
+/** `resume --failed` and `--on-failure isolate` as they are typed: what is said, what is refused, and what the sandbox holds then. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -20,7 +20,7 @@ function importing(env: Record<string, string>) {
   return { cwd, env, run };
 }
 
-const SEND = 'import companies.csv --chunk-size 4 --interval 1ms';
+const SEND = 'import companies.csv --chunk-size 4 -o interval=1ms';
 
 describe('with the service', () => {
   test.for(['failed', '422', 'short'] as const)(
@@ -28,7 +28,7 @@ describe('with the service', () => {
     async (failRowsWith, { start }) => {
       const sandbox = await start({ limits: { failRows: [['plan', 'bad']], failRowsWith } });
       const { cwd, run } = importing(environmentOf(sandbox));
-      const { code, summary, stderr } = await run(`${SEND} --isolate`);
+      const { code, summary, stderr } = await run(`${SEND} --on-failure isolate`);
       expect(code, stderr).toBe(5);
       const held = ids.filter((id) => sandbox.show('companies', id));
       expect(held).toEqual(ids.filter((id) => id !== 'c-5'));
@@ -59,7 +59,7 @@ describe('with the service', () => {
     expect(first.code).toBe(7);
     const [, command] =
       /find the rows at fault, and send the others again:\n +profiles (.*)/.exec(first.stderr) ?? [];
-    expect(command).toMatch(/^resume \S+ --failed --isolate /);
+    expect(command).toMatch(/^resume \S+ --failed --on-failure isolate /);
     const last = await cli(command!.split(' '), { cwd, env });
     expect(last.code, last.stderr).toBe(5);
     expect(last.stderr).toContain('11 submitted (11 completed)');
@@ -83,20 +83,20 @@ describe('with the service', () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('is unfinished (stopped)')]);
   });
 
-  test('a refused request: resume finds the rows at fault with --isolate', async ({ start }) => {
+  test('a refused request: resume finds the rows at fault with --on-failure isolate', async ({ start }) => {
     const sandbox = await start({ limits: { failRows: [['plan', 'bad']], failRowsWith: '422' } });
     const { run } = importing(environmentOf(sandbox));
     expect((await run(SEND)).code).toBe(6);
-    const { code, summary, stderr } = await run('resume --isolate');
+    const { code, summary, stderr } = await run('resume --on-failure isolate');
     expect([code, summary!.rows.rejected], stderr).toEqual([5, 1]);
   });
 });
 
 test.for([
-  [`${SEND} --isolate --no-wait`, '--isolate and --no-wait cannot be combined'],
-  [`${SEND} --isolate-jobs 5`, '--isolate-jobs has no effect without --isolate'],
-  [`${SEND} --isolate --isolate-jobs 0`, '--isolate-jobs: "0" is not a whole number'],
-  ['resume --failed --isolate-jobs 5', '--isolate-jobs has no effect without --isolate'],
+  [`${SEND} --on-failure isolate --no-wait`, '--on-failure isolate and --no-wait cannot be combined'],
+  [`${SEND} -o isolate_jobs=5`, '-o isolate_jobs has no effect without --on-failure isolate'],
+  [`${SEND} --on-failure isolate -o isolate_jobs=0`, '-o isolate_jobs: "0" is not a whole number'],
+  ['resume --failed -o isolate_jobs=5', '-o isolate_jobs has no effect without --on-failure isolate'],
   [`${SEND} --failed`, 'unknown option --failed'],
 ])('%s is refused', async ([line, says]) => {
   const { run } = importing({});

@@ -9,7 +9,7 @@ import { environmentOf, test } from '../../support/sandbox.js';
 async function unfinished(env: Record<string, string>): Promise<{ cwd: string; run: string }> {
   const cwd = scratch();
   const stdin = 'company_id,name\n1,A\n2,B\n3,C\n';
-  const flags = ['--chunk-size', '1', '--interval', '5ms', '--set', 'source=a secret value', '--json'];
+  const flags = ['--chunk-size', '1', '-o', 'interval=5ms', '--set', 'source=a secret value', '--json'];
   flags.push('--outcomes', 'rows.csv');
   const { code, stdout } = await cli(['import', '-', ...flags], { cwd, env, stdin });
   const summary = JSON.parse(stdout) as Summary;
@@ -102,7 +102,7 @@ describe('runs', () => {
     const cwd = scratch();
     writeFileSync(join(cwd, '=a,b.csv'), 'company_id\n1\n');
     writeFileSync(join(cwd, 'users.csv'), 'user_id\n1\n');
-    await cli(['import', '=a,b.csv', 'users.csv', '--interval', '5ms'], {
+    await cli(['import', '=a,b.csv', 'users.csv', '-o', 'interval=5ms'], {
       cwd,
       env: environmentOf(sandbox),
     });
@@ -157,7 +157,7 @@ describe('resume', () => {
     const env = environmentOf(sandbox);
     const cwd = scratch();
     writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n2\n');
-    await cli(['import', 'my c.csv', '--chunk-size', '1', '--interval', '5ms'], { cwd, env });
+    await cli(['import', 'my c.csv', '--chunk-size', '1', '-o', 'interval=5ms'], { cwd, env });
     const elsewhere = await cli(['resume'], {
       cwd,
       env: { ...env, PROFILES_BASE_URL: 'http://127.0.0.1:9' },
@@ -182,7 +182,7 @@ describe('resume', () => {
     const env = environmentOf(sandbox);
     const cwd = scratch();
     writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');
-    const { stdout } = await cli(['import', 'my c.csv', '--interval', '5ms', '--json'], { cwd, env });
+    const { stdout } = await cli(['import', 'my c.csv', '-o', 'interval=5ms', '--json'], { cwd, env });
     const { run } = JSON.parse(stdout) as { run: string };
     expect(await cli(['resume', run], { cwd, env })).toEqual({
       code: 2,

@@ -13,7 +13,7 @@ import { FaultServer } from '../../support/fault-server.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 import { zip } from '../../support/zip.js';
 
-const JSON_OUT = ['--json', '--quiet', '--interval', '5ms'];
+const JSON_OUT = ['--json', '--quiet', '-o', 'interval=5ms'];
 const summaryOf = ({ code, stdout, stderr }: CliResult): Summary => {
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Summary;
@@ -131,7 +131,16 @@ describe('an address', () => {
     });
     const cwd = scratch();
     const env = { PROFILES_BASE_URL: service.url, PROFILES_TOKEN: 'test-token-1234' };
-    const words = ['import', `${web.url}/c.csv`, '--retries', '0', '--json', '--quiet', '--interval', '5ms'];
+    const words = [
+      'import',
+      `${web.url}/c.csv`,
+      '-o',
+      'retries=0',
+      '--json',
+      '--quiet',
+      '-o',
+      'interval=5ms',
+    ];
     try {
       service.trouble = { submit: () => ({ status: 503 }) as never };
       const first = JSON.parse((await cli(words, { cwd, env })).stdout) as Summary;

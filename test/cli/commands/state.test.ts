@@ -140,7 +140,7 @@ describe('state check', () => {
   test('finds no problems in a good state with finished, failed, superseded, and unfinished runs', async () => {
     await run('import c.csv u.csv');
     await run('import c.csv --no-wait');
-    await run('import c.csv --wait-timeout 1ms --chunk-size 1');
+    await run('import c.csv --wait 1ms --chunk-size 1');
     await run('import c.csv --changed-only');
     await run('identify user u1 --set plan=x');
     const { code, stdout, json } = await run('state check --json');
@@ -222,7 +222,7 @@ describe('state check', () => {
     ['column_types.types', 'kind', ['import c.csv']],
   ])('damaged JSON in %s is named, and is no bug', async (column, record, commands) => {
     writeFileSync(join(cwd, 'bad.csv'), 'company_id,name\nc4,D\n,E\n');
-    await run('import c.csv --changed-only --track-keys');
+    await run('import c.csv --changed-only -o track_keys=true');
     await run('import bad.csv --skip-invalid');
     for (const text of ['{"cut', '5', '{}', '[null]']) {
       if (text === '{}' && ['runs.options', 'jobs.record'].includes(column)) continue; // any object fits
@@ -275,9 +275,9 @@ describe('state backup', () => {
     ]);
     mkdirSync(join(cwd, 'restored'), { mode: 0o700 });
     copyFileSync(copy, join(cwd, 'restored/state.db'));
-    const restored = await run('import c.csv --changed-only --json --state-dir restored');
+    const restored = await run('import c.csv --changed-only --json --state restored');
     expect([restored.code, restored.json().rows]).toMatchObject([0, { read: 3, unchanged: 3, submitted: 0 }]);
-    expect((await run('state check --state-dir restored')).code).toBe(0);
+    expect((await run('state check --state restored')).code).toBe(0);
   });
 
   test('of a damaged state names the damage, and leaves nothing', async () => {

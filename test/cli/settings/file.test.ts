@@ -118,8 +118,8 @@ describe('a file that cannot be used says where and what to do', () => {
     ],
     [
       'polls without a pause',
-      { file: { import: { interval: '0.0s' } } },
-      '~/.config/profiles/config.json: "import.interval": must be greater than zero',
+      { file: { interval: '0.0s' } },
+      '~/.config/profiles/config.json: "interval": must be greater than zero',
       'profiles help config lists the keys and their values',
     ],
     [
@@ -240,8 +240,8 @@ describe('what is accepted', () => {
     { delimiter: 'tab' },
     { delimiter: '||' },
     { delimiter: '\\x01' },
-    { interval: '0.5s' },
-    { wait_timeout: '0s' },
+    { on_failure: 'isolate' },
+    { wait: '0s' },
   ])('import.* %j', async (values) => {
     const { importDefaults } = await settle({ file: { import: values } });
     expect(Object.values(importDefaults)).toEqual(Object.values(values));

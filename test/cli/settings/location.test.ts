@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  configLocation,
-  type SettingsFlags,
-  type SettingsWorld,
-  stateLocation,
-} from '../../../src/cli/settings/index.js';
+import { configLocation, type SettingsFlags, type SettingsWorld } from '../../../src/cli/settings/index.js';
+import { stateLocation } from '../../../src/cli/settings/location.js';
 
 const unix = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'linux', cwd: '/here' });
 const windows = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'win32', cwd: 'C:\\here' });
@@ -42,19 +38,17 @@ describe('config file', () => {
 });
 
 describe('state folder', () => {
-  it.each<[SettingsWorld, SettingsFlags, string, string]>([
-    [unix({ HOME: '/home/a' }), {}, '/home/a/.local/state/profiles', 'default'],
-    [unix({ HOME: '/home/a', XDG_STATE_HOME: '/xdg' }), {}, '/xdg/profiles', 'default'],
+  it.each<[SettingsWorld, string, string]>([
+    [unix({ HOME: '/home/a' }), '/home/a/.local/state/profiles', 'default'],
+    [unix({ HOME: '/home/a', XDG_STATE_HOME: '/xdg' }), '/xdg/profiles', 'default'],
     [
       unix({ HOME: '/home/a', PROFILES_STATE_DIR: '.state' }),
-      {},
       '/here/.state',
       'environment PROFILES_STATE_DIR',
     ],
-    [unix({ HOME: '/home/a', PROFILES_STATE_DIR: '/s' }), { stateDir: '/t' }, '/t', 'flag --state-dir'],
-    [windows(ROAMING), {}, 'C:\\Users\\a\\AppData\\Local\\profiles\\state', 'default'],
-  ])('%j %j is %s', (world, flags, value, origin) => {
-    expect(stateLocation(world, flags)).toEqual({ value, origin });
+    [windows(ROAMING), 'C:\\Users\\a\\AppData\\Local\\profiles\\state', 'default'],
+  ])('%j is %s', (world, value, origin) => {
+    expect(stateLocation(world)).toEqual({ value, origin });
   });
 });
 

@@ -1,16 +1,14 @@
 /** Where each setting comes from. As long as there are settings and places. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { resolveSettings, type Settings } from '../../../src/cli/settings/index.js';
-import { type Given, home, refusal, settle } from './world.js';
+import type { Settings } from '../../../src/cli/settings/index.js';
+import { type Given, refusal, settle } from './world.js';
 
 const EU = { base_url: 'https://eu.example.com', lookup_base_url: 'https://eu-lookups.example.com' };
 const FILE = {
   token: 'token-of-the-top-0000',
   region: 'eu',
   regions: { eu: EU, default: { base_url: 'https://us.example.com' } },
-  import: { chunk_size: 100, types: 'strings' },
+  import: { chunk_size: 100, keys: 'snake_case' },
   accounts: {
     prod: {
       token: 'token-of-prod-1111',
@@ -126,7 +124,7 @@ describe('each value comes from the first place that has it', () => {
         lookupBaseUrl: EU.lookup_base_url,
         token: FILE.token,
         'from token': 'file (token)',
-        importDefaults: { chunkSize: 100, types: 'strings' },
+        importDefaults: { chunkSize: 100, keys: 'snake_case' },
       },
     ],
     [
@@ -253,9 +251,9 @@ describe('each value comes from the first place that has it', () => {
         account: 'prod',
         region: 'default',
         token: 'token-of-prod-1111',
-        importDefaults: { chunkSize: 200, types: 'strings' },
+        importDefaults: { chunkSize: 200, keys: 'snake_case' },
         'from import.chunk_size': 'file (accounts.prod.import.chunk_size)',
-        'from import.types': 'file (import.types)',
+        'from import.keys': 'file (import.keys)',
       },
     ],
     [
@@ -270,8 +268,8 @@ describe('each value comes from the first place that has it', () => {
     ],
     [
       'a duration as the deadline of a request',
-      { flags: { timeout: '1.5s' } },
-      { timeoutMs: 1_500, 'from timeout': 'flag --timeout' },
+      { flags: { requestTimeout: '1.5s' } },
+      { timeoutMs: 1_500, 'from request_timeout': 'flag -o request_timeout' },
     ],
     [
       'names that objects are born with are ordinary names',
@@ -324,12 +322,10 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
       expect(error.message).toContain('cannot be used with region sandbox');
     }
   });
-  it('a token file is ignored, with a warning', async () => {
-    const { world } = home();
-    writeFileSync(join(world.cwd, 'token'), 'key-0123456789', { mode: 0o600 });
-    const settings = await resolveSettings(world, { region: 'sandbox', tokenFile: 'token' });
-    expect(settings.token).toBeNull();
-    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has its own token']);
+  it('no token is read for it', async () => {
+    const given = { env: { PROFILES_TOKEN: 'a-real-token', PROFILES_TOKEN_FILE: 'token' } };
+    const settings = await settle({ ...given, flags: { region: 'sandbox' } });
+    expect([settings.token, settings.tokenFile]).toEqual([null, null]);
   });
   it('the environment cannot send an account for rehearsals to a real service', async () => {
     const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
@@ -420,17 +416,21 @@ describe('unknown names are refused, with the nearest known one', () => {
     ],
     [
       'a bare number as a deadline',
-      { flags: { timeout: '30' } },
+      { flags: { requestTimeout: '30' } },
       {
         name: 'UsageError',
-        message: '--timeout: "30" is not a duration',
+        message: '-o request_timeout: "30" is not a duration',
         hint: 'write 500ms, 30s, 5m or 2h',
       },
     ],
     [
       'a deadline of nothing',
-      { flags: { timeout: '0s' } },
-      { name: 'UsageError', message: '--timeout must be greater than zero', hint: 'write 30s, for example' },
+      { flags: { requestTimeout: '0s' } },
+      {
+        name: 'UsageError',
+        message: '-o request_timeout must be greater than zero',
+        hint: 'write 30s, for example',
+      },
     ],
   ];
   it.each(rows)('%s', async (_, given, expected) => {

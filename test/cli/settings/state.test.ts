@@ -8,8 +8,8 @@ const URL = 'postgres://loader@db.test/crm?schema=profiles';
 const SECRET = 'postgres://loader:Hush/99@db.test/crm';
 
 async function seen(given: Given): Promise<[state: string, origin: string | undefined]> {
-  const { state, origins, stateDir } = await settle(given);
-  const home = stateDir.replace(/\/\.local.*|\/own$/, '');
+  const { state, origins, configPath } = await settle(given);
+  const home = configPath.replace(/\/\.config.*$/, '');
   const value = state.kind === 'sqlite' ? `folder ${state.folder}` : state.url.reveal();
   return [value.replace(home, '~'), origins.state?.replace(/^.*config\.json/, 'file')];
 }
@@ -56,8 +56,13 @@ describe('the location of the state', () => {
     expect(await seen(given)).toEqual([state, origin]);
   });
 
-  it('the machine’s own files stay where they are', async () => {
-    expect((await settle({ flags: { state: URL, stateDir: '/own' } })).stateDir).toBe('/own');
+  it.each([
+    ['beside a database, the machine has its own folder', { flags: { state: URL } }, '/own'],
+    ['a folder of the flag holds everything', { flags: { state: '/all' } }, '/all'],
+    ['so does one of the file', { file: { state: '/all' } }, '/all'],
+  ] as [string, Given, string][])('%s', async (_, given, folder) => {
+    const env = { PROFILES_STATE_DIR: '/own' };
+    expect((await settle({ ...given, env })).stateDir).toBe(folder);
   });
 
   it.each([

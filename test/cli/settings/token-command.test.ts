@@ -22,7 +22,7 @@ async function ask(words: string[], { late = false, stop = new AbortController()
         sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms > 1_000 ? 20 : ms, signal),
       }
     : systemClock;
-  return requireToken(settings, { env: process.env, clock, stop });
+  return requireToken(settings, { env: process.env, platform: process.platform, clock, stop });
 }
 
 describe('the first line of its output is the token', () => {
@@ -43,6 +43,7 @@ describe('the first line of its output is the token', () => {
     const env = { ...process.env, EXPECTED: JSON.stringify(hostile) };
     const token = await requireToken(await resolveSettings(world, {}), {
       env,
+      platform: process.platform,
       clock: systemClock,
       stop: new AbortController().signal,
     });
@@ -57,6 +58,7 @@ describe('the first line of its output is the token', () => {
     const settings = await resolveSettings({ ...world, cwd: scratch() }, { config: path });
     const token = await requireToken(settings, {
       env: process.env,
+      platform: process.platform,
       clock: systemClock,
       stop: new AbortController().signal,
     });

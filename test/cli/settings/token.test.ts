@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/messages.js';
-import { readToken, requireToken, resolveSettings, Secret } from '../../../src/cli/settings/index.js';
+import { readToken, readTokenFile, requireToken, Secret } from '../../../src/cli/settings/index.js';
 import { systemClock } from '../../../src/engine/clock.js';
 import type { AuthError } from '../../../src/engine/errors.js';
 import { home, refusal, settle } from './world.js';
@@ -53,49 +53,78 @@ it('a secret shows its last four characters wherever it is printed', () => {
   expect(String(new Secret('short'))).toBe('…');
 });
 
-describe('--token-file', () => {
-  const given = async (content: string, mode = 0o600, env: Record<string, string> = {}) => {
-    const { world } = home({ env });
-    const path = join(world.cwd, 'token');
+describe('a file with the token', () => {
+  const at = (path: string, origin = 'environment PROFILES_TOKEN_FILE') =>
+    readTokenFile({ path, origin }, { platform: 'linux', stop: new AbortController().signal });
+  const holding = (content: string, mode = 0o600): string => {
+    const path = join(home().world.cwd, 'token');
     writeFileSync(path, content);
     chmodSync(path, mode);
-    return resolveSettings(world, { tokenFile: 'token' });
+    return path;
   };
-  it('is read from the working directory, trimmed, and overrides the environment', async () => {
-    const settings = await given('token-of-a-file\n', 0o600, { PROFILES_TOKEN: 'token-of-the-environment' });
-    expect(settings.token?.reveal()).toBe('token-of-a-file');
-    expect(settings.origins.token).toBe('flag --token-file');
+
+  it('is trimmed', async () => {
+    expect((await at(holding('token-of-a-file\n'))).reveal()).toBe('token-of-a-file');
   });
   it.each([0o644, 0o640, 0o604, 0o666])('is refused with mode %o', async (mode) => {
-    await expect(given('token-of-a-file', mode)).rejects.toThrow(
+    await expect(at(holding('token-of-a-file', mode))).rejects.toThrow(
       /contains a token, but other users can read it/,
     );
   });
   it('is refused if it is empty, missing, or a folder', async () => {
-    await expect(given(' \n')).rejects.toThrow('--token-file token: the file is empty');
-    const missing = await refusal({ flags: { tokenFile: 'nowhere' } });
-    expect(missing).toMatchObject({
-      name: 'UsageError',
-      message: '--token-file nowhere: no such file',
-    });
-    const folder = await refusal({ flags: { tokenFile: '.' } });
-    expect(folder).toMatchObject({
-      name: 'UsageError',
-      message: '--token-file .: this is a folder, not a file',
-    });
+    await expect(at(holding(' \n'))).rejects.toThrow(
+      'the file is empty (from environment PROFILES_TOKEN_FILE)',
+    );
+    await expect(at('/nowhere/token')).rejects.toThrow('/nowhere/token: no such file (from environment');
+    await expect(at('/')).rejects.toThrow('/: this is a folder, not a file (from environment');
   });
   it.skipIf(process.platform === 'win32')('may be a pipe with any mode', async () => {
-    const { world } = home();
-    const pipe = join(world.cwd, 'pipe');
+    const pipe = join(home().world.cwd, 'pipe');
     execFileSync('mkfifo', ['-m', '644', pipe]);
     const writing = import('node:fs/promises').then(({ writeFile }) => writeFile(pipe, 'token-of-a-pipe\n'));
-    expect((await resolveSettings(world, { tokenFile: pipe })).token?.reveal()).toBe('token-of-a-pipe');
+    expect((await at(pipe)).reveal()).toBe('token-of-a-pipe');
     await writing;
+  });
+
+  const file = { token_file: 'secret', accounts: { prod: { token_file: '/run/prod' } } };
+  it('is named by the file, from whose folder it starts, or by the variable', async () => {
+    const inFile = await settle({ file });
+    expect(inFile.tokenFile?.path).toBe(join(dirname(inFile.configPath), 'secret'));
+    expect(inFile.origins.token).toMatch(/config\.json \(token_file\)$/);
+    const env = { PROFILES_TOKEN_FILE: '/run/secret' };
+    expect(await settle({ file, env })).toMatchObject({
+      token: null,
+      tokenFile: { path: '/run/secret', origin: 'environment PROFILES_TOKEN_FILE' },
+    });
+  });
+  it('is refused beside another token', async () => {
+    const both = { PROFILES_TOKEN: 'token-of-the-environment', PROFILES_TOKEN_FILE: '/run/secret' };
+    expect(await refusal({ env: both })).toMatchObject({
+      name: 'ConfigError',
+      message: 'PROFILES_TOKEN and PROFILES_TOKEN_FILE are both set',
+    });
+    expect(await refusal({ file: { token: 'a-token-of-the-file', token_file: 'x' } })).toMatchObject({
+      message: expect.stringMatching(/token and token_file are both set$/),
+    });
+  });
+  it('an account that a flag chooses makes both variables be ignored, with warnings', async () => {
+    const env = { PROFILES_TOKEN: 'token-of-the-environment', PROFILES_TOKEN_FILE: '/run/secret' };
+    const settings = await settle({ file, env, flags: { account: 'prod' } });
+    expect(settings.tokenFile?.path).toBe('/run/prod');
+    expect(settings.warnings).toEqual([
+      'PROFILES_TOKEN is ignored: --account prod brings its own token',
+      'PROFILES_TOKEN_FILE is ignored: --account prod brings its own token',
+    ]);
   });
 });
 
 it('the error for a missing token names the command that sets it for the account in use', async () => {
-  const world = { env: {}, clock: systemClock, stop: new AbortController().signal };
+  const world = {
+    env: {},
+    platform: 'linux',
+    clock: systemClock,
+    stop: new AbortController().signal,
+  } as const;
   await expect(requireToken(await settle(), world)).rejects.toThrow(
     expect.objectContaining({ message: 'no token is set' }),
   );

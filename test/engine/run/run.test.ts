@@ -124,10 +124,10 @@ describe('identityOf', () => {
     ['--set', () => identityOf(scope, inputs, withRules({ set: [['a', '1']] }))],
     ['another value of --set', () => identityOf(scope, inputs, withRules({ set: [['a', '2']] }))],
     ['--type', () => identityOf(scope, inputs, withRules({ types: [['a', 'string']] }))],
-    ['--types strings', () => identityOf(scope, inputs, withRules({ infer: false }))],
+    ["--type '*=string'", () => identityOf(scope, inputs, withRules({ infer: false }))],
     ['--empty', () => identityOf(scope, inputs, withRules({ empty: 'null' }))],
-    ['--max-cell', () => identityOf(scope, inputs, { ...OPTIONS, maxCellBytes: 1_000 })],
-    ['--chunk-bytes', () => identityOf(scope, inputs, { ...OPTIONS, chunkBytes: 1_000 })],
+    ['-o max_cell', () => identityOf(scope, inputs, { ...OPTIONS, maxCellBytes: 1_000 })],
+    ['-o chunk_bytes', () => identityOf(scope, inputs, { ...OPTIONS, chunkBytes: 1_000 })],
   ])('%s makes it another import', (_name, now) => {
     expect(now()).not.toBe(before);
   });

@@ -248,7 +248,7 @@ describe('tried again', () => {
     expect(sent.record).toMatchObject({ state, retries: 5 });
   });
 
-  test('--retries 0 gives up at once', async () => {
+  test('-o retries=0 gives up at once', async () => {
     const sent = await send([unsent], { options: { retries: 0 } });
     expect(sent.attempts).toHaveLength(1);
     expect(sent.retries).toEqual([]);
@@ -260,7 +260,7 @@ describe('tried again', () => {
     ['half as long', 0.5, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]],
     ['at least', 0, [0, 0, 0, 0, 0, 0, 0, 0]],
   ])(
-    'the pauses double from --retry-delay to a minute, with full jitter: %s',
+    'the pauses double from -o retry_delay to a minute, with full jitter: %s',
     async (_name, random, wanted) => {
       const sent = await send([lost], { random, options: { retries: 8 } });
       expect(pauses(sent)).toEqual(wanted);
@@ -268,7 +268,7 @@ describe('tried again', () => {
     },
   );
 
-  test('--retry-delay is where they begin', async () => {
+  test('-o retry_delay is where they begin', async () => {
     const sent = await send([lost, unsent, reply(500), accepted], { options: { retryDelayMs: 50 } });
     expect(pauses(sent)).toEqual([50, 100, 200]);
   });
@@ -294,7 +294,7 @@ describe('a wait that was asked for', () => {
   });
 
   test.each([['301'], [date(301)], ['99999999999999999999']])(
-    'longer than --max-retry-after (%s): stops at once, resumable, and says how long',
+    'longer than -o max_retry_after (%s): stops at once, resumable, and says how long',
     async (retryAfter) => {
       const sent = await send([reply(429, { retryAfter })]);
       expect(sent.attempts).toHaveLength(1);
@@ -339,7 +339,7 @@ describe('busy', () => {
     expect(sent.record).toMatchObject({ retries: 20, possibleDuplicate: null });
   });
 
-  test('until --busy-timeout and not beyond, then stops, resumable', async () => {
+  test('until -o busy_timeout and not beyond, then stops, resumable', async () => {
     const sent = await send([busy], { options: { busyTimeoutMs: 60_000 } });
     expect(sent.attempts.slice(-3)).toEqual([45_000, 55_000, 60_000]);
     expect(sent.outcome.type).toBe('failed');

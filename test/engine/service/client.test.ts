@@ -248,7 +248,7 @@ describe('retries of polls and lookups', () => {
     expect(error).toMatchObject({ status, exit: 4 });
   });
 
-  it('ends after --retries more attempts', async () => {
+  it('ends after -o retries=more attempts', async () => {
     const server = await statusServer(Array(9).fill(500));
     const client = testClient(server.url, { retries: 2, retryDelayMs: 10 });
     expect(await failure(client.job('j-1'))).toMatchObject({ name: 'ServiceError', status: 500 });

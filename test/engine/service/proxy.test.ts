@@ -215,7 +215,7 @@ describe('a SOCKS5 proxy', () => {
   it('never answers: the command ends', async () => {
     await built();
     const { port } = await listen(createTcp(() => {}));
-    const argv = ['job', 'j-1', '--timeout', '200ms', '--base-url', 'https://service.example'];
+    const argv = ['job', 'j-1', '-o', 'request_timeout=200ms', '--base-url', 'https://service.example'];
     const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `socks5://127.0.0.1:${port}` };
     const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
     expect(stderr).toContain('no connection to service.example within 200ms');
@@ -237,7 +237,15 @@ it.each([
     const { port } = await listen(silent);
     const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
     const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` };
-    const argv = ['import', 'c.csv', '--timeout', '60s', '--base-url', 'https://service.example', '--json'];
+    const argv = [
+      'import',
+      'c.csv',
+      '-o',
+      'request_timeout=60s',
+      '--base-url',
+      'https://service.example',
+      '--json',
+    ];
     const running = profiles(argv, { cwd, env });
     await asked;
     running.kill(signal);
@@ -347,7 +355,7 @@ it('leads the built command out, whose bundle loads it when it is set', async ()
   await built();
   const proxy = await proxyTo(await closedPort(), 403);
   writeFileSync(join(folder, 'companies.csv'), 'company_id\nc-1\n');
-  const argv = ['import', 'companies.csv', '--retries', '0', '--base-url', 'https://service.example'];
+  const argv = ['import', 'companies.csv', '-o', 'retries=0', '--base-url', 'https://service.example'];
   const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: proxy.url };
   const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
   expect(stderr).toContain('the proxy refused to connect to service.example: it answered 403');

@@ -1,5 +1,6 @@
 /** Suggests what can be typed next. */
 import type { Command, Option } from 'commander';
+import { settingsOf } from '../../options/flags.js';
 import { builtIn, type Entry, OPTIONS, optionOf } from '../../options/index.js';
 import { optionsOf, type Position } from './position.js';
 
@@ -50,6 +51,9 @@ function optionValues(
   at: Position,
 ): Promise<Suggestion[]> | Suggestion[] {
   if (type.words) return words(...type.words)(sources, at);
+  if (complete === 'settings') {
+    return settingsOf(at.path).map(({ key, summary }) => ({ value: `${key}=`, description: summary }));
+  }
   if (complete === 'column=') {
     // The user types the value after the `=`.
     return sources
@@ -58,6 +62,7 @@ function optionValues(
   }
   if (complete === 'columns') return sources.columns(at.operands);
   if (complete === 'runs') return sources.runs('all');
+  if (complete === 'folders') return [];
   return complete ? sources[complete]() : [];
 }
 
@@ -96,7 +101,7 @@ export async function suggest(at: Position, sources: Sources): Promise<Suggestio
   return {
     values: values.filter(({ value }) => value.startsWith(at.current) && isPlain(value)),
     files,
-    open: awaited?.complete === 'column=',
+    open: awaited?.complete === 'column=' || awaited?.complete === 'settings',
     ordered: ORDERED.has(at.path) || awaited?.complete === 'runs',
   };
 }
@@ -111,7 +116,7 @@ const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.tes
 
 async function candidates(at: Position, sources: Sources): Promise<{ values: Suggestion[]; files: boolean }> {
   if (at.awaiting) return flagValues(at.awaiting, at, sources);
-  if (!at.ended && at.current.startsWith('-')) return { values: flagsOf(at.command), files: false };
+  if (!at.ended && at.current.startsWith('-')) return { values: flagsOf(at), files: false };
   const own = at.operands.length === 0 ? subcommands(at.command) : [];
   const values = (await OPERAND_VALUES[at.path]?.(sources, at)) ?? [];
   return { values: [...own, ...values], files: takesFile(at) };
@@ -120,11 +125,18 @@ async function candidates(at: Position, sources: Sources): Promise<{ values: Sug
 async function flagValues(awaiting: Option, at: Position, sources: Sources) {
   const option = optionOf(awaiting.long);
   if (!option) return { values: [], files: false };
-  return { values: await optionValues(option, sources, at), files: option.type.kind === 'path' };
+  return {
+    values: await optionValues(option, sources, at),
+    files: option.type.kind === 'path' || option.complete === 'folders',
+  };
 }
 
-const flagsOf = (command: Command): Suggestion[] => [
+const flagsOf = ({ command, path }: Position): Suggestion[] => [
   ...optionsOf(command).map(({ long, flags, description }) => ({ value: long ?? flags, description })),
+  ...OPTIONS.filter(({ off }) => off?.includes(path)).map(({ long, summary }) => ({
+    value: long.replace('--', '--no-'),
+    description: summary,
+  })),
   { value: builtIn('help').long, description: builtIn('help').summary },
 ];
 

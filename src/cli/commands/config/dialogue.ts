@@ -5,10 +5,9 @@
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { hinted } from '../../hint.js';
 import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
-import { readToken, readTokenFile, Secret } from '../../settings/index.js';
+import { readToken, Secret } from '../../settings/index.js';
 import { type Scalar, valueAt } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { Prompter } from './prompt.js';
@@ -63,26 +62,17 @@ export class Dialogue {
   }
 
   /**
-   * Gets the token: from `--token-file`, a hidden answer, or stdin if that is not a terminal. Does nothing if
-   * `token_command` is set.
-   * @throws ConfigError for `--token-file` if `token_command` is set
+   * Gets the token: from a hidden answer, or stdin if that is not a terminal. Does nothing if `token_command` or
+   * `token_file` is set.
    */
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
-    if (this.own('token_command') !== undefined) {
-      if (flags.tokenFile === undefined) return;
-      const key = givenKey('token_command', flags).name;
-      throw hinted(
-        new ConfigError(`${key} is set, and --token-file would be a second token`),
-        ({ command }) => `remove it first: ${command('config', 'unset', key)}`,
-      );
-    }
+    if (this.own('token_command') !== undefined || this.own('token_file') !== undefined) return;
     const current = this.own('token');
     const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;
     let token: Secret | null | undefined = null;
-    if (flags.tokenFile !== undefined) token = await readTokenFile(this.#context, flags.tokenFile);
-    else if (this.#prompt) {
+    if (this.#prompt) {
       const question = `API key, hidden as you type [${shownDefault}]: `;
       token = await this.#untilRight(async (prompt) =>
         readToken(await prompt.askHidden(question), 'the prompt'),

@@ -3,7 +3,7 @@ import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/erro
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
 import { decideSettings, hasToken, hostLines, type ReadConfig, requireToken } from '../../settings/index.js';
-import { parseKey, type Scalar } from '../../settings/keys.js';
+import { parseKey, type Scalar, TOKEN_KEYS } from '../../settings/keys.js';
 import { parseValue } from '../../settings/schema.js';
 import type { Ending } from '../command.js';
 import { type Finding, worst } from '../doctor/finding.js';
@@ -109,7 +109,8 @@ async function report(path: string, region: string, written: Dialogue, context: 
     const [base, lookup] = hostLines(region, context.commands);
     if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
     if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
-    if (!result.token && written.own('token_command') === undefined)
+    const isElsewhere = TOKEN_KEYS.some((key) => written.own(key) !== undefined);
+    if (!isElsewhere)
       context.warn(`no token is set yet; run: ${context.commands.command('config', 'set', tokenKey)}`);
   }
   say(context, `check it with: ${context.commands.command('doctor')}`);
@@ -119,6 +120,7 @@ async function report(path: string, region: string, written: Dialogue, context: 
 /** Variables that are ignored in the trial, because later commands may run without them. */
 const OVERRIDES = [
   'PROFILES_TOKEN',
+  'PROFILES_TOKEN_FILE',
   'PROFILES_REGION',
   'PROFILES_BASE_URL',
   'PROFILES_LOOKUP_BASE_URL',
@@ -132,11 +134,11 @@ const OVERRIDES = [
  */
 async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
   const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !OVERRIDES.includes(name)));
-  const { account, config: file, timeout } = context.flags;
+  const { account, config: file, requestTimeout } = context.flags;
   const flags = Object.fromEntries(
-    Object.entries({ account, config: file, timeout }).filter(([, value]) => value !== undefined),
+    Object.entries({ account, config: file, requestTimeout }).filter(([, value]) => value !== undefined),
   );
-  const settings = decideSettings({ world: { ...context, env }, flags, config, tokenFile: null });
+  const settings = decideSettings({ world: { ...context, env }, flags, config });
   if (settings.embedded || settings.baseUrl === null || !hasToken(settings)) return Exit.done;
   say(context, `trying ${settings.baseUrl}…`);
   const token = await requireToken(settings, context);

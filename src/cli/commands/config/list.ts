@@ -36,14 +36,12 @@ function inEffect(settings: Settings): Row[] {
     token: settings.token === null ? null : String(settings.token),
     state: stateName(settings),
     state_dir: settings.stateDir,
-    timeout: writeDuration(settings.timeoutMs),
+    request_timeout: writeDuration(settings.timeoutMs),
     confirm: settings.confirm,
     'history.keep': writeDuration(settings.historyKeepMs),
   };
   return Object.entries(origins).map(([key, origin]) => {
-    const value = key.startsWith('import.')
-      ? importDefaults[camelCase(key.slice('import.'.length))]
-      : values[key];
+    const value = key in values ? values[key] : importDefaults[camelCase(key.replace('import.', ''))];
     return { key, value: value ?? null, origin };
   });
 }

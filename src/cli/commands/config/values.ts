@@ -8,7 +8,7 @@ import { hinted } from '../../hint.js';
 import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
-import { type Key, type Scalar, valueAt, withValue } from '../../settings/keys.js';
+import { type Key, type Scalar, TOKEN_KEYS, valueAt, withValue } from '../../settings/keys.js';
 import { type ConfigFile, parseValue } from '../../settings/schema.js';
 import { openPrompt } from './prompt.js';
 import { readAll } from './stdin.js';
@@ -95,16 +95,16 @@ async function secretText(key: Key, context: Context): Promise<string> {
   return openPrompt(context).askHidden('API key (hidden): ');
 }
 
-/** Refuses to set both a token and a program that prints one: it would be unclear which one applies. */
+/** Refuses to set a second way to get the token: it would be unclear which one applies. */
 function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
-  const last = path.at(-1);
-  if (last !== 'token' && last !== 'token_command') return;
-  const other = last === 'token' ? 'token_command' : 'token';
-  const otherPath = [...path.slice(0, -1), other];
-  if (valueAt(content, otherPath) === undefined) return;
+  const keys: readonly string[] = TOKEN_KEYS;
+  if (!keys.includes(path.at(-1)!)) return;
+  const others = keys.map((key) => [...path.slice(0, -1), key]).filter((other) => other.join('.') !== name);
+  const other = others.find((each) => valueAt(content, each) !== undefined)?.join('.');
+  if (other === undefined) return;
   throw hinted(
-    new ConfigError(`${otherPath.join('.')} is set, and ${name} would be a second token`),
-    ({ command }) => `remove it first: ${command('config', 'unset', otherPath.join('.'))}`,
+    new ConfigError(`${other} is set, and ${name} would be a second token`),
+    ({ command }) => `remove it first: ${command('config', 'unset', other)}`,
   );
 }
 
@@ -127,7 +127,7 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
 
 function missingIn(key: Key, value: string, content: ConfigFile, context: Context): string[] {
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
-  if ((key.name === 'token' || key.name === 'token_command') && chosen) {
+  if (TOKEN_KEYS.some((name) => name === key.name) && chosen) {
     return [
       `account "${chosen}" is in use and has its own token: ${context.commands.command('config', 'set', `accounts.${chosen}.token`)}`,
     ];

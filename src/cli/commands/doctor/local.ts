@@ -93,11 +93,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
   const room = isFolder && name === stateDir ? free : `${free} in ${stateDir}`;
   const about = `${name} (${origin}), ${room}${remembered(age, context.clock.now())}`;
   if (bavail * bsize >= ENOUGH_BYTES) return ok('state', about);
-  return warn(
-    'state',
-    `${stateDir}: only ${free}`,
-    'free some space, or choose another folder with --state-dir',
-  );
+  return warn('state', `${stateDir}: only ${free}`, 'free some space, or choose another folder with --state');
 }
 
 /** The age of the state: a restored older copy looks like any other state. */

@@ -77,7 +77,7 @@ async function clientFor(context: Context, settings: Settings, token: Secret | n
     baseUrl: settings.baseUrl!,
     lookupBaseUrl: settings.lookupBaseUrl,
     token: token.reveal(),
-    timeoutMs: context.flags.timeout === undefined ? PATIENCE_MS : settings.timeoutMs,
+    timeoutMs: context.flags.requestTimeout === undefined ? PATIENCE_MS : settings.timeoutMs,
     clock: context.clock,
     retries: 0,
     proxy: context.env,

@@ -19,7 +19,11 @@ interface ListOptions {
   listing: Listing;
 }
 
-export function listOptions([word = '']: readonly string[], flags: Flags, context: Context): ListOptions {
+export async function listOptions(
+  [word = '']: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<ListOptions> {
   const kind = (['companies', 'users'] as const).find((one) => one === word);
   if (kind === undefined) {
     throw new UsageError(`unknown kind "${word}"`, {
@@ -27,7 +31,7 @@ export function listOptions([word = '']: readonly string[], flags: Flags, contex
     });
   }
   return {
-    data: dataFolder(flags, context),
+    data: await dataFolder(flags, context),
     kind,
     region: regionIn(flags, context),
     listing: readListing(flags),

@@ -8,7 +8,6 @@ import type { HeldLease, State } from '../../../engine/state/state.js';
 import { openSandboxData } from '../../../sandbox/index.js';
 import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { stateLocation } from '../../settings/index.js';
 import { statePlace } from '../state/state-place.js';
 
 /** @throws LockedError while an import to the sandbox runs; UsageError for a single region */
@@ -18,7 +17,7 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
     throw new UsageError('sandbox reset erases all regions of the sandbox', { hint: 'leave --region out' });
   }
   // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.
-  const isEmbedded = data === stateLocation(context, flags).value && (await statePlace(context)).exists;
+  const isEmbedded = data === (await context.settings()).stateDir && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;
   const locks: HeldLease[] = [];
   try {

@@ -11,7 +11,11 @@ import { shellWord } from '../../shell.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
 
-export function serveOptions(words: readonly string[], flags: Flags, context: Context): SandboxOptions {
+export async function serveOptions(
+  words: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<SandboxOptions> {
   const [word] = words;
   if (word !== undefined) {
     const like = nearest(word, ['list', 'show', 'reset']);
@@ -19,7 +23,7 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
       hint: like ? `did you mean "profiles sandbox ${like}"?` : 'available subcommands: list, show, reset',
     });
   }
-  const { memory, data, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
+  const { memory, data: _, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
   const {
     port,
     lookupPort,
@@ -31,25 +35,14 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
     latency,
     ...limits
   } = given;
-  if (memory && data !== undefined) {
-    throw new UsageError('--memory and --data cannot be combined', { hint: 'leave one out' });
-  }
-  if (page === false && pagePort !== undefined) {
-    throw new UsageError('--no-page and --page-port cannot be combined', { hint: 'leave one out' });
-  }
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
     throw new UsageError('--expect-token contains white space or non-ASCII characters', {
       hint: 'an API key is one word of ASCII characters',
     });
   }
-  if (limits.failRowsWith !== undefined && limits.failRows === undefined) {
-    throw new UsageError('--fail-rows-with has no effect without --fail-rows', {
-      hint: 'add --fail-rows <key>=<value>, or leave it out',
-    });
-  }
   const asked = { ...limits, latencyMs: latency };
   return {
-    ...(memory ? {} : { dataDir: dataFolder(flags, context) }),
+    ...(memory ? {} : { dataDir: await dataFolder(flags, context) }),
     host,
     ports: {
       base: port,

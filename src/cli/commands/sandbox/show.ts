@@ -17,7 +17,11 @@ interface ShowOptions {
   region: Region;
 }
 
-export function showOptions(words: readonly string[], flags: Flags, context: Context): ShowOptions {
+export async function showOptions(
+  words: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<ShowOptions> {
   const [kind = '', id = ''] = words;
   if (kind !== 'company' && kind !== 'user') {
     throw new UsageError(`unknown kind "${kind}"`, {
@@ -25,7 +29,7 @@ export function showOptions(words: readonly string[], flags: Flags, context: Con
     });
   }
   return {
-    data: dataFolder(flags, context),
+    data: await dataFolder(flags, context),
     kind: kind === 'company' ? 'companies' : 'users',
     id,
     region: regionIn(flags, context),

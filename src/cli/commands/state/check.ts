@@ -23,6 +23,6 @@ export async function check(context: Context): Promise<ExitCode> {
     );
   if (problems.length === 0) return Exit.done;
   throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
-    hint: 'do not import with this state: restore a backup, or start with an empty --state-dir, which sends everything again',
+    hint: 'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again',
   });
 }

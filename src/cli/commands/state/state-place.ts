@@ -32,6 +32,6 @@ export async function statePlace(context: Context): Promise<StatePlace> {
 export function requireState({ name, origin, exists }: StatePlace): void {
   if (exists) return;
   throw new UsageError(`no state found in ${name} (${origin})`, {
-    hint: 'choose its directory with --state-dir, or import something first',
+    hint: 'choose its folder with --state, or import something first',
   });
 }

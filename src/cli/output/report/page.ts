@@ -80,7 +80,7 @@ ${there.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>\n`)}</ul>
 ${overview(facts, wording)}${there.map(([, , body]) => body)}</main>
 <footer>
 <p>Created by profiles at ${moment(facts.now)}.${facts.stored && ' From what the state recorded.'}</p>
-<p>${facts.shown.values ? 'This page may show cells and words of the service (--report-values).' : 'This page contains names of files and columns, and no cells.'} It loads nothing and runs no script.</p>
+<p>${facts.shown.values ? 'This page may show cells and words of the service (report_values).' : 'This page contains names of files and columns, and no cells.'} It loads nothing and runs no script.</p>
 </footer>
 </body>
 </html>

@@ -147,7 +147,7 @@ export function causesSection(
 <tbody>
 ${shown}</tbody>
 </table>
-${cutNote(more, 'cause')}${!values && html`<p class="quiet">No cells are shown. Add --report-values to show an example of each cause and the service’s words.</p>`}`,
+${cutNote(more, 'cause')}${!values && html`<p class="quiet">No cells are shown. Add -o report_values=true to show an example of each cause and the service’s words.</p>`}`,
   );
 }
 

@@ -3,13 +3,11 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { ConfigError, ProfilesError, UsageError } from '../../errors.js';
 import { troubleOf } from '../../file-trouble.js';
-import type { MappingRules } from '../../mapping-rules.js';
 import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { WORDS } from '../../options.js';
 import { readSmallFile } from '../../read-small-file.js';
-import { cellType } from '../conversion/type.js';
-import type { Mapping } from './rules.js';
+import { type Mapping, type SomeRules, typeRules } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
@@ -36,10 +34,9 @@ const sectionShape = {
   type: z
     .record(z.string(), columnType)
     .describe(
-      'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column.',
+      'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column. *: string, for all columns that are not named.',
     )
     .optional(),
-  types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
   null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.').optional(),
   trim: z.boolean().describe('true: white space around cells is removed.').optional(),
@@ -98,12 +95,11 @@ function mappingOf(
   path: string,
   where: string,
 ): Mapping {
-  const { map, set, type, types, include, exclude, empty, keys, trim } = from;
+  const { map, set, type, include, exclude, empty, keys, trim } = from;
   const rules = {
     ...(map && { map: pairs(path, `${where}map`, map, name) }),
     ...(set && { set: pairs(path, `${where}set`, set, text) }),
-    ...(type && { types: typePairs(path, `${where}type`, type) }),
-    ...(types && { infer: types === 'auto' }),
+    ...(type && typesIn(path, `${where}type`, type)),
     ...(include && { include }),
     ...(exclude && { exclude }),
     ...(empty && { empty }),
@@ -120,15 +116,13 @@ function mappingOf(
   };
 }
 
-function typePairs(path: string, key: string, types: object): MappingRules['types'] {
-  return pairs(path, key, types, text).map(([column, type]) => {
-    try {
-      return [column, cellType(type, `${key}.${column}`)];
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
-    }
-  });
+function typesIn(path: string, key: string, types: object): Pick<SomeRules, 'types' | 'infer'> {
+  try {
+    return typeRules(pairs(path, key, types, text), (column) => `${key}.${column}`);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
+  }
 }
 
 /** The members of an object, including `__proto__`, which zod would leave out unchecked. */

@@ -3,6 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
+import { cellType } from '../conversion/type.js';
 
 export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
 
@@ -52,15 +53,40 @@ function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
   return Object.fromEntries(said);
 }
 
-/** The rules that mapping files and flags state for each kind. @param types whether flags say how types are chosen */
-export function statedBy(files: readonly Mapping[], flags: SomeRules, types: boolean): Stated {
+/** The rules that mapping files and flags state for each kind. */
+export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
   const of = (kind: Kind): SomeRules => {
     const [all, own] = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
     return statedRules(statedRules(all!, own!), flags);
   };
   return {
     rules: { companies: of('companies'), users: of('users') },
-    columns: files.length > 0 || types,
+    columns: files.length > 0 || flags.infer !== undefined,
+  };
+}
+
+/**
+ * Types of columns. Of `*`, they are for all columns that have none of their own: `string`, or `auto` to infer them.
+ * @param called the name of a column's type, for errors
+ * @throws UsageError
+ */
+export function typeRules(
+  given: readonly (readonly [column: string, type: string])[] | undefined,
+  called: (column: string) => string,
+): Pick<SomeRules, 'types' | 'infer'> {
+  if (given === undefined) return {};
+  const all = given.find(([column]) => column === '*')?.[1];
+  if (all !== undefined && all !== 'string' && all !== 'auto') {
+    throw new UsageError(`${called('*')}: "${all}" cannot be the type of all columns`, {
+      hint: 'for all, it is string or auto; name the columns for other types',
+    });
+  }
+  const types = given.flatMap(([column, type]) =>
+    column === '*' ? [] : [[column, cellType(type, called(column))] as const],
+  );
+  return {
+    ...(types.length > 0 && { types }),
+    ...(all !== undefined && { infer: all === 'auto' }),
   };
 }
 

@@ -66,15 +66,15 @@ describe('rules', () => {
       { name: 'Bo', city: 'Lyon', zip: '02139', empty: '' },
     ],
     ['--type', { types: [['seats', 'string']] }, { name: 'Åsa', seats: '5' }, { name: 'Bo', city: 'Lyon' }],
-    ['--types strings', { infer: false }, { name: 'Åsa', seats: '5' }, { name: 'Bo', city: 'Lyon' }],
+    ["--type '*=string'", { infer: false }, { name: 'Åsa', seats: '5' }, { name: 'Bo', city: 'Lyon' }],
     [
-      '--types strings, one inferred',
+      "--type '*=string', one inferred",
       { infer: false, types: [['seats', 'auto']] },
       { name: 'Åsa', seats: 5 },
       { name: 'Bo', city: 'Lyon' },
     ],
     [
-      '--types strings and --set',
+      "--type '*=string' and --set",
       { infer: false, set: [['n', '7']] },
       { name: 'Åsa', seats: '5', n: '7' },
       { name: 'Bo', city: 'Lyon', n: '7' },
