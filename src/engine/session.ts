@@ -88,7 +88,8 @@ export class Session {
     const { earlier } = this.#run;
     await deps.state.refuseMoved();
     const start = deps.savePlan ? await startPlan(this.#run.id, this.#plannedAt, deps) : null;
-    if (earlier) checkItemFormat(earlier);
+    const made = earlier ?? apply?.plan;
+    if (made) checkItemFormat(made);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#withWarnings(
       openFor({ apply, earlier, id: this.#run.id }, options, deps),

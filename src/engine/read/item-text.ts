@@ -57,22 +57,17 @@ export abstract class RawItem {
   company = 0;
   companyEnd = 0;
   readonly #fixed: FixedTexts;
-  readonly #check: IdentifierCheck | null;
+  readonly #check: IdentifierCheck;
   #hasMembers = false;
 
   /** @param constants members that every item has, each with a comma before it */
-  constructor(input: Pick<OpenedInput, 'kind' | 'rules' | 'anyId'>, constants: string) {
+  constructor(input: Pick<OpenedInput, 'kind' | 'rules'>, constants: string) {
     this.#fixed = new FixedTexts([headOf(input.kind), COMPANY, METADATA_OPEN, constants]);
-    this.#check = input.anyId ? null : identifierCheck(input.rules);
+    this.#check = identifierCheck(input.rules);
   }
 
   /** Writes the metadata except constants, each member with a comma before it. @returns the offset after them */
   protected abstract writeMembers(target: Memory, at: number): number;
-
-  /** A whole number is an identifier, too. */
-  protected get takesNumbers(): boolean {
-    return this.#check !== null;
-  }
 
   /** Computes the size from identifier and company. @param members number of bytes that `writeMembers` writes */
   protected measure(members: number): void {
@@ -89,7 +84,7 @@ export abstract class RawItem {
   /** Whether a stretch of the text can be an identifier. */
   protected isIdentifier(start: number, end: number, column: string): boolean {
     const { bytes } = this;
-    if (this.#check === null || end === start || !isSuspect(bytes[start]!, end - start)) return true;
+    if (end === start || !isSuspect(bytes[start]!, end - start)) return true;
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 

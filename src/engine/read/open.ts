@@ -5,7 +5,6 @@ import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
 import { NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
-import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { cleaner } from './identifier.js';
 import { isOutcomes } from './outcomes-head.js';
@@ -18,7 +17,6 @@ import { openFile, readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
 
 /** The first item format in which similar column names are recognized and identifiers are checked. */
-const CHECKED_IDS = 2;
 
 /**
  * Opens an input, and examines its beginning.
@@ -67,17 +65,15 @@ async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
 
 /** What is known about an input before it is examined, and how to recognize its columns. */
 function known(options: InputOptions, location: string) {
-  const { path, maxCellBytes, rules, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const { path, maxCellBytes, rules, decidedTypes } = options;
   const { where = [], limit = null, roundNumbers = false } = options;
-  const earlier = itemFormat < CHECKED_IDS;
   return {
     shared: {
       ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
       roundNumbers,
       selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
-      ...(earlier && { anyId: true as const }),
     },
-    names: { ...options, exactNames: earlier },
+    names: options,
   };
 }
 

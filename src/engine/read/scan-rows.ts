@@ -98,7 +98,6 @@ export class ScanRows {
   #rounded = noneFound();
   #altered = noneFound();
   #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
-  readonly #anyId: boolean;
   #unsettled: number[] = [];
   #bytes = 0;
   #largest = 0;
@@ -114,7 +113,6 @@ export class ScanRows {
     this.#detector = detector;
     this.#detecting = detector !== null;
     this.#needsIds = detector?.needsIds ?? true;
-    this.#anyId = input.anyId === true;
   }
 
   /** Begins a batch, and discards the one before, even if it was not finished. */
@@ -180,7 +178,6 @@ export class ScanRows {
   }
 
   #noteOdd(odd: OddCount, number: number, text: string): void {
-    if (this.#anyId) return;
     const found = isOdd(trimmed(text)) ? odd.inside : odd.around;
     found.first ??= { line: this.#batch!.lines[number]!, text };
     found.count++;

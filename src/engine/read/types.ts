@@ -17,10 +17,6 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
   decidedTypes?: readonly CellType[] | undefined;
-  /** For a run that is continued: the item format with which it began. Default: that of this version. */
-  itemFormat?: number | undefined;
-  /** For such a run: column names must match exactly. */
-  exactNames?: boolean | undefined;
   /** All inputs of the import, for advice. */
   inputs?: readonly string[] | undefined;
   /** Other sheets of a workbook, which may hold the rows. */
@@ -82,8 +78,6 @@ export interface OpenedInput {
   eitherKind?: true;
   /** The columns name neither kind nor identifier: these are the likeliest. */
   guessed?: true;
-  /** For a run begun under earlier rules: identifiers are not checked. */
-  anyId?: true;
   /** Metadata set for every item: keys and JSON texts. */
   constants: [key: string, json: string][];
   /** The largest cell, in bytes of UTF-8. */

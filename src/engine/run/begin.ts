@@ -99,7 +99,7 @@ export interface RunToBegin {
    * For a saved plan: its requests, and when it was made, after which requests of other runs count as sent later;
    * null for the time at which the run begins.
    */
-  planned?: { requests: readonly RequestRecord[]; made: Made | null; itemFormat: number } | undefined;
+  planned?: { requests: readonly RequestRecord[]; made: Made | null } | undefined;
 }
 
 /**
@@ -128,7 +128,7 @@ export async function beginRun(
     identity: identityOf(scope, contentOf(scanned), options),
     status: 'running',
     finished: false,
-    item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
+    item_format: ITEM_FORMAT_VERSION,
     options: await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({

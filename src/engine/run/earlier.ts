@@ -82,8 +82,8 @@ export async function stillFinished({ run }: StoredRun, state: State): Promise<S
   });
 }
 
-/** Checks that this version has the rules by which the rows of the run became items. @throws UsageError */
-export function checkItemFormat({ run, item_format }: StoredRun): void {
+/** Checks that this version has the rules by which the rows of the run, or of a saved plan, became items. @throws UsageError */
+export function checkItemFormat({ run, item_format }: Pick<StoredRun, 'run' | 'item_format'>): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(
     `run ${run} was planned by another version of profiles (item format ${item_format}; this version uses ${ITEM_FORMAT_VERSION})`,

@@ -57,7 +57,7 @@ async function* openInputs(
   return inOrder(selectIn(opened, options.where));
 }
 
-/** Opens the inputs of an earlier session with the kinds, types and item format that the run began with. */
+/** Opens the inputs of an earlier session with the kinds and types that the run began with. */
 export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
@@ -67,7 +67,7 @@ export async function reopenInputs(
   const opened: OpenedInput[] = [];
   for (const [index, { path, location }] of located.entries()) {
     const { kind, types } = run.inputs[index]!;
-    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    const began = { decidedTypes: types ?? undefined };
     opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
   return selectIn(opened, options.where);
@@ -108,7 +108,7 @@ export async function* openFor(
 
 /** Opens the inputs of a saved plan, with the types and formats that it decided. */
 async function openPlanned(
-  { inputs, item_format }: SavedPlan,
+  { inputs }: SavedPlan,
   located: readonly Located[],
   options: ImportOptions,
   deps: ImportDeps,
@@ -117,7 +117,7 @@ async function openPlanned(
   const opened: OpenedInput[] = [];
   for (const [index, { path, location }] of located.entries()) {
     const { kind, format, types } = inputs[index]!;
-    const began = { decidedTypes: types as CellType[], itemFormat: item_format };
+    const began = { decidedTypes: types as CellType[] };
     opened.push(await openOne(path, location, { ...options, kind, format }, options, deps, began));
   }
   return selectIn(opened, options.where);
@@ -129,7 +129,7 @@ function openOne(
   options: ImportOptions,
   asked: ImportOptions,
   deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
-  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
+  began: Pick<InputOptions, 'decidedTypes'> = {},
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
   const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };

@@ -206,7 +206,6 @@ export const runPlanned = (
 ): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
   made: again ? null : { plan: plan.run, at: plan.created_at, after: madeAfter(plan, state) },
-  itemFormat: plan.item_format,
 });
 
 const madeAfter = ({ made_after }: SavedPlan, state: Pick<State, 'secret'>): number | null =>

@@ -84,7 +84,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
 
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
-  const check = input.anyId ? null : identifierCheck(rules);
+  const check = identifierCheck(rules);
   const clean = cleaner(rules);
   const styled = keyStyle(rules.keys);
   /** The members of a `metadata` cell with their keys, or why the cell is not valid. */
@@ -140,13 +140,11 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       const identifier = row[id]!;
       if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
       if (idsOfHeader.includes(identifier) && repeatsHeader(row)) return REPEATED_HEADER;
-      if (check !== null) {
-        const wrong = check(identifier, input.idColumn);
-        if (wrong !== null) return wrong;
-        if (company >= 0 && row[company] !== '') {
-          const other = check(row[company]!, input.companyIdColumn!);
-          if (other !== null) return other;
-        }
+      const wrong = check(identifier, input.idColumn);
+      if (wrong !== null) return wrong;
+      if (company >= 0 && row[company] !== '') {
+        const other = check(row[company]!, input.companyIdColumn!);
+        if (other !== null) return other;
       }
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;

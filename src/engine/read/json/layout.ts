@@ -71,7 +71,7 @@ export function jsonLayout(input: OpenedInput): Layout {
   const idKey = headOf(input.kind);
   const empty = { omit: null, null: 'null', string: '""' }[input.rules.empty];
   const converters = new Map<CellType, Converter | null>();
-  const check = input.anyId ? null : identifierCheck(input.rules);
+  const check = identifierCheck(input.rules);
   const clean = cleaner(input.rules);
   const cleaned = (member: unknown): unknown =>
     clean !== null && typeof member === 'string' ? clean(member) : member;
@@ -80,7 +80,7 @@ export function jsonLayout(input: OpenedInput): Layout {
   const withoutIds = (value: Record<string, unknown>, text: string): string => {
     let rest = text;
     for (const field of ids) {
-      if (typeof value[field] !== 'number' || input.anyId) continue;
+      if (typeof value[field] !== 'number') continue;
       const [start, end] = memberSpan(rest, field)!;
       if (WHOLE.test(rest.slice(start, end)))
         rest = rest.slice(0, start) + '0'.padEnd(end - start) + rest.slice(end);
@@ -119,11 +119,11 @@ export function jsonLayout(input: OpenedInput): Layout {
       else if (target.role === 'id' || target.role === 'company') {
         if (member === null && target.role === 'company') continue;
         const number = typeof member === 'number' ? writtenNumber(text, field) : null;
-        const isWhole = number !== null && !input.anyId && WHOLE.test(number);
+        const isWhole = number !== null && WHOLE.test(number);
         const identifier = isWhole ? number : member;
         if (typeof identifier !== 'string') reason ??= notText(field, member, number);
         else {
-          if (identifier !== '' && check !== null) reason ??= check(identifier, field);
+          if (identifier !== '') reason ??= check(identifier, field);
           if (target.role === 'id') id = spelled(target, identifier);
           else company = spelled(target, identifier);
         }

@@ -124,7 +124,7 @@ export class PlainItem extends RawItem {
   /** Whether it is text, or a whole number, which is sent as text. */
   #isText(index: number): boolean {
     const kind = this.flat.kinds[index];
-    return kind === Is.text || (kind === Is.integer && this.takesNumbers);
+    return kind === Is.text || kind === Is.integer;
   }
 
   #quote(index: number): number {

@@ -28,8 +28,6 @@ export interface Asked
   inputs?: readonly string[] | undefined;
   /** Use the likeliest kind and identifier if the columns do not name them. */
   guess?: boolean | undefined;
-  /** For a run begun under earlier rules: column names must match exactly. */
-  exactNames?: boolean | undefined;
   /** JSON: arrays that may hold the rows. */
   below?: readonly ArrayBelow[] | undefined;
   /** A workbook: other sheets that may hold the rows. */
@@ -53,7 +51,7 @@ interface Name {
 /** The names given for the identifier of a kind, by precedence. */
 function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
   const { id, userId, companyId, byKind } = asked;
-  const own = kind === 'users' ? userId : asked.exactNames ? undefined : companyId;
+  const own = kind === 'users' ? userId : companyId;
   return named([
     ['id', id],
     [kind === 'users' ? 'user_id' : 'company_id', own],
@@ -210,7 +208,6 @@ function find(
   const given = names.map(({ column }) => columnIn(columns, column)).find((name) => columns.includes(name));
   if (given !== undefined) return given;
   if (columns.includes(field)) return field;
-  if (asked.exactNames) return undefined;
   const { map, include, exclude } = rulesOf(kind, asked);
   const used = new Set([...map.map(([column]) => column), ...include, ...exclude]);
   const alike = columns.filter((column) => folded(column) === folded(field) && !used.has(column));

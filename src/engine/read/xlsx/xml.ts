@@ -12,6 +12,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
   'http://purl.oclc.org/ooxml/officeDocument/relationships': 'r',
   'http://schemas.openxmlformats.org/package/2006/relationships': 'rel',
   'http://schemas.openxmlformats.org/markup-compatibility/2006': 'mc',
+  'http://www.w3.org/XML/1998/namespace': 'xml',
 };
 
 /** What to do at one place of a part. Elements that no place names are left out, with all that is in them. */
