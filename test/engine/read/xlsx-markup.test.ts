@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_RULES } from '../../../src/engine/mapping-rules.js';
 import { scratch } from '../../support/cli.js';
 import { type Cell, workbook } from '../../support/workbook.js';
+import { zip } from '../../support/zip.js';
 import { FIXTURES, file, type ReadOptions, read } from './reading.js';
 
 const reading = (name: string, options: ReadOptions = {}) =>
@@ -104,6 +105,13 @@ it('a number with a currency that is not quoted in its format is no date', async
 it('half of a surrogate pair stays the escape that it is', async () => {
   const { items } = await reading('half-a-surrogate-pair');
   expect(items).toEqual(['a_xD800_', 'a_xD801_', 'a😀'].map((company_id) => ({ company_id })));
+});
+
+it('two parts of one name are an error', async () => {
+  const two = zip(['xl/workbook.xml', 'xl/Workbook.xml'].map((name) => ({ name })));
+  await expect(read(file('a.xlsx', two))).rejects.toThrow(
+    'a.xlsx: the workbook is damaged: it has two parts xl/Workbook.xml',
+  );
 });
 
 describe('what costs much', () => {

@@ -39,7 +39,11 @@ export class Archive {
       zip = await openPromise(location, { autoClose: false, lazyEntries: true });
       if (zip.entryCount > MAX_PARTS) throw new Error(`it has ${zip.entryCount} parts`);
       const entries = new Map<string, Entry>();
-      for await (const entry of zip.eachEntry()) entries.set(entry.fileName.toLowerCase(), entry);
+      for await (const entry of zip.eachEntry()) {
+        const name = entry.fileName.toLowerCase();
+        if (entries.has(name)) throw new Error(`it has two parts ${entry.fileName}`);
+        entries.set(name, entry);
+      }
       return new Archive(zip, entries, path, Math.max(MAX_TOKEN, 8 * maxCellBytes));
     } catch (error) {
       zip?.close();
