@@ -105,8 +105,12 @@ const characterName = (text: string): string =>
     ? 'tab'
     : text.replace(/[\0-\x1f\x7f]/g, (code) => `\\x${code.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
+/** The maximum number of columns shown; the JSON document has all of them. */
+const SHOWN_COLUMNS = 200;
+
 function columnsTable(file: FilePlan, form: TableForm): string {
-  return renderTable(
+  const more = file.columns.length - SHOWN_COLUMNS;
+  const table = renderTable(
     [
       { header: 'column' },
       { header: 'key' },
@@ -114,15 +118,18 @@ function columnsTable(file: FilePlan, form: TableForm): string {
       { header: 'empty', align: 'right' },
       { header: 'why' },
     ],
-    file.columns.map((column) => [
-      column.column,
-      column.key ?? '(left out)',
-      column.type ?? (column.key === null ? '' : 'as written'),
-      grouped(column.empty),
-      column.reason,
-    ]),
+    file.columns
+      .slice(0, SHOWN_COLUMNS)
+      .map((column) => [
+        column.column,
+        column.key ?? '(left out)',
+        column.type ?? (column.key === null ? '' : 'as written'),
+        grouped(column.empty),
+        column.reason,
+      ]),
     form,
   );
+  return more > 0 ? `${table}and ${count(more, 'more column')}; --json shows all of them\n` : table;
 }
 
 function toSend(plan: Plan): string {

@@ -1,4 +1,5 @@
 /** Reads the beginning of a CSV: its dialect, and the names of its columns. */
+import { MOST_COLUMNS, tooManyColumns } from '../../bounds.js';
 import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
@@ -72,6 +73,7 @@ function headerIn(head: Text, options: HeaderOptions, format: Format, asked: Ask
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));
   const dialect = { ...asked, delimiter };
   const row = firstRow({ text, whole: head.whole }, dialect, options);
+  if (row && row.cells.length > MOST_COLUMNS) throw tooManyColumns(options.path, row.line);
   if (row) return { dialect, ...row };
   if (head.whole)
     throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });

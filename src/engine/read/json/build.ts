@@ -47,8 +47,8 @@ export function itemAppender(
     ) {
       return null;
     }
-    const { value, text } = jsonRecord(batch, number, input);
-    const laid = layout(value, text);
+    const { value, text, excess } = jsonRecord(batch, number, input);
+    const laid = excess ?? layout(value, text);
     if (!isLaidOut(laid)) return laid;
     return writer.add(number, laid.item, laid.id) ? null : TOO_LARGE;
   };

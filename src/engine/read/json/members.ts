@@ -12,7 +12,7 @@ import {
   token,
 } from './bytes.js';
 import { type Field, type Fields, MOST_MEMBERS } from './fields.js';
-import { inexactNumber, jsonString, loneSurrogate, repeatedKey, writtenAgain } from './text.js';
+import { excessIn, inexactNumber, jsonString, loneSurrogate, repeatedKey, writtenAgain } from './text.js';
 
 /** A value whose text in the file may not be the one to send. */
 export interface Respelled {
@@ -161,6 +161,7 @@ export class Members {
 /** A value as it would be sent; null for text that is not JSON or cannot be sent. */
 function respelled(text: string): Respelled | null {
   let value: unknown;
+  if (excessIn(text) !== null) return null;
   try {
     value = JSON.parse(text);
   } catch {

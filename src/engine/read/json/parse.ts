@@ -1,12 +1,15 @@
 /** Parses the items of a batch of JSON. */
 import { InputError } from '../../errors.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
+import { excessIn } from './text.js';
 
 export interface JsonRecord {
   /** Index of the record in its batch. */
   number: number;
   text: string;
   value: unknown;
+  /** Why it was not parsed (`excessIn`); null if it was. */
+  excess: string | null;
 }
 
 /** Parses the records of a batch. @throws InputError as `jsonRecord` does */
@@ -17,8 +20,10 @@ export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<
 /** @throws InputError if the text is not JSON, naming the line, and in an array the item */
 export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInput): JsonRecord {
   const text = recordText(batch, number);
+  const excess = excessIn(text);
+  if (excess !== null) return { number, text, value: undefined, excess };
   try {
-    return { number, text, value: JSON.parse(text) as unknown };
+    return { number, text, value: JSON.parse(text) as unknown, excess };
   } catch (error) {
     throw notJson((error as Error).message, text, batch, number, input);
   }

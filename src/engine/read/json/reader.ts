@@ -1,4 +1,5 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
+import { MOST_COLUMNS } from '../../bounds.js';
 import { InputError, UsageError } from '../../errors.js';
 import { isObject } from '../../json-object.js';
 import type { Kind, RejectedRow } from '../../model.js';
@@ -137,11 +138,24 @@ interface ItemFields {
 function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
   const flat = new Set<string>();
   const nested = new Set<string>();
-  for (const { value } of jsonRecords(batch, opened)) {
+  const add = (fields: Set<string>, value: object): void => {
+    for (const field of Object.keys(value)) if (fields.size < MOST_COLUMNS) fields.add(field);
+  };
+  let refused: InputError | null = null;
+  for (const { number, value, excess } of jsonRecords(batch, opened)) {
+    if (excess !== null) {
+      const line = batch.fileLines?.[number] ?? null;
+      refused ??= new InputError(`an item ${excess}`, {
+        file: opened.path,
+        ...(line !== null && { line }),
+        hint: 'leave some keys out, or make it flatter',
+      });
+    }
     if (!isObject(value)) continue;
-    for (const field of Object.keys(value)) flat.add(field);
+    add(flat, value);
     const metadata = value[METADATA];
-    if (isObject(metadata)) for (const field of Object.keys(metadata)) nested.add(field);
+    if (isObject(metadata)) add(nested, metadata);
   }
+  if (refused && flat.size === 0) throw refused;
   return { flat, nested };
 }

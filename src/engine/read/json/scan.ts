@@ -42,7 +42,8 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
         continue;
       }
       const record = jsonRecord(batch, number, input);
-      const laid = layout(record.value, record.text, (target, value) => seen.add(target, value, line));
+      const laid =
+        record.excess ?? layout(record.value, record.text, (target, value) => seen.add(target, value, line));
       if (!isLaidOut(laid)) {
         rows.reject(rejectedRecord(input.path, batch, record.number, laid, { item: record.text }));
         continue;

@@ -1,6 +1,8 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 
+import { MOST_COLUMNS } from '../../bounds.js';
 import { isObject } from '../../json-object.js';
+import { grouped } from '../../numbers.js';
 import { quoted } from '../wording.js';
 import { isSpace } from './bytes.js';
 
@@ -197,11 +199,50 @@ export function memberSpan(json: string, name: string): [start: number, end: num
   return found;
 }
 
+/** The deepest nesting that is accepted, in a member of an item. */
+export const MAX_LEVELS = 64;
+
+/** The deepest nesting that is parsed, so that the columns of the first items are known. */
+const PARSED_LEVELS = 128 * 1024;
+
 /**
- * The deepest nesting that is accepted. Where JSON.stringify runs out of stack depends on Node and on the thread (4,000
- * to 17,000 levels before Node 26, unlimited since); this limit is lower, so a row is treated alike everywhere.
+ * Why an item is not even parsed: it would take many times its size in memory. Null for others, and for text that is
+ * not JSON.
  */
-export const MAX_LEVELS = 1_000;
+export function excessIn(item: string): string | null {
+  if (item.length <= MOST_COLUMNS) return null;
+  let keys = 0;
+  let depth = 0;
+  /** Where the last string began and ended, and the last names of the item and of its metadata. */
+  let [start, end] = [0, 0];
+  const names = ['', ''];
+  for (let at = 0; at < item.length; at++) {
+    const code = item.charCodeAt(at);
+    if (code === QUOTE) {
+      start = at;
+      for (at++; at < item.length && item.charCodeAt(at) !== QUOTE; at++) {
+        if (item.charCodeAt(at) === BACKSLASH) at++;
+      }
+      end = at + 1;
+    } else if (code === 0x3a) {
+      if (++keys > MOST_COLUMNS) return `has more than ${grouped(MOST_COLUMNS)} keys`;
+      if (depth === 1 || depth === 2) names[depth - 1] = item.slice(start, end);
+    } else if (code === 0x5b || code === 0x7b) {
+      depth++;
+      const inMetadata = names[0] === '"metadata"' ? 1 : 0;
+      if (depth > PARSED_LEVELS) return `${nameOf(names[inMetadata]!)} is nested too deeply`;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return null;
+}
+
+function nameOf(key: string): string {
+  try {
+    return JSON.parse(key) as string;
+  } catch {
+    return 'it';
+  }
+}
 
 /** A parsed value as JSON text; null if it has more than `MAX_LEVELS` levels. */
 export function writtenAgain(value: unknown): string | null {

@@ -6,6 +6,7 @@ import {
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
+import { MOST_COLUMNS, tooManyColumns } from '../../bounds.js';
 import { InputError } from '../../errors.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 
@@ -44,6 +45,9 @@ export async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile
     }
     const file = { byteLength: fileBytes, slice: (start: number, stop = fileBytes) => read(start, stop) };
     const metadata = await parquetMetadataAsync(file, { geoparquet: false });
+    if (metadata.schema.filter(({ type }) => type !== undefined).length > MOST_COLUMNS) {
+      throw tooManyColumns(path);
+    }
     return { metadata, schema: parquetSchema(metadata), fileBytes };
   } catch (error) {
     throw damaged(path, error);

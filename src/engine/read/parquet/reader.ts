@@ -48,7 +48,8 @@ export const parquetReader: BinaryReader = {
 async function columnsOf(file: SourceFile): Promise<ParquetColumn[]> {
   const found = await (await import('./records.js')).parquetColumns(file);
   const columns = namesOf(found);
-  const twice = columns.find((column, index) => columns.indexOf(column) !== index);
+  const seen = new Set<string>();
+  const twice = columns.find((column) => seen.size === seen.add(column).size);
   if (twice === undefined) return found;
   throw new InputError(`two columns are both called "${twice}"`, {
     file: file.path,

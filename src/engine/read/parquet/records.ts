@@ -209,12 +209,21 @@ function columnsOf(
   { handle }: OpenFile,
 ): Column[] {
   const blockBytes = Math.min(Math.max(WINDOW_BYTES / group.columns.length, 4096), 256 * 1024);
+  const chunksOf = new Map<string | undefined, typeof group.columns>();
+  for (const chunk of group.columns) {
+    const name = chunk.meta_data?.path_in_schema[0];
+    const known = chunksOf.get(name);
+    if (known) known.push(chunk);
+    else chunksOf.set(name, [chunk]);
+  }
   return schema.children.map((node, index) => {
     const isFlat = isFlatColumn([schema, node]);
-    const places = group.columns.flatMap(({ meta_data: meta, file_path }): ColumnChunkPlace[] => {
-      if (!meta || meta.path_in_schema[0] !== node.element.name) return [];
+    const chunks = chunksOf.get(node.element.name) ?? [];
+    const places = chunks.flatMap(({ meta_data: meta, file_path }): ColumnChunkPlace[] => {
+      if (!meta) return [];
       if (file_path) throw new Error('its data is in another file');
-      const schemaPath = getTreePath(schema, meta.path_in_schema);
+      const [name, ...below] = meta.path_in_schema;
+      const schemaPath = name === undefined ? [] : [schema, ...getTreePath(node, below)];
       const memory = isFlat ? members[index]!.memory : new PageMemory();
       return [{ handle, fileBytes, meta, schemaPath, blockBytes, memory }];
     });

@@ -1,0 +1,74 @@
+/** Small files with very many columns, keys, or levels: each is a clear error, before it takes many times its size. */
+import { describe, expect, it } from 'vitest';
+import { MOST_COLUMNS } from '../../../src/engine/bounds.js';
+import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
+import { file, open, readText } from './reading.js';
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `k${n}`);
+const header = (columns: number): string => ['company_id', ...names(columns - 1)].join(',');
+const members = (count: number): string =>
+  names(count)
+    .map((name) => `"${name}":1`)
+    .join(',');
+const item = (keys: number): string => `{"company_id":"a",${members(keys - 1)}}`;
+
+describe('columns of a CSV', () => {
+  it('as many as a spreadsheet holds are read', async () => {
+    const input = await open(file('wide.csv', `${header(MOST_COLUMNS)}\n`));
+    expect(input.columns).toHaveLength(MOST_COLUMNS);
+  });
+
+  it('one more is an error', async () => {
+    const path = file('wider.csv', `${header(MOST_COLUMNS + 1)}\na\n`);
+    await expect(open(path)).rejects.toThrow(`${path}:1: has more than 16,384 columns`);
+  });
+});
+
+describe('keys of a JSON item', () => {
+  it.each([
+    ['beside each other', item(MOST_COLUMNS)],
+    ['in metadata', `{"company_id":"a","metadata":{${members(MOST_COLUMNS - 2)}}}`],
+  ])('%s: as many as a spreadsheet has columns are read', async (_, text) => {
+    const { items } = await readText('keys.ndjson', `${text}\n`);
+    expect(items).toHaveLength(1);
+  });
+
+  it.each([
+    ['beside each other', item(MOST_COLUMNS + 1)],
+    ['in metadata', `{"company_id":"b","metadata":{${members(MOST_COLUMNS)}}}`],
+    ['in a list', `{"company_id":"b","list":[{${members(MOST_COLUMNS + 1)}}]}`],
+  ])('%s: more reject the row', async (_, text) => {
+    const { items, reasons } = await readText('more.ndjson', `{"company_id":"a"}\n${text}\n`);
+    expect(items).toEqual([{ company_id: 'a' }]);
+    expect(reasons).toEqual(['2: has more than 16,384 keys']);
+  });
+
+  it('if no other item names the columns, the file is an error', async () => {
+    const path = file('only.ndjson', `${item(MOST_COLUMNS + 1)}\n`);
+    await expect(open(path)).rejects.toThrow(`${path}:1: an item has more than 16,384 keys`);
+  });
+
+  it('text that is not JSON is named as such, whatever it holds', async () => {
+    const broken = `{"company_id":"a","text":"${'x'.repeat(500)}\n`;
+    await expect(readText('broken.ndjson', broken)).rejects.toThrow('the line is not valid JSON');
+  });
+});
+
+describe('levels of a value', () => {
+  const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+  it('64 are read, and more reject the row', async () => {
+    const text = ['a', 'b', 'c'].map((id, n) => `{"company_id":"${id}","x":${nested(MAX_LEVELS + n)}}\n`);
+    const { items, reasons } = await readText('deep.ndjson', text.join(''));
+    expect(items).toHaveLength(1);
+    expect(reasons).toEqual(['2: x is nested too deeply', '3: x is nested too deeply']);
+  });
+
+  it('a million reject it too', async () => {
+    const { reasons } = await readText(
+      'deeper.ndjson',
+      `{"company_id":"a"}\n{"company_id":"b","metadata":{"y":${nested(1_000_000)}}}\n`,
+    );
+    expect(reasons).toEqual(['2: y is nested too deeply']);
+  });
+});
