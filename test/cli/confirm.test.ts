@@ -29,7 +29,7 @@ describe('an import', () => {
     ['YES sends', ' YES \n', 0, 1],
     ['Enter does not', '\n', 130, 0],
     ['nor does n', 'n\n', 130, 0],
-    ['nor another word', 'maybe\n', 130, 0],
+    ['another word is asked again', 'maybe\nn\n', 130, 0],
   ] as const)('%s', async ([, answer, code, requests], { start }) => {
     const sandbox = await start();
     const { run } = desk(sandbox);
@@ -73,11 +73,15 @@ describe('an import', () => {
     expect([again.code, again.stderr.includes('Send?')]).toEqual([0, false]);
   });
 
-  test('invalid rows are reported before the question', async ({ start }) => {
-    const { cwd, run } = desk(await start());
+  test('invalid rows are asked about before the question', async ({ start }) => {
+    const sandbox = await start();
+    const { cwd, run } = desk(sandbox);
     writeFileSync(join(cwd, 'c.csv'), 'company_id\n\n,\n1\n,x\n');
-    const ended = await run(IMPORT, asked(''));
-    expect([ended.code, ended.stderr.includes('Send?')]).toEqual([5, false]);
+    const stopped = await run(IMPORT, asked('2\n'));
+    expect([stopped.code, stopped.stderr.includes('Send?'), sent(sandbox)]).toEqual([130, false, 0]);
+    const others = await run(IMPORT, asked('1\ny\n'));
+    expect([others.code, sent(sandbox)]).toEqual([5, 1]);
+    expect(others.stderr.match(/Send\?/g)).toHaveLength(1);
   });
 
   test('the totals include changes', async ({ start }) => {

@@ -1,6 +1,6 @@
 /**
  * Two exports of a CRM, from the files to completed profiles as their owner wants them: one command, and one mapping
- * file that `inspect` wrote but for four lines. With the pair of the guide, and with the larger one beside the
+ * file that `inspect` wrote but for three lines. With the pair of the guide, and with the larger one beside the
  * repository, where that is there.
  */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,6 @@ const EDITS: [from: string, to: string][] = [
   ['HH:mm@<zone>"', 'HH:mm@America/New_York"'],
   ['"datetime:iso@<zone>"', '"datetime:iso@UTC"'],
   ['"type": {\n      "Company name"', '"exclude": ["Notes"],\n    "type": {\n      "Company name"'],
-  ['"type": {\n      "Record ID"', '"type": {\n      "Email": "lower",\n      "Record ID"'],
 ];
 
 interface Pair {

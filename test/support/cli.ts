@@ -75,6 +75,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     env: {
       HOME: cwd,
       PROFILES_STATE_DIR: join(cwd, '.state'),
+      PROFILES_PROMPTS: 'plain', // streams of a test are not a terminal that can draw
       ...stateEnv(resolve(cwd, stateDirOf(argv, options.env) ?? '.state')),
       ...options.env,
     },

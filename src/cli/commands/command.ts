@@ -1,6 +1,6 @@
 /** The parts of a command file: options, run, print. Its flags are in the table (`src/cli/options`). */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, InterruptedError, ProfilesError, UsageError } from '../../engine/errors.js';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import type { Flags } from '../options/index.js';
@@ -75,18 +75,4 @@ export function requireSubcommand(command: Command, wire: Wire): Command {
     .helpCommand(false)
     .allowExcessArguments()
     .action(wire(reject, async () => Exit.usage));
-}
-
-/** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */
-export async function stopOnSignal<T>(
-  { stop }: Pick<Context, 'stop'>,
-  work: (signal: AbortSignal) => Promise<T>,
-  hint?: string,
-): Promise<T> {
-  try {
-    return await work(stop);
-  } catch (error) {
-    if (!stop.aborted || error instanceof ProfilesError) throw error;
-    throw InterruptedError.of(stop, { hint });
-  }
 }

@@ -6,13 +6,8 @@ import { formatSize } from '../../engine/size.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { safeLine } from '../output/safe.js';
-import { inCi } from '../output/terminal.js';
+import { isAttended } from '../prompts/index.js';
 import { type Settings, tokenFrom } from '../settings/index.js';
-import { canAsk } from './config/store.js';
-
-/** Whether there is a person at a terminal who can answer. */
-export const isAttended = (context: Context): boolean =>
-  context.stderr.isTTY === true && !inCi(context.env) && canAsk(context);
 
 /**
  * Asks whether to send.
@@ -38,9 +33,9 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
     );
   }
   return async (what) => {
-    const { openPrompt } = await import('./config/prompt.js');
+    const { openPrompter } = await import('../prompts/index.js');
     pause();
-    if (!(await openPrompt(context).confirms(`${what}\nSend? Type y to send; Enter stops: `))) {
+    if (!(await (await openPrompter(context)).confirm(`${what}\nSend?`, false))) {
       throw new NotConfirmedError('not confirmed; nothing was sent');
     }
   };

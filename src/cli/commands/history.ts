@@ -6,8 +6,8 @@ import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { ago } from '../output/ago.js';
 import type { ListRecord } from '../output/records.js';
-import { whileWaiting } from '../output/waiting.js';
-import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
+import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { stateToRead } from './recorded-service.js';
 

@@ -23,10 +23,10 @@ import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING } from '..
 import { fieldsText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
 import { stylesOn } from '../output/style.js';
-import { whileWaiting } from '../output/waiting.js';
+import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
-import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';
 

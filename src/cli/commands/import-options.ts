@@ -2,8 +2,17 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
-import { readMappings, type SomeRules, statedBy, typeRules, withMappings } from '../../engine/read/index.js';
+import {
+  type MappingFile,
+  mappingsOf,
+  readMappings,
+  type SomeRules,
+  statedBy,
+  typeRules,
+  withMappings,
+} from '../../engine/read/index.js';
 import type { Context } from '../context.js';
+import type { Given } from '../guide/questions.js';
 import {
   COLUMNS,
   engineValues,
@@ -58,9 +67,10 @@ export async function importOptions(
   paths: readonly string[],
   flags: Flags,
   context: Context,
+  answered: MappingFile | null = null,
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
-  const reading = await readingOptions(paths, flags, importDefaults, context);
+  const reading = await readingOptions(paths, flags, importDefaults, context, answered);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
     { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
@@ -146,7 +156,7 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 
 /**
  * How files are read and mapped: flags override the mapping file, which overrides the config file.
- * @param defaults `import.*` of the config file
+ * @param defaults `import.*` of the config file @param answered a mapping in place of the mapping files
  * @throws UsageError; ConfigError for the mapping file
  */
 export async function readingOptions(
@@ -154,9 +164,12 @@ export async function readingOptions(
   flags: Flags,
   defaults: Flags,
   { cwd, stop }: Pick<Context, 'cwd' | 'stop'>,
+  answered: MappingFile | null = null,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const files = await readMappings(mappingFiles(flags), cwd, stop);
+  const files = answered
+    ? await mappingsOf(answered, 'the answers')
+    : await readMappings(mappingFiles(flags), cwd, stop);
   const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],
@@ -190,3 +203,10 @@ function rulesOf(flags: Flags): SomeRules {
 
 const typesOf = (given: readonly (readonly [column: string, type: string])[] | undefined): SomeRules =>
   typeRules(given, (column) => `--type ${column}`);
+
+/** What flags decide, so that it is not asked. */
+export const givenBy = ({ guide, map, include, exclude, keys, zone }: Flags): Given => ({
+  all: guide === true,
+  columns: [map, include, exclude, keys].some((rule) => rule !== undefined),
+  zone: typeof zone === 'string' ? zone : null,
+});

@@ -13,11 +13,13 @@ import { isWebAddress } from '../../engine/service/web-address.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import type { Rehearsal } from '../guide/rehearsal.js';
 import { optimizeLess } from '../optimizing.js';
 import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { heldWords, partialWords } from '../output/summary-text.js';
+import { whileWaiting } from '../output/waiting.js';
 import { printReportPath } from '../output/write.js';
 import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ending } from './command.js';
@@ -38,6 +40,7 @@ export async function runAndReport(
     apply = null,
     savePlan,
     reads = [],
+    isConfirmed = false,
   }: {
     /** For a resumed run: the scope that it began with, even if the token is another one now. */
     scope?: Scope | null;
@@ -50,6 +53,8 @@ export async function runAndReport(
      * Files that the import reads besides its inputs: mapping files, or the plan. It must not write to them.
      */
     reads?: readonly string[];
+    /** Whether a person has already said that it may be sent. */
+    isConfirmed?: boolean;
   } = {},
 ): Promise<ExitCode | Ending> {
   const { rejects, outcomes } = options;
@@ -64,7 +69,8 @@ export async function runAndReport(
   };
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
   const sendsNothing = options.dryRun || (!apply && isFollowedOnly(earlier, options));
-  const confirm = sendsNothing ? undefined : await importConfirmation(context, () => reporter.pause());
+  const confirm =
+    sendsNothing || isConfirmed ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
@@ -179,16 +185,41 @@ async function writingReport<T>(
   return result;
 }
 
+/** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */
+export async function rehearse(options: ImportOptions, context: Context): Promise<Rehearsal> {
+  const planned = { ...options, dryRun: true, invalid: 'any', outcomes: null } as const;
+  const found: Partial<Rehearsal> = {};
+  const deps: ImportDeps = {
+    ...(await importDeps(planned, context, null)),
+    rehearsal: true,
+    savePlan: async (saved) => {
+      found.saved = saved;
+    },
+  };
+  return whileWaiting('planning', context, async () => {
+    for await (const event of runImport(planned, deps)) {
+      if (event.type === 'plan') found.plan = event.plan;
+      if (event.type === 'summary') found.summary = event.summary;
+    }
+    return found as Rehearsal;
+  });
+}
+
+/** Fails before a long plan, and not after it. @throws ConfigError without a host; AuthError without a token */
+export async function requireService({ dryRun }: ImportOptions, context: Context): Promise<void> {
+  const settings = await context.settings();
+  if (dryRun || settings.embedded) return;
+  requireBaseUrl(settings);
+  await context.token();
+}
+
 async function importDeps(
   options: ImportOptions,
   context: Context,
   scope: Scope | null,
 ): Promise<ImportDeps> {
+  await requireService(options, context);
   const settings = await context.settings();
-  if (!options.dryRun && !settings.embedded) {
-    requireBaseUrl(settings); // fails before a long plan, and not after it
-    await context.token();
-  }
   const known =
     settings.embedded || (settings.baseUrl !== null && (settings.account !== null || hasToken(settings)));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;

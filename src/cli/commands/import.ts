@@ -3,14 +3,18 @@ import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
+import { safeLines } from '../output/safe.js';
+import { writeOut } from '../output/write.js';
+import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Report } from './import-options.js';
 
 interface Options {
+  paths: readonly string[];
+  flags: Flags;
   import: ImportOptions;
   report: Report;
   savePlan: string | undefined;
-  mapping: readonly string[];
 }
 
 export function define(command: Command, wire: Wire): void {
@@ -25,21 +29,68 @@ export function define(command: Command, wire: Wire): void {
 
 /** Loads its modules only for an import, because help does not need them. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { importOptions, mappingFiles, reportOf, savePlanOf } = await import('./import-options.js');
+  const { importOptions, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);
   const savePlan = savePlanOf(options, flags);
-  return {
-    import: options,
-    report: reportOf(flags, (await context.settings()).importDefaults),
-    savePlan,
-    mapping: mappingFiles(flags),
-  };
+  const report = reportOf(flags, (await context.settings()).importDefaults);
+  return { paths, flags, import: options, report, savePlan };
 }
 
-async function run(
-  { report, savePlan, mapping, ...options }: Options,
-  context: Context,
-): Promise<ExitCode | Ending> {
-  const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, report, context, { savePlan, reads: mapping });
+async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
+  const [{ mappingFiles }, { runAndReport }] = await Promise.all([
+    import('./import-options.js'),
+    import('./import-run.js'),
+  ]);
+  const { flags, report, savePlan } = asked;
+  const isAsked = isGuided(asked, context);
+  if (flags.guide === true && !isAsked) throw nobodyToAsk();
+  const guided = isAsked ? await guideImport(asked, context) : null;
+  const { options = asked.import, apply = null, command = null } = guided ?? {};
+  const reads = mappingFiles(flags);
+  const ended = await runAndReport(options, null, report, context, {
+    savePlan,
+    reads,
+    apply,
+    isConfirmed: apply !== null,
+  });
+  if (command !== null) {
+    await writeOut(context.stderr, `The same import without questions:\n\n  ${safeLines(command)}\n`);
+  }
+  return ended;
+}
+
+/** Whether a person may be asked: nothing that is made for a program was requested. */
+function isGuided({ paths, flags }: Options, context: Context): boolean {
+  const { yes, json, ndjson, quiet, resume } = flags;
+  const isForProgram = [yes, json, ndjson, quiet, resume].some((flag) => flag === true);
+  return !isForProgram && !paths.includes('-') && isAttended(context);
+}
+
+/** Asks what is open. @returns null if nothing is */
+async function guideImport({ paths, flags, import: asked }: Options, context: Context) {
+  const [{ givenBy, importOptions, mappingFiles }, { rehearse, requireService }, { guide }] =
+    await Promise.all([
+      import('./import-options.js'),
+      import('./import-run.js'),
+      import('../guide/index.js'),
+    ]);
+  await requireService(asked, context);
+  const guided = await guide(
+    {
+      paths,
+      options: asked,
+      given: givenBy(flags),
+      isMapped: mappingFiles(flags).length > 0,
+      remake: (more, mapping) => importOptions(paths, { ...flags, ...more }, context, mapping),
+      rehearse: (options) => rehearse(options, context),
+    },
+    context,
+  );
+  if (!guided) return null;
+  const { options, rehearsal, command } = guided;
+  if (!rehearsal) return { options, command };
+  const { optionsOfPlan } = await import('../../engine/run/planned.js');
+  const { rejects, outcomes, waitForLockMs, invalid } = options;
+  const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
+  return { options: planned, command, apply: { plan: rehearsal.saved, inputs: [], again: false } };
 }

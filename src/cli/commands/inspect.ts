@@ -1,14 +1,12 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
-import { open as openFile, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
+import { Exit, type ExitCode } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { EitherKind } from '../../engine/plan/either-kind.js';
+import { lookAt } from '../../engine/plan/look.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
 import type { Warning } from '../../engine/problems.js';
 import {
@@ -16,28 +14,36 @@ import {
   checkOpened,
   checkScanned,
   hasIdentifierRule,
-  mappingDraft,
+  type MappingFile,
   type OpenedInput,
   openInput,
   Pool,
   scanInput,
 } from '../../engine/read/index.js';
-import { replaceFile } from '../../engine/replace-file.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
-import { refuseForeignLink } from '../../engine/written-file.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
+import { saveMapping } from '../guide/files.js';
+import { mappingOf, openZones } from '../guide/mapping.js';
+import {
+  type Found,
+  type Given,
+  identityQuestions,
+  mappingQuestions,
+  suggestedAnswers,
+} from '../guide/questions.js';
+import { Spool, sourceDeps } from '../guide/spool.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
 import { formOn } from '../output/style.js';
-import { whileWaiting } from '../output/waiting.js';
+import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
+import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import { shellWord } from '../shell.js';
-import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
-import { readingOptions } from './import-options.js';
-import { Spool, sourceDeps } from './inspect-spool.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { givenBy, readingOptions } from './import-options.js';
 
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
 const SHOWN = 10;
@@ -50,9 +56,14 @@ interface Options {
   writeMapping: string | null;
   /** Whether an existing mapping file is replaced. */
   force: boolean;
+  given: Given;
+  /** The mapping of the answers; null if nothing is asked. */
+  ask: (() => Promise<MappingFile | null>) | null;
 }
 
 interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
+  /** Whether the rows may be users or companies. */
+  unclear: boolean;
   duplicates: number;
   /** The first 20 (`keepFirst`). */
   rejected: Rejection[];
@@ -73,17 +84,31 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const { importDefaults } = await context.settings();
   const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
   const { writeMapping = null, force = false } = given(INSPECT, flags);
-  return {
-    reading: await readingOptions(shownInputs(paths), flags, importDefaults, context),
-    sources,
-    chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
-    writeMapping,
-    force,
+  const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
+  const read = (more: Flags = {}) =>
+    readingOptions(shownInputs(paths), { ...flags, ...more }, importDefaults, context);
+  const reading = await read();
+  const known = givenBy(flags);
+  const ask = async (): Promise<MappingFile | null> => {
+    const { askMapping } = await import('../guide/index.js');
+    const remake = async (more: Flags) => ({ ...(await read(more)), chunkBytes });
+    return askMapping({ paths, given: known, options: { ...reading, chunkBytes }, remake }, context);
   };
+  const isAsked = known.all && writeMapping !== null;
+  if (isAsked && !isAttended(context)) throw nobodyToAsk();
+  return { reading, sources, chunkBytes, writeMapping, force, given: known, ask: isAsked ? ask : null };
 }
 
-async function run({ writeMapping, force, ...how }: Options, context: Context): Promise<ExitCode> {
+async function run(
+  { writeMapping, force, given, ask, ...how }: Options,
+  context: Context,
+): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
+  if (ask && writeMapping !== null) {
+    const mapping = await ask();
+    if (mapping) await save(writeMapping, mapping, force, context);
+    return Exit.done;
+  }
   const spool = new Spool(context);
   try {
     const opened: OpenedInput[] = [];
@@ -100,11 +125,17 @@ async function run({ writeMapping, force, ...how }: Options, context: Context): 
       inspected.push(await reading(input.path, (signal) => inspect(input, how, context, signal)));
     }
     checkScanned(inspected, how.reading);
+    const found: Found[] = [];
+    for (const one of flags.json || writeMapping !== null ? inspected : []) {
+      const { path } = one.opened;
+      found.push({ ...(await reading(path, (signal) => lookAt(one.opened, one, signal))), known: false });
+    }
     if (flags.json) {
-      await writeJson(
-        stdout,
-        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.commands)) }, null, 2),
-      );
+      const files = inspected.map((one) => documentOf(one, context.commands));
+      const identities = identityQuestions(found, given);
+      const asked = new Set(identities.map(({ path }) => path));
+      const questions = [...identities, ...mappingQuestions(found, given, asked)];
+      await writeJson(stdout, JSON.stringify({ files, questions }, null, 2));
     } else {
       const { filesText } = await import('../output/plan-text.js');
       const form = formOn(stdout, env, flags);
@@ -115,7 +146,9 @@ async function run({ writeMapping, force, ...how }: Options, context: Context): 
         warn(`${opened.path}: ${warningText(warning, context.commands)}`, context);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
-    if (writeMapping !== null) await save(writeMapping, force, inspected, context);
+    if (writeMapping !== null) {
+      await save(writeMapping, mappingOf(found, suggestedAnswers(found, given)), force, context);
+    }
     return Exit.done;
   } finally {
     await spool.remove();
@@ -166,8 +199,8 @@ async function inspect(
       collectIds: (ids) => finder.add(ids),
       collectKinds: (part) => kinds.add(part),
     });
-    const found = { opened, scan, duplicates: finder.count };
-    return { ...found, rejected, warnings: warningsOf(found, kinds.unclear, reading.paths) };
+    const found = { opened, scan, unclear: kinds.unclear, duplicates: finder.count };
+    return { ...found, rejected, warnings: warningsOf(found, reading.paths) };
   } finally {
     await pool.close();
   }
@@ -175,8 +208,7 @@ async function inspect(
 
 /** The warnings that an import would print, and what it would ask about the kind of the rows. */
 function warningsOf(
-  { opened, scan, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'duplicates'>,
-  unclear: boolean,
+  { opened, scan, unclear, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'unclear' | 'duplicates'>,
   paths: readonly string[],
 ): Warning[] {
   const { path, kind, idColumn, companyIdColumn, rules } = opened;
@@ -238,40 +270,22 @@ function rejections(rejected: readonly Rejection[], total: number): string {
   return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
-/** Writes the mapping file. Without `--force`, it overwrites no file, which may be somebody's work. */
+/** Writes the mapping file, and says what to do with it. */
 async function save(
   path: string,
-  force: boolean,
-  inspected: readonly Inspected[],
+  mapping: MappingFile,
+  isReplaced: boolean,
   context: Context,
 ): Promise<void> {
-  const draft = mappingDraft(inspected);
-  const place = resolve(context.cwd, path);
-  let isCreated = false;
-  try {
-    refuseForeignLink(force ? place : dirname(place));
-    if (force) await replaceFile(place, draft);
-    else {
-      const file = await openFile(place, 'wx');
-      isCreated = true;
-      await file.writeFile(draft).finally(() => file.close());
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const exists = code === 'EEXIST';
-    if (isCreated) await rm(place, { force: true }).catch(() => {}); // a part of it
-    const full = noRoom(path, error);
-    if (full) throw full;
-    const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-    throw new UsageError(
-      `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${why}`}`,
-      { hint: exists ? 'choose another file, or replace this one with --force' : undefined, cause: error },
-    );
-  }
-  if (!context.flags.quiet) {
-    await writeOut(
-      context.stderr,
-      `wrote ${safeLine(path)}; use it with --mapping ${safeLine(shellWord(path))}\n`,
-    );
-  }
+  await saveMapping(path, mapping, { cwd: context.cwd, isReplaced, flag: '--write-mapping: ' });
+  if (context.flags.quiet) return;
+  const zones = openZones(mapping);
+  const open =
+    zones.length === 0
+      ? ''
+      : `replace <zone> in ${count(zones.length, 'place')}: ${safeLine(zones.join(', '))} (or write it again with --zone)\n`;
+  await writeOut(
+    context.stderr,
+    `wrote ${safeLine(path)}; use it with --mapping ${safeLine(shellWord(path))}\n${open}`,
+  );
 }

@@ -4,9 +4,9 @@ import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
-import { whileWaiting } from '../output/waiting.js';
+import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { requireLookupBaseUrl } from '../settings/index.js';
-import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
+import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 
 /** Fields of the records of each list, in the order of the spec. */

@@ -7,7 +7,7 @@ import { count, grouped } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
-import { isAttended } from './confirm.js';
+import { isAttended } from '../prompts/index.js';
 
 /**
  * The question; undefined if there is no terminal to ask at, or if a flag already decides about such a run.
@@ -19,14 +19,9 @@ export function offerOf(
 ): ((run: StoredRun) => Promise<boolean>) | undefined {
   if (resume || full || dryRun || !isAttended(context)) return undefined;
   return async (run) => {
-    const { openPrompt } = await import('./config/prompt.js');
+    const { openPrompter } = await import('../prompts/index.js');
     pause();
-    const prompt = openPrompt(context);
-    for (;;) {
-      const answer = (await prompt.ask(question(run))).trim().toLowerCase();
-      if (['', 'y', 'yes'].includes(answer)) return true;
-      if (['n', 'no'].includes(answer)) return false;
-    }
+    return (await openPrompter(context)).confirm(question(run), true);
   };
 }
 
@@ -34,5 +29,5 @@ function question({ run, summary }: StoredRun): string {
   const sent = summary
     ? `, ${grouped(summary.rows.submitted)} of ${count(summary.rows.read, 'row')} sent`
     : '';
-  return `run ${run} of the same content is unfinished${sent}.\nContinue it? Enter continues, n starts again: `;
+  return `run ${run} of the same content is unfinished${sent}.\nContinue it?`;
 }

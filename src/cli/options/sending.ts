@@ -13,6 +13,11 @@ export const SENDING = {
     summary: 'dry run, and save the plan for profiles apply',
     commands: ['import'],
   },
+  guide: {
+    type: FLAG,
+    summary: 'ask about kind, columns, types, and empty cells, even if they are clear',
+    commands: ['import', 'inspect'],
+  },
   checkProperties: {
     type: FLAG,
     default: false,

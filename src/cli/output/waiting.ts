@@ -1,4 +1,5 @@
-/** A spinner for a single wait, such as reading a lookup list. */
+/** Waits of a command: with a spinner, and ended by a signal. */
+import { InterruptedError, ProfilesError } from '../../engine/errors.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 
 /** No spinner for shorter waits: it would only flash. */
@@ -26,5 +27,19 @@ export async function whileWaiting<T>(
     over = true;
     clearTimeout(timer);
     stop?.();
+  }
+}
+
+/** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */
+export async function stopOnSignal<T>(
+  { stop }: { stop: AbortSignal },
+  work: (signal: AbortSignal) => Promise<T>,
+  hint?: string,
+): Promise<T> {
+  try {
+    return await work(stop);
+  } catch (error) {
+    if (!stop.aborted || error instanceof ProfilesError) throw error;
+    throw InterruptedError.of(stop, { hint });
   }
 }

@@ -2,6 +2,7 @@
  * The public part of `read/`: files in, items out. Other folders import nothing else from this one, except for the
  * plan.
  */
+import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping } from './mapping/rules.js';
 
 export {
@@ -16,6 +17,7 @@ export {
 } from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
 export { type Converter, converterOf, partsOf } from './conversion/converter.js';
+export { textsIn } from './conversion/found.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
@@ -36,14 +38,21 @@ export async function readMappings(
     (await import('./mapping/mapping-file.js')).readMapping(path, cwd, stop);
   return (await Promise.all(paths.map(read))).flat();
 }
+/** The rules of a mapping that is not a file. @param name for messages @throws ConfigError */
+export async function mappingsOf(mapping: MappingFile, name: string): Promise<Mapping[]> {
+  return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
+}
+export { loadZones } from './conversion/zones.js';
 export { idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
 export { hasIdentifierRule } from './mapping/id-column.js';
-export { mappingDraft } from './mapping/mapping-draft.js';
+export { likeliestCompany, likeliestIds } from './mapping/likeliest.js';
+export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
 export {
+  keyStyle,
   type Mapping,
   type MappingRules,
   mergeRules,
@@ -57,7 +66,14 @@ export { jsonOfCell } from './mapping/targets.js';
 export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
 export { isOutcomes, OUTCOME_FIELDS } from './outcomes-head.js';
-export { buildItems, filteredRows, KeptRecords, type OriginalRow, readRows } from './records.js';
+export {
+  buildItems,
+  filteredRows,
+  KeptRecords,
+  type OriginalRow,
+  originalRows,
+  readRows,
+} from './records.js';
 export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';

@@ -151,6 +151,16 @@ export async function* readRows(
   }
 }
 
+/** The selected rows as they are in the file, in batches. @throws InputError; the signal's reason when aborted */
+export async function* originalRows(
+  input: OpenedInput,
+  signal: AbortSignal,
+): AsyncGenerator<readonly RejectedRow['original'][]> {
+  for await (const batch of selectRecords(input, readRecords(input, { signal }), { toEnd: false })) {
+    yield readerOf(input).original(batch, input);
+  }
+}
+
 /** Records as they are in the file, kept in memory for repeated lookups. */
 export class KeptRecords {
   readonly #batches: RecordBatch[] = [];

@@ -24,6 +24,8 @@ export interface ScanOptions {
   itemLimitBytes: number;
   pool: Pool;
   signal?: AbortSignal | undefined;
+  /** Whether to read on after the limit of the selection, to count all rows. Default: true. */
+  toEnd?: boolean | undefined;
   /** Called in input order, except for rows whose size is known only at the end. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Receives how many rows, and how many bytes of the file, were read so far. */
@@ -57,7 +59,7 @@ export async function scanInput(
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.dialect && new Notes(input.dialect, input.excelText);
-  const selected = { toEnd: true, filtered: 0 };
+  const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
   const work = passOver(input, { signal, byteTotals, notes, keepIn: options.pool.cache }, selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;

@@ -31,6 +31,8 @@ export interface ImportDeps {
   client(): Promise<ServiceClient>;
   /** Returns a hash of the token and these texts. Null for an account with a name. */
   tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
+  /** A dry run that leaves no trace: no rejects file. Default: false. */
+  rehearsal?: boolean | undefined;
   /** Saves the plan. Without it, a dry run only reports its plan. */
   savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
   /** The service as reports name it. */

@@ -38,7 +38,16 @@ interface Where {
    * found.
    */
   run: () => string;
+  /** No file is written. */
+  isRehearsal: boolean;
 }
+
+const NO_FILE: Rejects = {
+  add: () => {},
+  flush: async () => null,
+  written: () => null,
+  close: async () => null,
+};
 
 /** The most rejected rows of a run that are recorded for the history of profiles. */
 const MOST_REMEMBERED = 10_000;
@@ -147,6 +156,7 @@ export class Rejecting {
   }
 
   async #open(input: number): Promise<Rejects> {
+    if (this.where.isRehearsal) return NO_FILE;
     const { cwd, path, run, state } = this.where;
     const earlier = this.#earlier[input] ?? null;
     const known = earlier === null ? null : await state.rejects.at(resolve(cwd, earlier));

@@ -21,12 +21,18 @@ export async function rejectingFor(
   run: OpenRun,
   opened: readonly OpenedInput[],
   options: ImportOptions,
-  { cwd, state }: ImportDeps,
+  { cwd, state, rehearsal = false }: ImportDeps,
 ): Promise<Rejecting> {
   const renewed = options.failed ? newRejects(run.records) : new Set<number>();
   const before = run.rejectsBefore();
   const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
-  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id });
+  return Rejecting.open(opened, written, {
+    cwd,
+    path: options.rejects,
+    state,
+    run: () => run.id,
+    isRehearsal: rehearsal,
+  });
 }
 
 interface Scanning {

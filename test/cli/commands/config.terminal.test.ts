@@ -20,7 +20,8 @@ async function open(words: string[]): Promise<{ terminal: Terminal; file: string
   return { terminal, file: join(home, '.config', 'profiles', 'config.json') };
 }
 
-const asked = (question: string) => (lines: string[]) => lines.at(-1)?.startsWith(question) === true;
+const asked = (question: string) => (lines: string[]) =>
+  lines.some((line) => line.startsWith(`◆  ${question}`));
 
 it.skipIf(missing.length > 0)(
   'config init: visible answers are echoed and can be edited, the key is not',
@@ -43,8 +44,8 @@ it.skipIf(missing.length > 0)(
       token: TOKEN,
     });
     const screen = (await terminal.scrollback()).join('\n');
-    expect(screen).toContain('[default]: eu\n');
-    expect(screen).toContain('https://lookups.example.com\nAPI key, hidden as you type [none]:\nwrote ');
+    expect(screen).toMatch(/◇ {2}Region \(default, eu, sandbox, or your own\)\n│ {2}eu\n/);
+    expect(screen).toMatch(/◇ {2}API key, hidden as you type \[none\]\n│ {2}▪+\n(?:│\n)?wrote /);
     expect(screen).not.toMatch(/key-|wrong/);
   },
 );

@@ -54,7 +54,7 @@ export async function atTerminal(
   });
   const stop = options.stop ?? new AbortController();
   const world: World = {
-    env: { HOME: cwd, PROFILES_STATE_DIR: `${cwd}/.state`, ...options.env },
+    env: { HOME: cwd, PROFILES_STATE_DIR: `${cwd}/.state`, PROFILES_PROMPTS: 'plain', ...options.env },
     platform: process.platform,
     cwd,
     stdin: () => stdin,

@@ -7,10 +7,10 @@ import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
+import type { Check, Prompter } from '../../prompts/index.js';
 import { readToken, Secret } from '../../settings/index.js';
 import { type Scalar, valueAt } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
-import type { Prompter } from './prompt.js';
 import { readAll } from './stdin.js';
 import { givenKey } from './store.js';
 
@@ -54,11 +54,9 @@ export class Dialogue {
     if (given !== undefined) return keep(check(given));
     if (!this.#prompt)
       return fallback === undefined || current === undefined ? current : keep(check(current));
-    const shownDefault = current === undefined ? '' : ` [${safeLine(current)}]`;
-    return this.#untilRight(async (prompt) => {
-      const text = (await prompt.ask(`${question}${shownDefault}: `)).trim() || current;
-      return text === undefined ? undefined : keep(check(text));
-    });
+    const isUsable = this.#checked((text) => text !== '' && check(text));
+    const text = (await this.#prompt.text(question, { initial: current, check: isUsable })) || current;
+    return text === undefined ? undefined : keep(check(text));
   }
 
   /**
@@ -73,10 +71,9 @@ export class Dialogue {
     const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;
     let token: Secret | null | undefined = null;
     if (this.#prompt) {
-      const question = `API key, hidden as you type [${shownDefault}]: `;
-      token = await this.#untilRight(async (prompt) =>
-        readToken(await prompt.askHidden(question), 'the prompt'),
-      );
+      const read = (text: string): Secret | null => readToken(text, 'the prompt');
+      const question = `API key, hidden as you type [${shownDefault}]`;
+      token = read(await this.#prompt.hidden(question, { check: this.#checked(read) }));
     } else if (!stdin().isTTY) token = readToken(await readAll(this.#context), 'stdin');
     if (token) this.answers.set(path, token.reveal());
   }
@@ -91,18 +88,18 @@ export class Dialogue {
     return text(valueAt(this.#content, givenKey(name, this.#context.flags).path));
   }
 
-  async #untilRight<T>(ask: (prompt: Prompter) => Promise<T>): Promise<T> {
-    for (;;) {
+  /** Turns an error of `read` into what to say about the answer. */
+  #checked(read: (text: string) => unknown): Check {
+    return (typed) => {
       try {
-        return await ask(this.#prompt!);
+        read(typed);
+        return undefined;
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         const { message, hint } = errorWords(error, this.#context.commands);
-        this.#context.stderr.write(
-          `  ${safeLine(message)}${hint === undefined ? '' : `; ${safeLine(hint)}`}\n`,
-        );
+        return `${safeLine(message)}${hint === undefined ? '' : `; ${safeLine(hint)}`}`;
       }
-    }
+    };
   }
 }
 

@@ -2,6 +2,7 @@
 import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
+import { openPrompter, type Prompter } from '../../prompts/index.js';
 import { decideSettings, hasToken, hostLines, type ReadConfig, requireToken } from '../../settings/index.js';
 import { parseKey, type Scalar, TOKEN_KEYS } from '../../settings/keys.js';
 import { parseValue } from '../../settings/schema.js';
@@ -9,7 +10,6 @@ import type { Ending } from '../command.js';
 import { type Finding, worst } from '../doctor/finding.js';
 import { checkService } from '../doctor/remote.js';
 import { Dialogue } from './dialogue.js';
-import { openPrompt, type Prompter } from './prompt.js';
 import { canAsk, change, changed, hostValue, openConfig, say, shown } from './store.js';
 
 /**
@@ -18,9 +18,9 @@ import { canAsk, change, changed, hostValue, openConfig, say, shown } from './st
  */
 export async function init({ check }: { check: boolean }, context: Context): Promise<ExitCode | Ending> {
   const config = await openConfig(context);
-  const prompt = canAsk(context) ? openPrompt(context) : null;
+  const prompt = canAsk(context) ? await openPrompter(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
-  if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value in [brackets].`);
+  if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
   const region = await askAll(dialogue, context);
   const wanted = { ...config, content: changed(config, dialogue.answers) };
   const failure = check ? await failureOf(wanted, context) : Exit.done;
@@ -49,7 +49,7 @@ async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode
 }
 
 const isWanted = async (prompt: Prompter | null): Promise<boolean> =>
-  prompt !== null && (await prompt.confirms('Write these settings anyway? [y/N]: '));
+  prompt !== null && (await prompt.confirm('Write these settings anyway?', false));
 
 /** Asks for all values, and returns the region. */
 async function askAll(dialogue: Dialogue, context: Context): Promise<string> {

@@ -1,8 +1,9 @@
 /** Reads a value from stdin that must not appear on a command line. */
+
 import { addAbortSignal } from 'node:stream';
 import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { stopOnSignal } from '../command.js';
+import { stopOnSignal } from '../../output/waiting.js';
 
 /**
  * In seconds. A CI system may leave stdin open without writing to it; a password manager may first ask the

@@ -7,10 +7,10 @@ import type { Context } from '../../context.js';
 import { hinted } from '../../hint.js';
 import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
+import { openPrompter } from '../../prompts/index.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
 import { type Key, type Scalar, TOKEN_KEYS, valueAt, withValue } from '../../settings/keys.js';
 import { type ConfigFile, parseValue } from '../../settings/schema.js';
-import { openPrompt } from './prompt.js';
 import { readAll } from './stdin.js';
 import { canAsk, change, givenKey, hostValue, openConfig, say, shown } from './store.js';
 
@@ -92,7 +92,7 @@ async function secretText(key: Key, context: Context): Promise<string> {
       ({ command }) => `${command('config', 'set', key.name)} < file`,
     );
   }
-  return openPrompt(context).askHidden('API key (hidden): ');
+  return (await openPrompter(context)).hidden('API key (hidden)');
 }
 
 /** Refuses to set a second way to get the token: it would be unclear which one applies. */

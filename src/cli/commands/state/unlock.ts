@@ -65,7 +65,8 @@ async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> 
       ({ again }) => again({ plus: ['--yes'] }),
     );
   }
-  const { openPrompt } = await import('../config/prompt.js');
-  const question = `${fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('')}Take ${count(fresh.length, 'lock')}? That import stops before its next request. y takes, Enter leaves: `;
-  if (!(await openPrompt(context).confirms(question))) throw new UsageError('nothing was released');
+  const { openPrompter } = await import('../../prompts/index.js');
+  const question = `${fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('')}Take ${count(fresh.length, 'lock')}? That import stops before its next request.`;
+  if (!(await (await openPrompter(context)).confirm(question, false)))
+    throw new UsageError('nothing was released');
 }

@@ -169,21 +169,37 @@ function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): 
   return utc(a) === utc(b) && a.fraction === b.fraction;
 }
 
-/** The text of a column in a row, as in the file; null if it has none. */
-export function textOf(
+/**
+ * Reads the texts of some columns from rows as they are in the file; null for an empty one.
+ * @param others whether JSON values of other types are read, too
+ */
+export function textsIn(
+  columns: readonly string[],
+  wanted: readonly string[] = columns,
+  others = false,
+): (original: RejectedRow['original']) => (string | null)[] {
+  const places = wanted.map((column) => columns.indexOf(column));
+  return (original) => {
+    if ('cells' in original) return places.map((place) => original.cells[place] || null);
+    let item: unknown = original.item;
+    try {
+      if (typeof item === 'string') item = JSON.parse(item);
+    } catch {
+      return wanted.map(() => null);
+    }
+    const { metadata, ...flat } = (item ?? {}) as Record<string, unknown>;
+    const nested = (metadata ?? {}) as Record<string, unknown>;
+    return wanted.map((column) => {
+      const value = Object.hasOwn(flat, column) ? flat[column] : nested[column];
+      if (typeof value === 'string' && value !== '') return value;
+      return others && value !== null && value !== undefined && value !== '' ? JSON.stringify(value) : null;
+    });
+  };
+}
+
+/** The text of one column of a row. */
+export const textOf = (
   original: RejectedRow['original'],
   column: string,
   columns: readonly string[],
-): string | null {
-  if ('cells' in original) return original.cells[columns.indexOf(column)] || null;
-  let item: unknown = original.item;
-  try {
-    if (typeof item === 'string') item = JSON.parse(item);
-  } catch {
-    return null;
-  }
-  const { metadata, ...flat } = (item ?? {}) as Record<string, unknown>;
-  const nested = (metadata ?? {}) as Record<string, unknown>;
-  const value = Object.hasOwn(flat, column) ? flat[column] : nested[column];
-  return typeof value === 'string' && value !== '' ? value : null;
-}
+): string | null => textsIn(columns, [column])(original)[0]!;

@@ -32,14 +32,14 @@ export function likeliestKind(columns: readonly string[]): Kind {
   return users ? 'users' : 'companies';
 }
 
+/** The columns whose names fit an identifier, the likeliest first. */
+export const likeliestIds = (kind: Kind, columns: readonly string[]): string[] => [
+  ...new Set(IDS[kind].flatMap((pattern) => columns.filter((column) => pattern.test(fold(column))))),
+];
+
 /** The likeliest identifier; null if no name matches. */
-export function likeliestId(kind: Kind, columns: readonly string[]): string | null {
-  for (const pattern of IDS[kind]) {
-    const found = columns.find((column) => pattern.test(fold(column)));
-    if (found !== undefined) return found;
-  }
-  return null;
-}
+export const likeliestId = (kind: Kind, columns: readonly string[]): string | null =>
+  likeliestIds(kind, columns)[0] ?? null;
 
 const COMPANY_OF_USER = /(?:company|account|organi[sz]ation|tenant|workspace)(?:id|key|uuid|guid|number|no)$/;
 

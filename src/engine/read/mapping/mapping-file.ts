@@ -74,8 +74,14 @@ export function mappingJsonSchema(): Record<string, unknown> {
  * InterruptedError
  */
 export async function readMapping(path: string, cwd: string, stop?: AbortSignal): Promise<Mapping[]> {
-  const file = checked(path, await jsonOf(path, cwd, stop));
-  const { $schema, kind, companies, users, ...all } = file;
+  return mappingsIn(checked(path, await jsonOf(path, cwd, stop)), path);
+}
+
+/** The mappings of a file's content. @param path for messages @throws ConfigError */
+export function mappingsIn(
+  { $schema, kind, companies, users, ...all }: MappingFile,
+  path: string,
+): Mapping[] {
   const sections = KINDS.flatMap((name): Mapping[] => {
     const found = { companies, users }[name];
     return found ? [{ kind: name, ...mappingOf(found, path, `${name}.`) }] : [];

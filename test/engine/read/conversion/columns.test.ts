@@ -7,7 +7,7 @@ import {
   mergeCurrencies,
   noCurrencies,
 } from '../../../../src/engine/read/conversion/currency.js';
-import { type MappingRules, mappingDraft, NO_RULES } from '../../../../src/engine/read/index.js';
+import { type MappingRules, NO_RULES } from '../../../../src/engine/read/index.js';
 import { readText } from '../reading.js';
 
 const types = (...some: MappingRules['types']): { rules: MappingRules } => ({
@@ -464,32 +464,5 @@ describe('suggestions', () => {
     expect(scan.warnings).toMatchObject([
       { message: expect.stringContaining(`; line ${line} "${cells[line! - 2]!.slice(0, 60)}`), problem },
     ]);
-  });
-
-  it('a mapping file makes markers empty, and gives a column the type that most of its values fit', async () => {
-    const rows = Array.from({ length: 25 }, (_, n) => `c${n},$5,12/31/2024,${n % 2 ? '-' : n}\n`);
-    const text = `company_id,a,b,c\n${rows.join('')}c25,n/a,31/12/2024,7\n`;
-    const { input, scan } = await readText('a.csv', text);
-    const other = await readText('b.csv', 'company_id,a\nc1,$5\nc2,?\n');
-    expect(JSON.parse(mappingDraft([{ opened: input, scan }]))).toMatchObject({
-      type: { a: 'money', b: 'date:M/d/yyyy', c: 'integer' },
-      null: ['n/a', '-'],
-    });
-    const both = [
-      { opened: input, scan },
-      { opened: other.input, scan: other.scan },
-    ];
-    expect(JSON.parse(mappingDraft(both)).companies.null).toEqual(['n/a', '-', '?']);
-  });
-
-  it('a mapping file holds them, but for those that are in doubt', async () => {
-    const text = 'company_id,a,b,c,d\nc1,$5,03/04/2024,2024-03-31 10:00,x\n';
-    const { input, scan } = await readText('a.csv', text);
-    expect(JSON.parse(mappingDraft([{ opened: input, scan }])).type).toEqual({
-      a: 'money',
-      b: 'string',
-      c: 'datetime:iso@<zone>',
-      d: 'string',
-    });
   });
 });

@@ -1,0 +1,194 @@
+/** Puts the questions of a guided import to a person, and collects the answers. */
+import { type CellType, KEY_STYLES, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { count, grouped } from '../../engine/numbers.js';
+import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
+import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
+import type { Choice, Prompter } from '../prompts/index.js';
+import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
+
+type Of<A extends Question['ask']> = Extract<Question, { ask: A }>;
+
+/** Asks what the rows of an input are. */
+export async function askIdentity(
+  { path, rows, whole, choices, columns }: IdentityQuestion,
+  prompter: Prompter,
+): Promise<{ kind: Kind; id: string }> {
+  const seen = whole ? count(rows, 'row') : `the first ${count(rows, 'row')}`;
+  const [likely] = choices;
+  const offered: Choice<Candidate | null>[] = choices.map((candidate) => ({
+    value: candidate,
+    label: `${candidate.kind}, identified by ${candidate.column}`,
+    hint: aboutIds(candidate, rows),
+  }));
+  const chosen = await prompter.choose(`${path}: what are its rows? (${seen})`, [
+    ...offered,
+    { value: null, label: 'another column' },
+  ]);
+  if (chosen !== null) return { kind: chosen.kind, id: chosen.column };
+  const kind = await prompter.choose<Kind>(`${path}: are its rows companies or users?`, [
+    { value: likely!.kind, label: likely!.kind },
+    ...(['companies', 'users'] as const)
+      .filter((other) => other !== likely!.kind)
+      .map((value) => ({ value, label: value })),
+  ]);
+  const id = await prompter.find(
+    `Which column identifies the ${kind}?`,
+    columns.map((column) => ({ value: column, label: column })),
+  );
+  return { kind, id };
+}
+
+/** `1001, 1002, 1003; 500 different in 500 rows`. */
+function aboutIds({ values, different, filled }: Candidate, rows: number): string {
+  const empty = rows - filled;
+  const missing = empty > 0 ? `, ${grouped(empty)} empty` : '';
+  return `${values.map(short).join(', ')}; ${grouped(different)} different in ${count(rows, 'row')}${missing}`;
+}
+
+/** Asks the other questions. @param machineZone the zone of this machine, which is offered first */
+export async function askAll(
+  questions: readonly Question[],
+  found: readonly Found[],
+  { given, prompter, machineZone }: { given: Given; prompter: Prompter; machineZone: string },
+): Promise<Answers> {
+  const named = namesFor(found);
+  const zones = new Map(given.zone === null ? [] : found.map(({ path }) => [path, given.zone!]));
+  const types: (ColumnOf & TypeChoice)[] = [];
+  let leftOut: readonly ColumnOf[] = [];
+  let keys: KeyStyle | null = null;
+  let nulls: readonly string[] = [];
+  for (const question of questions) {
+    switch (question.ask) {
+      case 'columns':
+        leftOut = await askColumns(question, named, prompter);
+        break;
+      case 'keys':
+        keys = await askKeys(question, prompter);
+        break;
+      case 'types':
+        types.push(...(await askTypes(question, named, prompter)));
+        break;
+      case 'reading': {
+        const chosen = await askReading(question, named, prompter);
+        if (chosen) types.push({ path: question.path, ...chosen });
+        break;
+      }
+      case 'zone': {
+        const zoned = question.choices.filter((one) => types.some((type) => isSame(one, type)));
+        const before = [...zones.values()].at(-1) ?? machineZone;
+        if (zoned.length > 0) zones.set(zoned[0]!.path, await askZone(zoned, before, named, prompter));
+        break;
+      }
+      case 'markers':
+        nulls = await askMarkers(question, prompter);
+        break;
+    }
+  }
+  return { leftOut, keys, types, zones, nulls };
+}
+
+type Named = (column: ColumnOf) => string;
+
+/** Columns of several inputs are named with the kind of their rows, or with the input if that is not enough. */
+function namesFor(found: readonly Found[]): Named {
+  if (found.length === 1) return ({ column }) => column;
+  const isOnePerKind = new Set(found.map(({ kind }) => kind)).size === found.length;
+  return ({ path, column }) => {
+    const kind = found.find((one) => one.path === path)!.kind;
+    return `${isOnePerKind ? kind : path}: ${column}`;
+  };
+}
+
+async function askColumns(
+  { choices }: Of<'columns'>,
+  named: Named,
+  prompter: Prompter,
+): Promise<readonly ColumnOf[]> {
+  const sent = await prompter.tick(
+    'Which columns to send?',
+    choices.map((choice) => {
+      const [value] = choice.values;
+      const hint = `${filledIn(choice)}${value === undefined ? '' : `, such as ${quoted(value)}`}`;
+      return { value: choice, label: named(choice), hint };
+    }),
+  );
+  return choices.filter((choice) => !sent.includes(choice));
+}
+
+const askTypes = ({ choices }: Of<'types'>, named: Named, prompter: Prompter) =>
+  prompter.tick(
+    'Which values to convert?',
+    choices.map((choice) => {
+      const label = `${named(choice)}  ${quoted(choice.before)} → ${choice.after ?? '…'}`;
+      return { value: choice, label, hint: aboutType(choice) };
+    }),
+  );
+
+/** Null for text: a wrong guess would be wrong data. */
+const askReading = (question: Of<'reading'>, named: Named, prompter: Prompter) =>
+  prompter.choose<TypeChoice | null>(
+    `${named(question)}: how are its values read?`,
+    [
+      ...question.choices.map((choice) => ({
+        value: choice,
+        label: `${quoted(choice.before)} is ${choice.after ?? choice.type}`,
+        hint: choice.type,
+      })),
+      { value: null, label: 'as text, as written' },
+    ],
+    question.choices.length,
+  );
+
+const askMarkers = ({ choices }: Of<'markers'>, prompter: Prompter) =>
+  prompter.tick(
+    'Which of these mean that a cell is empty?',
+    choices.map(({ text, cells, columns }) => {
+      return { value: text, label: text, hint: `${count(cells, 'cell')}; ${columns.join(', ')}` };
+    }),
+  );
+
+const isSame = (a: ColumnOf & { type: string }, b: ColumnOf & { type: string }): boolean =>
+  a.path === b.path && a.column === b.column && a.type === b.type;
+
+function filledIn({ filled, rows }: { filled: number; rows: number }): string {
+  return filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
+}
+
+const aboutType = ({ type, markers, strays }: TypeChoice): string =>
+  [
+    type.replace(`@${SOME_ZONE}`, ''),
+    ...(markers.length > 0 ? [`${markers.map(quoted).join(', ')} means empty`] : []),
+    ...(strays > 0 ? [`rejects ${count(strays, 'row')} that ${strays === 1 ? 'does' : 'do'} not fit`] : []),
+  ].join('; ');
+
+async function askKeys({ columns, suggested }: Of<'keys'>, prompter: Prompter): Promise<KeyStyle> {
+  const example = columns.find((column) => /[^a-z0-9_]/.test(column)) ?? columns[0]!;
+  const styles = [suggested, ...KEY_STYLES.filter((style) => style !== suggested)];
+  return prompter.choose(
+    'How do column names become keys?',
+    styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
+  );
+}
+
+/** Asks for the time zone of columns of one input, and shows a cell in it. */
+async function askZone(
+  zoned: readonly (ColumnOf & TypeChoice)[],
+  likely: string,
+  named: Named,
+  prompter: Prompter,
+): Promise<string> {
+  const { before, type } = zoned[0]!;
+  await loadZones();
+  const zones = [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
+  return prompter.find(
+    `In which time zone are the times of ${zoned.map(named).join(', ')}? Type a part of its name`,
+    zones.map((zone) => {
+      const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
+      return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };
+    }),
+  );
+}
+
+const MOST_SHOWN = 40;
+const short = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+const quoted = (text: string): string => `"${short(text)}"`;

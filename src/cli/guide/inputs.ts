@@ -1,0 +1,160 @@
+/** The inputs of a guided import while they are looked at. What keeps one from being read is asked. */
+import { ProfilesError } from '../../engine/errors.js';
+import type { Kind } from '../../engine/model.js';
+import type { ReadOptions } from '../../engine/options.js';
+import { type Look, lookAt, scanFirst } from '../../engine/plan/look.js';
+import type { Problem } from '../../engine/problems.js';
+import { likeliestCompany, type OpenedInput, openInput, type Pool } from '../../engine/read/index.js';
+import type { AnySource, Located } from '../../engine/run/sources.js';
+import type { Context } from '../context.js';
+import { errorWords } from '../messages.js';
+import { safeLine } from '../output/safe.js';
+import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import type { Choice, Prompter } from '../prompts/index.js';
+import type { Spool } from './spool.js';
+
+/** A flag that makes an input readable. */
+interface Fix {
+  flag: string;
+  value: string;
+}
+
+/** How inputs are read, and the maximum size of a request body, in bytes. */
+export type LookOptions = ReadOptions & { chunkBytes: number };
+
+interface Reading {
+  located: Located;
+  opened: OpenedInput;
+}
+
+export class Inputs {
+  /** Flags that were answered, by their names in the table of options. */
+  readonly flags: Record<string, unknown> = {};
+  readonly #inputs: Reading[] = [];
+
+  constructor(
+    private options: LookOptions,
+    private readonly remake: (flags: Readonly<Record<string, unknown>>) => Promise<LookOptions>,
+    private readonly how: { spool: Spool; pool: Pool; ask: () => Promise<Prompter> },
+    private readonly context: Context,
+  ) {}
+
+  get opened(): OpenedInput[] {
+    return this.#inputs.map(({ opened }) => opened);
+  }
+
+  /** Opens an input as its columns say, or else as its likeliest kind. @returns false for a rejects file, which knows */
+  async open(source: AnySource): Promise<boolean> {
+    const located = await this.#reading(source.path, () => this.how.spool.fetch(source));
+    let guess = false;
+    for (;;) {
+      try {
+        this.#inputs.push({ located, opened: await this.#open(located, { guess }) });
+        return true;
+      } catch (error) {
+        if (error === REJECTS) return false;
+        const { problem } = error as ProfilesError;
+        const open = problem?.code === 'kind_unknown' || problem?.code === 'no_identifier';
+        if (open && !guess) guess = true;
+        else if (!(await this.#fix(error, guess))) guess = true;
+      }
+    }
+  }
+
+  /** Sets what the rows of an input are. */
+  async identify(path: string, { kind, id }: { kind: Kind; id: string }): Promise<void> {
+    for (const input of this.#inputs) {
+      const { opened, located } = input;
+      if (opened.path !== path || (opened.kind === kind && opened.idColumn === id)) continue;
+      const company = kind === 'users' ? likeliestCompany(opened.columns.filter((one) => one !== id)) : null;
+      const companyId = company ?? undefined;
+      input.opened = await this.#open(located, { kind, id, ...(companyId && { companyId }) });
+    }
+  }
+
+  /** Looks at all inputs. */
+  async looks(): Promise<Look[]> {
+    const { pool } = this.how;
+    const { chunkBytes } = this.options;
+    const looks: Look[] = [];
+    for (const { opened } of this.#inputs) {
+      const look = await this.#reading(opened.path, async (signal) => {
+        const first = await scanFirst(opened, { chunkBytes, pool, signal });
+        return lookAt(first.opened, first, signal);
+      });
+      looks.push(look);
+    }
+    return looks;
+  }
+
+  #open(
+    located: Located,
+    more: { guess?: boolean; kind?: Kind; id?: string; companyId?: string },
+  ): Promise<OpenedInput> {
+    const { cwd } = this.context;
+    const { options } = this;
+    const rejects = (): never => {
+      throw REJECTS;
+    };
+    const inputs = options.paths;
+    return this.#reading(located.path, (signal) =>
+      openInput({ ...options, ...more, ...located, cwd, inputs, rejects }, signal),
+    );
+  }
+
+  #reading<T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const text = `reading ${safeLine(path)}`;
+    return whileWaiting(text, this.context, () => stopOnSignal(this.context, work));
+  }
+
+  /** Asks for the flag that makes an input readable. @returns false to read it as it is @throws the error if nothing helps */
+  async #fix(error: unknown, guess: boolean): Promise<boolean> {
+    if (!(error instanceof ProfilesError)) throw error;
+    const fixes = fixesFor(error.problem);
+    if (fixes.length === 0) throw error;
+    const prompter = await this.how.ask();
+    const certain = guess || !hasOtherReading(error.problem);
+    const chosen = await prompter.choose<Fix | null>(
+      safeLine(errorWords(error, this.context.commands).message),
+      [...fixes, { value: null, label: certain ? 'stop' : 'read it as it is' }],
+    );
+    if (chosen === null && certain) throw error;
+    if (chosen === null) return false;
+    this.flags[chosen.flag] = chosen.value;
+    this.options = await this.remake(this.flags);
+    return true;
+  }
+}
+
+/** Thrown to stop at a rejects file: the run that it came from says how it is read. */
+const REJECTS = new Error('a rejects file');
+
+const hasOtherReading = (problem: Problem | undefined): boolean =>
+  (problem?.code === 'rows_in_array' || problem?.code === 'rows_in_sheet') && problem.otherwise !== null;
+
+/** The flags that may help, as choices. */
+function fixesFor(problem: Problem | undefined): Choice<Fix>[] {
+  const fix = (flag: string, value: string, label: string): Choice<Fix> => ({
+    value: { flag, value },
+    label,
+  });
+  switch (problem?.code) {
+    case 'wrong_encoding':
+      return problem.suggestions.map(({ encoding, line }) =>
+        fix('encoding', encoding, `${encoding}: ${line}`),
+      );
+    case 'title_above_header': {
+      const { lines } = problem;
+      const what = lines === 1 ? 'the first line' : `the first ${lines} lines`;
+      return [fix('skipLines', String(lines), `leave out ${what}: the header is below`)];
+    }
+    case 'rows_in_array':
+      return [fix('jsonPath', problem.jsonPath, `read the rows in ${problem.jsonPath}`)];
+    case 'rows_in_sheet':
+      return [fix('sheet', problem.sheet, `read the sheet ${problem.sheet}`)];
+    case 'sheet_empty':
+      return problem.others.map((sheet) => fix('sheet', sheet, `read the sheet ${sheet}`));
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,112 @@
+/** The mapping file that answers make: every column with its key and its type. A later import with it does the same. */
+import { UsageError } from '../../engine/errors.js';
+import { COLUMN_TYPES, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { keyStyle, type MappingFile, type MappingSection } from '../../engine/read/index.js';
+import type { Answers, Found } from './questions.js';
+
+/**
+ * One mapping for all inputs; with several, it has a section for each kind.
+ * @throws UsageError if two inputs of a kind cannot share a mapping
+ */
+export function mappingOf(found: readonly Found[], answers: Answers): MappingFile {
+  const [only, other] = found;
+  if (only && !other) return { kind: only.kind, ...sectionOf(only, answers) };
+  return Object.fromEntries(
+    KINDS.flatMap((kind) => {
+      const [first, ...more] = found.filter((one) => one.kind === kind).map((one) => sectionOf(one, answers));
+      return first ? [[kind, more.reduce(merged(kind), first)]] : [];
+    }),
+  );
+}
+
+/** The time zones that a person still has to write into a mapping file, by column. */
+export const openZones = ({ type, companies, users }: MappingFile): string[] =>
+  [type, companies?.type, users?.type].flatMap((types) =>
+    Object.entries(types ?? {}).flatMap(([column, name]) => (name.endsWith(`@${SOME_ZONE}`) ? [column] : [])),
+  );
+
+function sectionOf({ path, id, company, rules, columns, markers }: Found, answers: Answers): MappingSection {
+  const isLeftOut = (column: string): boolean =>
+    answers.leftOut.some((one) => one.path === path && one.column === column);
+  const exclude = [
+    ...rules.exclude,
+    ...columns.flatMap(({ column, key }) => (key !== null && isLeftOut(column) ? [column] : [])),
+  ];
+  const sent = columns.filter(({ column, key }) => key !== null && !exclude.includes(column));
+  const here = new Set(markers.map(({ text }) => text));
+  const nulls = [...new Set([...(rules.nulls ?? []), ...answers.nulls.filter((text) => here.has(text))])];
+  const chosen = new Map(
+    answers.types
+      .filter((one) => one.path === path && one.markers.every((marker) => nulls.includes(marker)))
+      .map(({ column, type }) => [column, withZone(type, answers.zones.get(path))]),
+  );
+  const named = new Map(rules.map);
+  const styled = answers.keys === null ? null : keyStyle(answers.keys);
+  return {
+    id,
+    ...(company !== null && { company_id: company }),
+    // A column of JSON objects is spread only under its own name.
+    map: Object.fromEntries(
+      sent
+        .filter(({ type }) => type !== 'object')
+        .map(({ column, key }) => [column, named.get(column) ?? styled?.(column) ?? key!]),
+    ),
+    ...(rules.include.length > 0 && { include: [...rules.include] }),
+    ...(exclude.length > 0 && { exclude }),
+    ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
+    type: Object.fromEntries([
+      ...[id, company].flatMap((column) => {
+        const isLower = chosen.get(column ?? '') === 'lower' || rules.types.some(lowers(column));
+        return isLower ? [[column, 'lower']] : [];
+      }),
+      ...sent.flatMap(({ column, type, conversion }) => {
+        const plain = COLUMN_TYPES.find((known) => known === type);
+        const pinned = chosen.get(column) ?? conversion ?? plain;
+        return pinned === undefined ? [] : [[column, pinned]];
+      }),
+    ]),
+    empty: rules.empty,
+    ...(nulls.length > 0 && { null: nulls }),
+    ...(rules.trim && { trim: true }),
+    ...(rules.allowIds && { allow_id: [...rules.allowIds] }),
+  };
+}
+
+const lowers =
+  (column: string | null) =>
+  ([name, type]: readonly [string, string]): boolean =>
+    name === column && type === 'lower';
+
+const withZone = (type: string, zone: string | undefined): string =>
+  zone === undefined ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
+
+/** Merges the sections of two inputs of a kind. A column in both gets a type that fits both. */
+const merged =
+  (kind: Kind) =>
+  (section: MappingSection, next: MappingSection): MappingSection => {
+    const company = section.company_id ?? next.company_id;
+    if (next.id !== section.id || (next.company_id ?? company) !== company) {
+      throw new UsageError(
+        `the identifiers of ${kind} have different names, which one mapping cannot express`,
+        { hint: 'write a separate mapping for each of these files' },
+      );
+    }
+    const before = new Map(Object.entries(section.type ?? {}));
+    const types = Object.entries(next.type ?? {}).map(
+      ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
+    );
+    const nulls = [...new Set([...(section.null ?? []), ...(next.null ?? [])])];
+    return {
+      ...section,
+      ...(nulls.length > 0 && { null: nulls }),
+      ...(company !== undefined && { company_id: company }),
+      map: { ...section.map, ...next.map },
+      type: { ...section.type, ...Object.fromEntries(types) },
+    };
+  };
+
+function shared(a: string, b: string): string {
+  if (a === b) return a;
+  const numbers = [a, b].every((type) => type === 'integer' || type === 'number');
+  return numbers ? 'number' : 'string';
+}

@@ -1,0 +1,37 @@
+/** What a plan without a lock found, and how it is shown before anything is sent. */
+import type { Plan, Summary } from '../../engine/model.js';
+import { count, grouped } from '../../engine/numbers.js';
+import type { SavedPlan } from '../../engine/plan/saved-plan.js';
+import { formatSize } from '../../engine/size.js';
+import { causeText } from '../output/cause-text.js';
+
+export interface Rehearsal {
+  /** What will be sent. */
+  saved: SavedPlan;
+  plan: Plan;
+  summary: Summary;
+}
+
+/** The first item of each input as it will be sent, and what is to be sent in all. */
+export function planLines({ plan, saved }: Rehearsal): string[] {
+  const items = plan.files.flatMap(({ path, sample }) =>
+    sample === null ? [] : [`First item of ${path}:`, ...JSON.stringify(sample, null, 2).split('\n')],
+  );
+  const { read, to_send, unchanged, rejected, requests, bytes } = saved.totals;
+  const parts = [
+    ...(rejected > 0 ? [`${grouped(rejected)} invalid`] : []),
+    ...(unchanged > 0 ? [`${grouped(unchanged)} unchanged`] : []),
+    `${grouped(to_send)} to send in ${count(requests, 'request')} (${formatSize(bytes)})`,
+  ];
+  return [...items, `${count(read, 'row')}: ${parts.join(', ')}`];
+}
+
+const MOST_CAUSES = 8;
+
+/** The invalid rows by cause. */
+export function invalidLines({ summary }: Rehearsal): string[] {
+  const { causes } = summary;
+  const shown = causes.slice(0, MOST_CAUSES).map((cause) => causeText(cause, true));
+  const more = causes.length - shown.length;
+  return more > 0 ? [...shown, `and ${count(more, 'more cause')}`] : shown;
+}

@@ -1,0 +1,269 @@
+/**
+ * A bounded look at an input: what a person needs to know to decide how it is imported. It reads the first rows, and
+ * stores nothing.
+ */
+import type { MappingRules } from '../mapping-rules.js';
+import { type CellType, type ColumnPlan, envelopeBytes, KINDS, type Kind, SOME_ZONE } from '../model.js';
+import {
+  converterOf,
+  likeliestIds,
+  type OpenedInput,
+  originalRows,
+  type Pool,
+  type Scan,
+  scanInput,
+  textsIn,
+} from '../read/index.js';
+import { EitherKind } from './either-kind.js';
+
+/** The most rows to look at. */
+export const LOOK_ROWS = 100_000;
+/** Columns of the likeliest kind that may be the identifier, at most. */
+const MOST_CANDIDATES = 5;
+const SHOWN_VALUES = 3;
+
+/** What the values of a column look like. */
+interface Values {
+  column: string;
+  /** Number of rows with a value. */
+  filled: number;
+  /** The first different values, at most three. */
+  values: string[];
+}
+
+/** A column, and what the plan says about it. */
+export type ColumnLook = Values & Pick<ColumnPlan, 'key' | 'type' | 'conversion'>;
+
+/** A column that may be the identifier. */
+export interface Candidate extends Values {
+  kind: Kind;
+  /** Number of different values. */
+  different: number;
+}
+
+/** A type that the text of a column could be given. */
+export interface TypeChoice {
+  column: string;
+  type: string;
+  /** A value, and the JSON that would be sent; null until its time zone is known. */
+  before: string;
+  after: string | null;
+  /** Texts that must count as empty for this type. */
+  markers: readonly string[];
+  /** Number of rows that do not fit, and would be rejected. */
+  strays: number;
+}
+
+export interface Look {
+  path: string;
+  kind: Kind;
+  /** The kind or the identifier is a guess, because neither columns nor options name it. */
+  guessed: boolean;
+  id: string;
+  /** The column of a user's company. */
+  company: string | null;
+  /** Number of rows that were looked at, and whether there are no more. */
+  rows: number;
+  whole: boolean;
+  /** Number of these that are invalid. */
+  rejected: number;
+  rules: MappingRules;
+  /** Without the identifiers. */
+  columns: ColumnLook[];
+  /** The likeliest first. The last one is of the other kind. */
+  candidates: Candidate[];
+  /** Several for one column if its values can be read in several ways. */
+  types: TypeChoice[];
+  /** Texts that probably mean no value, and how many cells have them. */
+  markers: { text: string; cells: number }[];
+}
+
+function firstRowsOf(opened: OpenedInput): OpenedInput {
+  const selection = opened.selection ?? { where: [], absent: [], limit: null };
+  const limit = Math.min(selection.limit ?? LOOK_ROWS, LOOK_ROWS);
+  return { ...opened, selection: { ...selection, limit } };
+}
+
+/** Scans the first rows of an input. @throws InputError; the signal's reason when aborted */
+export async function scanFirst(
+  opened: OpenedInput,
+  { chunkBytes, pool, signal }: { chunkBytes: number; pool: Pool; signal: AbortSignal },
+): Promise<{ opened: OpenedInput; scan: Scan; unclear: boolean }> {
+  const input = firstRowsOf(opened);
+  const itemLimitBytes = chunkBytes - envelopeBytes(opened.kind);
+  const kinds = new EitherKind();
+  const collectKinds = (part: Parameters<EitherKind['add']>[0]): void => kinds.add(part);
+  const options = { hashKey: new Uint8Array(0), itemLimitBytes, pool, signal, toEnd: false, collectKinds };
+  const scan = await scanInput(input, options);
+  return { opened: input, scan, unclear: kinds.unclear };
+}
+
+/** Looks at the values of the first rows. @param scan of these rows, or of more @throws InputError; the signal's reason when aborted */
+export async function lookAt(
+  input: OpenedInput,
+  { scan, unclear }: { scan: Scan; unclear: boolean },
+  signal: AbortSignal,
+): Promise<Look> {
+  const { path, kind, idColumn, companyIdColumn, rules } = input;
+  const found = suggestionsIn(scan);
+  const markers = [...new Set(found.flatMap((each) => each.markers))];
+  const names = input.columns.filter((column) => column !== '');
+  const counts = new Counts(names, new Set([idColumn, ...likeliestIdsOfAll(names)]), markers);
+  const texts = textsIn(input.columns, names, true);
+  let rows = 0;
+  for await (const originals of originalRows(firstRowsOf(input), signal)) {
+    for (const original of originals) {
+      const found = texts(original);
+      if (found.some((text) => text !== null)) rows++;
+      counts.add(found);
+    }
+  }
+  const ids = new Set([idColumn, companyIdColumn]);
+  const looks = scan.columns.filter(({ column }) => column !== '' && !ids.has(column));
+  const capital = counts.values(idColumn).find((id) => id.includes('@') && id !== id.toLowerCase());
+  const lower =
+    capital === undefined || rules.types.some(([column]) => column === idColumn)
+      ? []
+      : [
+          {
+            column: idColumn,
+            type: 'lower',
+            before: capital,
+            after: JSON.stringify(capital.toLowerCase()),
+            markers: [],
+            strays: 0,
+          },
+        ];
+  return {
+    path,
+    kind,
+    guessed: input.guessed === true || unclear,
+    id: idColumn,
+    company: companyIdColumn,
+    rows,
+    whole: scan.rows.read - scan.rows.filtered < LOOK_ROWS,
+    rejected: scan.rows.rejected,
+    rules,
+    columns: looks.map(({ column, key, type, conversion }) => {
+      return { ...counts.of(column), key, type, conversion };
+    }),
+    candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
+    types: [...lower, ...found.map((each) => withReading(each, counts, new Set(rules.nulls)))],
+    markers: markers.map((text) => ({ text, cells: counts.marked(text) })),
+  };
+}
+
+type Suggested = Pick<TypeChoice, 'column' | 'type' | 'markers' | 'strays'>;
+
+/** The types that the scan suggests, for all cells of a column or for most of them. */
+const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
+  columns.flatMap(({ column, suggested = [] }): Suggested[] => {
+    const sure = suggested.map((type) => ({ column, type, markers: [], strays: 0 }));
+    const nearly = warnings.flatMap(({ problem }): Suggested[] => {
+      if (problem?.code === 'null_markers' && problem.column === column) return [{ ...problem, strays: 0 }];
+      if (problem?.code !== 'stray_values' || problem.column !== column) return [];
+      return [{ ...problem, strays: problem.rows }];
+    });
+    return sure.length > 0
+      ? sure
+      : nearly.map(({ type, markers, strays }) => ({ column, type, markers, strays }));
+  });
+
+/** What a type makes of the first value that fits it. */
+function withReading(suggested: Suggested, counts: Counts, nulls: ReadonlySet<string>): TypeChoice {
+  const { column, type, markers } = suggested;
+  const empty = (text: string): boolean => nulls.has(text) || markers.includes(text);
+  const values = counts.values(column).filter((text) => !empty(text));
+  const zoned = type.endsWith(`@${SOME_ZONE}`);
+  for (const before of zoned ? [] : values) {
+    const after = converterOf(type as CellType)?.json(before) ?? null;
+    if (after !== null) return { ...suggested, before, after };
+  }
+  return { ...suggested, before: values[0] ?? '', after: null };
+}
+
+/** Columns that may be the identifier: by their names, then those without a repeated value. */
+function candidatesOf(
+  { kind, idColumn }: OpenedInput,
+  names: readonly string[],
+  counts: Counts,
+  converted: ReadonlySet<string>,
+): Candidate[] {
+  const byName = likeliestIds(kind, names);
+  const byValues = names
+    .filter((name) => !byName.includes(name) && !converted.has(name) && counts.isUnique(name))
+    .sort((a, b) => counts.of(b).filled - counts.of(a).filled);
+  const likely = [...new Set([idColumn, ...byName, ...byValues])].slice(0, MOST_CANDIDATES);
+  const other = KINDS.find((each) => each !== kind)!;
+  const [unlikely] = likeliestIds(other, names);
+  const candidate = (of: Kind, column: string): Candidate => {
+    return { ...counts.of(column), kind: of, different: counts.different(column) };
+  };
+  return [
+    ...likely.map((column) => candidate(kind, column)),
+    ...(unlikely === undefined ? [] : [candidate(other, unlikely)]),
+  ];
+}
+
+const likeliestIdsOfAll = (names: readonly string[]): Set<string> =>
+  new Set(KINDS.flatMap((kind) => likeliestIds(kind, names)));
+
+interface Count {
+  filled: number;
+  first: string[];
+  /** All values; null for a column that has no name of an identifier, once a value repeats. */
+  seen: Set<string> | null;
+}
+
+/** Counts the values of all columns. */
+class Counts {
+  readonly #columns: Count[];
+  readonly #markers: Map<string, number>;
+
+  /** @param ids columns that may be identifiers although values repeat */
+  constructor(
+    private readonly names: readonly string[],
+    private readonly ids: ReadonlySet<string>,
+    markers: readonly string[],
+  ) {
+    this.#columns = names.map(() => ({ filled: 0, first: [], seen: new Set() }));
+    this.#markers = new Map(markers.map((marker) => [marker, 0]));
+  }
+
+  add(texts: readonly (string | null)[]): void {
+    for (const [at, text] of texts.entries()) {
+      if (text === null) continue;
+      const column = this.#columns[at]!;
+      column.filled++;
+      if (column.seen?.has(text) && !this.ids.has(this.names[at]!)) column.seen = null;
+      column.seen?.add(text);
+      const marked = this.#markers.get(text);
+      if (marked !== undefined) this.#markers.set(text, marked + 1);
+      else if (column.first.length < SHOWN_VALUES && !column.first.includes(text)) column.first.push(text);
+    }
+  }
+
+  of(column: string): Values {
+    const { filled, first } = this.#columns[this.names.indexOf(column)]!;
+    return { column, filled, values: first };
+  }
+
+  values(column: string): string[] {
+    return this.of(column).values;
+  }
+
+  /** Number of different values of a column that may be the identifier. */
+  different(column: string): number {
+    return this.#columns[this.names.indexOf(column)]!.seen!.size;
+  }
+
+  /** Whether a column has values, and none repeats. */
+  isUnique(column: string): boolean {
+    const { filled, seen } = this.#columns[this.names.indexOf(column)]!;
+    return filled > 0 && seen?.size === filled;
+  }
+
+  marked(text: string): number {
+    return this.#markers.get(text) ?? 0;
+  }
+}

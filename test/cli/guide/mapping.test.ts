@@ -1,0 +1,139 @@
+/** The questions of a guided import and the mapping that its answers make, from real files. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { mappingOf, openZones } from '../../../src/cli/guide/mapping.js';
+import {
+  type Answers,
+  type Found,
+  type Given,
+  identityQuestions,
+  mappingQuestions,
+  suggestedAnswers,
+} from '../../../src/cli/guide/questions.js';
+import { NUMBERS } from '../../../src/engine/options.js';
+import { lookAt, scanFirst } from '../../../src/engine/plan/look.js';
+import { NO_RULES, openInput, Pool } from '../../../src/engine/read/index.js';
+import { scratch } from '../../support/cli.js';
+
+const NOTHING: Given = { all: false, columns: false, zone: null };
+const chunkBytes = NUMBERS.chunkBytes.default;
+const maxCellBytes = NUMBERS.maxCellBytes.default;
+const { signal } = new AbortController();
+
+async function lookAtText(name: string, text: string): Promise<Found> {
+  const cwd = scratch();
+  writeFileSync(join(cwd, name), text);
+  const pool = new Pool({ threads: 0 });
+  try {
+    const where = { path: name, location: name, cwd, rules: NO_RULES, maxCellBytes, guess: true };
+    const first = await scanFirst(await openInput(where), { chunkBytes, pool, signal });
+    return { ...(await lookAt(first.opened, first, signal)), known: false };
+  } finally {
+    await pool.close();
+  }
+}
+
+const suggested = (found: Found[], given = NOTHING) => mappingOf(found, suggestedAnswers(found, given));
+
+describe('what is asked', () => {
+  const CRM =
+    'Record ID,Company name,Revenue,Since\n1,Acme,"$1,234.00",2024-01-02 10:00\n2,Initech,n/a,2024-01-03 11:00\n';
+
+  it.each<[what: string, text: string, given: Partial<Given>, asked: string[]]>([
+    ['a file that is clear', 'company_id,tier\na,gold\nb,silver\n', {}, []],
+    [
+      'the same, if all is to be asked',
+      'company_id,tier\na,gold\nb,silver\n',
+      { all: true },
+      ['identity', 'columns'],
+    ],
+    ['a new export', CRM, {}, ['identity', 'columns', 'keys', 'types', 'zone', 'markers']],
+    ['rules for columns were given', CRM, { columns: true }, ['identity', 'types', 'zone', 'markers']],
+    ['a zone was given', CRM, { zone: 'UTC' }, ['identity', 'columns', 'keys', 'types', 'markers']],
+    ['a conversion in a file with identifiers', 'company_id,size\na,"1,200,000"\nb,"3,400"\n', {}, ['types']],
+    ['dates that can be read in two ways', 'company_id,on\na,03/04/2024\nb,05/06/2024\n', {}, ['reading']],
+    ['a marker in a column of numbers', 'company_id,score\na,-\nb,3\n', {}, ['types', 'markers']],
+  ])('%s', async (_, text, given, asked) => {
+    const found = [await lookAtText('a.csv', text)];
+    const all = { ...NOTHING, ...given };
+    const identities = identityQuestions(found, all);
+    const wasAsked = new Set(identities.map(({ path }) => path));
+    const questions = [...identities, ...mappingQuestions(found, all, wasAsked)];
+    expect(questions.map(({ ask }) => ask)).toEqual(asked);
+  });
+
+  it('nothing about types that were sent before', async () => {
+    const found = { ...(await lookAtText('a.csv', 'company_id,size\na,"1,200"\nb,"3,400"\n')), known: true };
+    expect(mappingQuestions([found], NOTHING, new Set())).toEqual([]);
+  });
+
+  it('identifiers with their values, the likeliest first, and the other kind last', async () => {
+    const text =
+      'Record ID,First Name,Account ID,Email\n1,A,a,x@y.example\n2,B,a,z@y.example\n3,C,,z@y.example\n';
+    const [question] = identityQuestions([await lookAtText('a.csv', text)], NOTHING);
+    expect(question!.choices).toMatchObject([
+      { kind: 'users', column: 'Email', filled: 3, different: 2, values: ['x@y.example', 'z@y.example'] },
+      { kind: 'users', column: 'Record ID', filled: 3, different: 3 },
+      { kind: 'users', column: 'Account ID' },
+      { kind: 'users', column: 'First Name', different: 3 },
+      { kind: 'companies', column: 'Account ID', filled: 2, different: 1 },
+    ]);
+  });
+});
+
+describe('the mapping', () => {
+  const text = [
+    'Record ID,Annual Revenue,Since,Code\n',
+    '1,"$1,234.00",2024-01-02 10:00,007\n',
+    '2,n/a,2024-01-03 11:00,12\n',
+  ].join('');
+
+  it('takes every suggestion, and leaves a zone open that only a person knows', async () => {
+    const mapping = suggested([await lookAtText('a.csv', text)]);
+    expect(mapping).toMatchObject({
+      kind: 'companies',
+      id: 'Record ID',
+      map: { 'Annual Revenue': 'Annual Revenue', Since: 'Since', Code: 'Code' },
+      type: { 'Annual Revenue': 'money', Since: 'datetime:iso@<zone>', Code: 'string' },
+      null: ['n/a'],
+    });
+    expect(openZones(mapping)).toEqual(['Since']);
+  });
+
+  it('has the zone that was given', async () => {
+    const mapping = suggested([await lookAtText('a.csv', text)], { ...NOTHING, zone: 'Europe/Berlin' });
+    expect(mapping.type).toMatchObject({ Since: 'datetime:iso@Europe/Berlin' });
+    expect(openZones(mapping)).toEqual([]);
+  });
+
+  it('has what was answered: keys, left out columns, no conversion without its marker', async () => {
+    const found = await lookAtText('a.csv', text);
+    const answers: Answers = {
+      ...suggestedAnswers([found], NOTHING),
+      leftOut: [{ path: 'a.csv', column: 'Code' }],
+      keys: 'snake_case',
+      zones: new Map([['a.csv', 'UTC']]),
+      nulls: [],
+    };
+    expect(mappingOf([found], answers)).toMatchObject({
+      map: { 'Annual Revenue': 'annual_revenue', Since: 'since' },
+      exclude: ['Code'],
+      type: { 'Annual Revenue': 'string', Since: 'datetime:iso@UTC' },
+    });
+  });
+
+  it('has a section for each kind, and the markers of all inputs of a kind', async () => {
+    const users = await lookAtText('u.csv', 'Email,Score\nA@b.example,?\nc@d.example,3\n');
+    const both = [await lookAtText('a.csv', text), await lookAtText('b.csv', 'Record ID,Size\n3,?\n4,5\n')];
+    expect(suggested([...both, users])).toMatchObject({
+      companies: { id: 'Record ID', type: { Size: 'integer', Code: 'string' }, null: ['n/a', '?'] },
+      users: { id: 'Email', type: { Email: 'lower', Score: 'integer' }, null: ['?'] },
+    });
+  });
+
+  it('keeps values in doubt as text', async () => {
+    const mapping = suggested([await lookAtText('a.csv', 'company_id,on\na,03/04/2024\nb,05/06/2024\n')]);
+    expect(mapping.type).toEqual({ on: 'string' });
+  });
+});
