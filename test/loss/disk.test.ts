@@ -46,7 +46,7 @@ function smallDisk(kib: number): {
   grow(): void;
 } {
   const folder = join(machine.folder, 'disk');
-  mkdirSync(folder);
+  mkdirSync(folder, { mode: 0o700 });
   const start = (
     argv: string[],
     { env, ...more }: { stdin: string; fileKib?: number; env: Record<string, string> | undefined },
