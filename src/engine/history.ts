@@ -13,9 +13,16 @@ import type { ImportOptions } from './options.js';
 import { buildItems, idHashes, Pool } from './read/index.js';
 import type { ImportDeps } from './run/deps.js';
 import { reopenInputs } from './run/open-inputs.js';
-import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './run/outcome.js';
+import {
+  type Outcome,
+  outcomeOf,
+  outcomeOfOvertaken,
+  type RowOutcome,
+  sentLaterReason,
+} from './run/outcome.js';
 import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';
+import { RequestTree } from './send/tally.js';
 import type { HistoryEntry } from './state/history.js';
 import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
@@ -128,13 +135,17 @@ class Known {
       const file = run?.inputs[entry.input ?? 0]?.rejects_file;
       return { outcome: 'rejected', ...none, reason: file ? `see ${file}` : null };
     }
-    const record = (await this.requests(entry.run!)).find(({ seq }) => seq === entry.seq);
+    const requests = await this.requests(entry.run!);
+    const record = requests.find(({ seq }) => seq === entry.seq);
     if (!record) return null;
+    const chain = new RequestTree(requests).chainOf(record);
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
-    const sent = outcomeOf(record);
+    // The line of the request whose rows it sends again says it.
+    if (entry.what === 'overtaken') return record.parent === null ? outcomeOfOvertaken(chain) : null;
+    const sent = outcomeOf(chain);
     // It was sent, whatever its outcome is.
     const went = { ...sent, request: record.seq, job_id: record.job_id };
-    const isWith = entry.merged && !['rejected', 'unsent'].includes(sent.outcome);
+    const isWith = entry.merged && !['rejected', 'unknown', 'unsent'].includes(sent.outcome);
     return isWith
       ? { ...went, outcome: 'merged', reason: 'merged into an earlier row of the same identifier' }
       : went;
@@ -179,7 +190,7 @@ class Known {
         const [opened] = await reopenInputs({ ...run, inputs: [run.inputs[input]!] }, options, this.deps);
         const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
         const building = { hashKey: state.secret, records: false, pool, signal: stop };
-        for await (const batch of buildItems(opened!, { types: types ?? [], itemLimitBytes }, building)) {
+        for await (const batch of buildItems(opened!, { types, itemLimitBytes }, building)) {
           for (let at = batch.ids.indexOf(hash); at !== -1; at = batch.ids.indexOf(hash, at + 1)) {
             const [row, line] = [batch.rows[at]!, batch.lines[at]!];
             await rows.prepare(input, row, row);

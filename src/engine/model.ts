@@ -197,7 +197,10 @@ export interface Plan {
   digest?: string;
 }
 
-/** Outcomes of all rows. Always `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+/** How long a saved plan can be applied: older data could otherwise return at any time. */
+export const MAX_PLAN_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
+
+/** Outcomes of all rows. Always `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
 export interface RowCounts {
   read: number;
   /** Left out by `where` and `limit`. */
@@ -212,7 +215,9 @@ export interface RowCounts {
   submitted: number;
   /** Rows among the submitted ones that jobs have completed. */
   completed: number;
-  /** Not sent. Present only if the import stopped early, was only planned, or was refused. */
+  /** Sent in a request that may have arrived, and not sent again. Present only if there are any. */
+  unknown?: number;
+  /** Not sent. Present only if there are any. */
   unsent?: number;
 }
 

@@ -31,7 +31,7 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open-inputs.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { type Apply, checkState, checkStillNew, runPlanned } from './run/planned.js';
+import { type Apply, checkAge, checkState, checkStillNew, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { startPlan } from './run/save-plan.js';
@@ -39,6 +39,7 @@ import { rejectingFor, scanInputs } from './run/scan-inputs.js';
 import { sendKinds } from './run/send-kinds.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
+import { unchangedIds } from './run/verified.js';
 import { Deadline } from './send/deadline.js';
 import type { ChunkDeps } from './send/read-chunks.js';
 import type { StoredRun } from './state/runs.js';
@@ -90,6 +91,7 @@ export class Session {
     const start = deps.savePlan ? await startPlan(this.#run.id, this.#plannedAt, deps) : null;
     const made = earlier ?? apply?.plan;
     if (made) checkItemFormat(made);
+    if (apply && !earlier) checkAge(apply.plan, deps.clock.now());
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#withWarnings(
       openFor({ apply, earlier, id: this.#run.id }, options, deps),
@@ -137,6 +139,7 @@ export class Session {
     if (next.mode !== 'sent') {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
+    if (options.changedOnly) await this.#keepVerified(scanned, compared);
     if (totals.requests >= MANY_REQUESTS) await deps.state.startWriter();
     const sending = sendKinds({
       scanned,
@@ -148,6 +151,7 @@ export class Session {
       deadline: this.#deadline,
       rejecting: this.#rejecting!,
       known: this.#known,
+      overtakes: apply?.again === true,
     });
     const failure = yield* this.#withWarnings(sending);
     const rows = countRows(planned, this.#run.records);
@@ -234,6 +238,19 @@ export class Session {
       });
     }
     await this.#rejecting!.keepRemembered(this.#run.scope);
+  }
+
+  /** Protects the rows that were found unchanged from older data, if there is any that may still be sent. */
+  async #keepVerified(scanned: Scanned, compared: ComparedRows): Promise<void> {
+    const { state, stop } = this.deps;
+    const { id, scope, earlier } = this.#run;
+    for (const kind of earlier ? [] : this.#kinds()) {
+      if (!(await state.mayBeOverwritten(id, scope, kind))) continue;
+      const known = (await this.#known.of(kind))!;
+      const how = { hashKey: state.secret, pool: this.#pool, signal: stop };
+      const ids = await unchangedIds(scanned, kind, known, await compared.of(kind, known), how);
+      await state.keepVerified(id, scope, kind, ids);
+    }
   }
 
   /** Ends the session. All paths through `run` end here. */

@@ -144,7 +144,7 @@ test('merged rows, requests over several files, and rows that others sent later'
   machine.write('newer.csv', 'company_id,name\nd,D2\n');
   await run(['import', 'newer.csv']);
   const last = await run(['resume', first.summary!.run!]);
-  expect([last.code, last.summary!.rows.unsent], last.stderr).toEqual([5, 1]);
+  expect([last.code, last.summary!.rows], last.stderr).toMatchObject([5, { submitted: 3, unknown: 1 }]);
   expect(told(await history('a'))).toEqual([
     ['import', 'completed', 2, 1],
     ['import', 'merged', 4, 1],
@@ -153,7 +153,7 @@ test('merged rows, requests over several files, and rows that others sent later'
   expect((await history('d')).map(({ outcome, file, reason }) => [outcome, file, reason])).toEqual(
     expect.arrayContaining([
       ['completed', 'newer.csv', null],
-      ['unsent', 'two.csv', expect.stringMatching(/^sent later by /)],
+      ['unknown', 'two.csv', expect.stringMatching(/^it may have arrived: .*; sent later by /)],
     ]),
   );
 });
@@ -163,7 +163,7 @@ test('what it does not know: a lost reply; what is older than history.keep is le
   service.trouble.submit = (n) => (n === 1 ? FAULTS['reset after acceptance'] : undefined);
   expect((await run(['import', 'a.csv', '-o', 'retries=0'])).code).toBe(6);
   expect(await history('u', 'user')).toMatchObject([
-    { outcome: 'unsent', request: 1, reason: expect.stringContaining('it may have arrived') },
+    { outcome: 'unknown', request: 1, reason: expect.stringContaining('it may have arrived') },
   ]);
   machine.write('config.json', '{"history":{"keep":"24h"}}', 0o600);
   machine.env.PROFILES_CONFIG = join(machine.folder, 'config.json');

@@ -81,6 +81,17 @@ async function withHistory(): Promise<void> {
   machine.write('more.csv', 'company_id,name\nm-1,x\nm-2,y\n');
   await run(['import', 'more.csv', '--chunk-size', '1', '-o', 'retries=0', '--set', 'tier=gold']);
   service.trouble = {};
+  // The unfinished import may not overwrite what is verified since.
+  await run([
+    'import',
+    'companies.csv',
+    '--skip-invalid',
+    '--changed-only',
+    '--save-plan',
+    'plan.json',
+    '--dry-run',
+  ]);
+  await run(['import', 'companies.csv', '--skip-invalid', '--changed-only']);
 }
 
 test('every table of the state is copied', async () => {
@@ -265,7 +276,7 @@ test('what is written while it is copied is copied, too', async () => {
   await target.db.close();
   expect(calls).toBeGreaterThan(COPIED.length);
   expect(contentOf('new')).toEqual(contentOf('.state'));
-  expect(contentOf('new').runs).toMatchObject([{ summary: null }, { summary: null }, { summary: null }]);
+  expect(contentOf('new').runs).toMatchObject(Array.from({ length: 4 }, () => ({ summary: null })));
 });
 
 test('while an import runs it is refused, exit 8', async () => {

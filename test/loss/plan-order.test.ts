@@ -106,7 +106,7 @@ test('an older plan that names the run of a newer one stays older', async () => 
 test('a resume of an applied plan is as old as its plan', async () => {
   await planned('old');
   await planned('new');
-  service.trouble = { submit: () => status(503) };
+  service.trouble = { submit: () => status(404) };
   expect(await applied('old', '-o', 'retries=0')).toEqual({ submitted: 0, unsent: 2 });
   service.trouble = {};
   expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });

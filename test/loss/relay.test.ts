@@ -298,7 +298,7 @@ describe('a rejects file', () => {
     const half = await first.run(argv);
     expect([half.code, half.summary!.rows], half.stderr).toMatchObject([
       6,
-      { submitted: 2, rejected: 3, unsent: 2 },
+      { submitted: 2, rejected: 3, unknown: 2 },
     ]);
     service.trouble = {};
   }

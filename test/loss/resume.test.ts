@@ -27,7 +27,9 @@ const only = (nth: number, strike: Strike) => ({ submit: (n: number) => (n === n
 async function halfDone(strike: Strike = status(503)): Promise<Outcome> {
   service.trouble = from(2, strike);
   const first = await run(SEND);
-  expect(first.summary!.rows).toMatchObject({ submitted: 3, merged: 1, unsent: 8 });
+  expect(first.summary!.rows).toMatchObject({ submitted: 3, merged: 1 });
+  const { unknown = 0, unsent = 0 } = first.summary!.rows;
+  expect(unknown + unsent).toBe(8);
   service.trouble = {};
   return first;
 }
@@ -89,7 +91,7 @@ describe('import --resume', () => {
     machine.write(file.path, `company_id,name\nc-0,${'x'.repeat(200)}\nc-1,a\nc-2,b\n`);
     service.trouble = from(2, status(503));
     const two = ['import', file.path, '--chunk-size', '2', '-o', 'retries=0'];
-    expect((await run(two)).summary!.rows).toMatchObject({ submitted: 2, unsent: 1 });
+    expect((await run(two)).summary!.rows).toMatchObject({ submitted: 2, unknown: 1 });
     service.trouble = {};
     const next = await run([...two, '--resume', '--skip-invalid', '-o', 'chunk_bytes=150']);
     const { read, rejected, submitted } = next.summary!.rows;
@@ -281,7 +283,7 @@ test('a file of another dialect goes on as it began, and a run of it is found ag
   machine.write(file.path, text);
   service.trouble = from(2, status(503));
   const first = await run([...SEND, ...dialect]);
-  expect(first.summary!.rows).toMatchObject({ read: 12, submitted: 3, merged: 1, unsent: 8 });
+  expect(first.summary!.rows).toMatchObject({ read: 12, submitted: 3, merged: 1, unknown: 4, unsent: 4 });
   service.trouble = {};
   const other = await run([...SEND, '--resume', '--dry-run', ...dialect, '--lenient-quotes']);
   expect(other.summary!.run).not.toBe(first.summary!.run);

@@ -140,9 +140,9 @@ export async function balance(
   { ledger }: { ledger: Books },
   file: Companies,
 ): Promise<void> {
-  const { read, rejected, merged, unchanged, submitted, unsent = 0 } = summary.rows;
+  const { read, rejected, merged, unchanged, submitted, unknown = 0, unsent = 0 } = summary.rows;
   expect(read).toBe(file.ids.size);
-  expect(rejected + merged + unchanged + submitted + unsent).toBe(read);
+  expect(rejected + merged + unchanged + submitted + unknown + unsent).toBe(read);
   for (const count of Object.values(summary.rows)) expect(count).toBeGreaterThanOrEqual(0);
 
   const requests = await machine.requests(summary.run!);

@@ -23,6 +23,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     unchanged: 0,
     left_out: 0,
     left_out_by: null,
+    overtaken: 0,
     bytes: 100_000,
     digest: '',
     state: 'settled',

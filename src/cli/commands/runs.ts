@@ -22,6 +22,7 @@ const FIELDS = [
   'read',
   'submitted',
   'rejected',
+  'unknown',
   'unsent',
   'region',
   'account',

@@ -17,7 +17,17 @@ interface StepOptions extends Public {
 export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
-    ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
+    [
+      'read',
+      'filtered',
+      'rejected',
+      'merged',
+      'unchanged',
+      'submitted',
+      'completed',
+      'unknown',
+      'unsent',
+    ] as const
   ).filter((name) => rows[name] !== undefined && (name !== 'filtered' || rows.filtered > 0));
   const outcome = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`;
   const totals = table(

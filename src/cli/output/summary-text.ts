@@ -43,6 +43,7 @@ export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (
 export function partialWords({ rows, jobs, status }: Summary): string {
   if (status === 'planned') return 'some rows would be rejected';
   if (status === 'rejected') return 'some rows were rejected';
+  if (rows.unknown) return 'some rows may have arrived, and were not sent again';
   if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
@@ -147,7 +148,7 @@ export const totalsLine = (summary: Summary): string =>
 
 /** All rows read, by the classes that add up to them; classes without rows are left out. */
 function rowsLine({ rows }: Summary): string {
-  const classes = (['filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
+  const classes = (['filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'unknown', 'unsent'] as const)
     .filter((name) => (rows[name] ?? 0) > 0)
     .map((name) => `${grouped(rows[name] ?? 0)} ${name}`);
   const completed = rows.submitted > 0 ? ` (${grouped(rows.completed)} completed)` : '';

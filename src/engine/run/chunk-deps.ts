@@ -8,7 +8,7 @@ import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import { startOfRest } from './plan-requests.js';
 import type { Apply } from './planned.js';
-import { repeatRules, sentLater } from './sent-later.js';
+import { repeatRules } from './sent-later.js';
 
 interface How {
   opened: readonly OpenedInput[];
@@ -25,7 +25,6 @@ export function chunkDepsOf(
   { opened, apply, compared, pool, known }: How,
 ): ChunkDeps {
   const rules = repeatRules(run, options);
-  const isLater = run.earlier !== null || (apply !== null && !apply.again);
   return {
     options,
     limits: { items: options.chunkSize, bytes: options.chunkBytes },
@@ -34,8 +33,6 @@ export function chunkDepsOf(
     signal: stop,
     known: (kind) => known.of(kind),
     repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
-    // A retry leaves out ids that other runs have sent since.
-    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, rules.isSentAgain) : null),
     recorded: (kind) => rules.recorded((input) => opened[input]!.kind === kind),
     isSentAgain: rules.isSentAgain,
     startAt: (input) => (apply ? startOfRest(apply.plan, input, rules.isDone) : null),

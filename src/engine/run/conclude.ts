@@ -7,7 +7,7 @@ import type { ImportEvent } from '../events.js';
 import type { Kind, Plan } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import type { Scanned } from '../plan/plan.js';
-import { submittedRows } from '../send/row-counts.js';
+import { submittedRows } from '../send/tally.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';

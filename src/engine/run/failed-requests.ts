@@ -2,12 +2,23 @@
  * Finds the failed requests of a run, and makes the requests that send their rows again (contract §1,
  * `resume`).
  */
+import { count } from '../numbers.js';
 import { UNSENT } from '../send/request.js';
 import { nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { REQUESTS, requestStatus } from '../states.js';
 
-/** Whether the service accepted it, but there is no job from which its outcome could be known. */
-const isUntraceable = (r: RequestRecord): boolean => ['untraceable', 'gone'].includes(requestStatus(r));
+/** Why the service may have carried out a failed request; null if it has not. */
+function mayBeThere(r: RequestRecord): string | null {
+  switch (requestStatus(r)) {
+    case 'untraceable':
+    case 'gone':
+      return 'it was accepted, and no job tells what became of it';
+    case 'short':
+      return `its job completed ${r.job?.completed_rows ?? 0} of ${count(r.rows, 'row')}, and does not say which`;
+    default:
+      return null;
+  }
+}
 
 /** Requests with rows that, as far as is known, the service does not have. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
@@ -28,9 +39,9 @@ export function retriesOf(
       state: 'waiting',
       left_out: 0,
       left_out_by: null,
+      overtaken: 0,
       digest: '',
-      // The service may have carried out the failed request.
-      possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
+      possibleDuplicate: mayBeThere(r),
     });
   }
   return all.slice(records.length);

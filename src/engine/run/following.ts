@@ -9,7 +9,7 @@ import type { Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { Deadline } from '../send/deadline.js';
 import { type FollowDeps, follow, jobEvent } from '../send/follow.js';
-import { Totals } from '../send/row-counts.js';
+import { Totals } from '../send/tally.js';
 import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps, ImportResult } from './deps.js';

@@ -1,6 +1,9 @@
-/** Derives the outcome of a row (contract §3 "Result") from the record of its request. Pure. */
+/** Derives the outcome of a row (contract §3 "Result") from the records of its requests. Pure. */
+
+import { classOfOvertaken } from '../send/tally.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
+import { classOf } from '../states.js';
 
 export const OUTCOMES = [
   'completed',
@@ -11,6 +14,7 @@ export const OUTCOMES = [
   'merged',
   'unchanged',
   'filtered',
+  'unknown',
   'unsent',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -23,29 +27,47 @@ export interface RowOutcome {
   reason: string | null;
 }
 
-/** The outcome of the rows of a request, except for rows that were merged, unchanged, or left out. */
-export function outcomeOf(r: RequestRecord): RowOutcome {
-  const [outcome, reason] = resultOf(r);
-  const went = outcome === 'unsent' ? { request: null, job_id: null } : { request: r.seq, job_id: r.job_id };
-  return { outcome, ...went, reason };
-}
-
-function resultOf(r: RequestRecord): [Outcome, string | null] {
-  switch (r.state) {
-    case 'acknowledged':
-    case 'settled':
-      return ofJob(r);
-    case 'failed':
-      return ['failed', r.reason];
-    case 'rejected':
-      return ['rejected', r.reason];
-    case 'intent':
+/**
+ * The outcome of the rows of a request, except for rows that were merged, unchanged, or left out.
+ * @param chain the request, then the one whose rows it sends again, and so on
+ */
+export function outcomeOf(chain: readonly RequestRecord[]): RowOutcome {
+  const [own] = chain as [RequestRecord];
+  // It was given up after its rows were in a job that failed.
+  if (own.state === 'failed')
+    return { ...went(chain.find(({ job }) => job) ?? own), outcome: 'failed', reason: own.reason };
+  const { rows, by } = classOf(chain);
+  switch (rows) {
+    case 'submitted': {
+      const [outcome, reason] = ofJob(by);
+      return { outcome, ...went(by), reason };
+    }
     case 'unknown':
-      return ['unsent', `it may have arrived: ${r.reason ?? 'the import ended before the answer was read'}`];
+      return { outcome: 'unknown', ...went(by), reason: doubtOf(by) };
+    case 'rejected':
+      return { outcome: 'rejected', ...went(own), reason: own.reason };
     default:
-      return ['unsent', r.reason];
+      return { outcome: 'unsent', request: null, job_id: null, reason: own.reason };
   }
 }
+
+/** The outcome of rows that a request had, and did not send again, because newer data of their ids went out. */
+export function outcomeOfOvertaken(chain: readonly RequestRecord[]): RowOutcome {
+  const { rows, by } = classOfOvertaken(chain);
+  const later = sentLaterReason(chain[0]!);
+  if (rows !== 'submitted' && rows !== 'unknown')
+    return { outcome: 'unsent', request: null, job_id: null, reason: later };
+  const [outcome, reason] = rows === 'submitted' ? ofJob(by) : (['unknown', doubtOf(by)] as const);
+  return { outcome, ...went(by), reason: [reason, later].filter(Boolean).join('; ') };
+}
+
+const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job_id'> => ({
+  request: seq,
+  job_id,
+});
+
+const doubtOf = ({ possibleDuplicate, reason }: RequestRecord): string =>
+  `it may have arrived: ${possibleDuplicate ?? reason ?? 'the import ended before the answer was read'}`;
 
 function ofJob({ job, rows, reason }: RequestRecord): [Outcome, string | null] {
   if (!job) return ['submitted', reason ?? 'no job tells what became of it'];

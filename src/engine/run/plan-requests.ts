@@ -60,6 +60,7 @@ export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
     unchanged: request.unchanged ?? 0,
     left_out: 0,
     left_out_by: null,
+    overtaken: 0,
     bytes: request.bytes,
     digest: request.sha256,
     state: 'withdrawn',

@@ -4,7 +4,14 @@
  */
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { type CellType, type ColumnPlan, envelopeBytes, type Kind, kindsOf } from '../model.js';
+import {
+  type CellType,
+  type ColumnPlan,
+  envelopeBytes,
+  type Kind,
+  kindsOf,
+  MAX_PLAN_AGE_MS,
+} from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -56,6 +63,15 @@ export async function checkAccount(
   if (plan.account_hash !== here.account_hash) {
     refuse('another token: it was made for an account without a name, which is known by its token');
   }
+}
+
+/** @throws UsageError for a plan that is too old: nothing protects what was verified since from its data */
+export function checkAge({ created_at }: SavedPlan, now: number): void {
+  if (now - Date.parse(created_at) <= MAX_PLAN_AGE_MS) return;
+  throw new UsageError(`the plan is more than 30 days old: it was made at ${created_at}`, {
+    hint: 'make a new one',
+    problem: { code: 'plan_outdated' },
+  });
 }
 
 /**

@@ -42,10 +42,12 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
             last_line: Math.max(...group.map((r) => r.last_line)),
           }
         : place;
-    const rows = count(
-      sum(group, (r) => r.left_out),
-      'row',
-    );
-    return `${placeText(merged)}: ${rows} not sent; sent later by ${first.left_out_by}`;
+    const all = sum(group, (r) => r.left_out);
+    const again = sum(group, (r) => r.overtaken);
+    const what = [
+      ...(all > again ? [`${count(all - again, 'row')} not sent`] : []),
+      ...(again > 0 ? [`${count(again, 'row')} not sent again`] : []),
+    ].join(', ');
+    return `${placeText(merged)}: ${what}; sent later by ${first.left_out_by}`;
   });
 }

@@ -1,15 +1,17 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
-import { isClosed, wasAccepted } from '../send/row-counts.js';
+import { isDecided, RequestTree } from '../send/tally.js';
 import type { KnownRows } from '../state/history.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
-import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
+import { classOf } from '../states.js';
+import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
 
 /** The position within the recorded rows of one request, for the current input. */
 interface Walk {
   sent: Cursor;
   leftOut: Cursor;
+  overtaken: Cursor;
   /** Ids of its rows so far; null if none of its rows were merged. */
   seen: Set<string> | null;
 }
@@ -35,11 +37,12 @@ export interface AcceptedRow {
  * The recorded rows of a request by line. If those are gone: only the hashes of the ids that were sent, in
  * order.
  */
-type RecordedRows = { sent: KnownRows[]; leftOut: KnownRows[] } | BigUint64Array;
+type RecordedRows = Record<'sent' | 'leftOut' | 'overtaken', KnownRows[]> | BigUint64Array;
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
   readonly #bySeq: Map<number, RequestRecord>;
+  readonly #tree: RequestTree;
   /** By number of the request, for the current input. */
   readonly #walks = new Map<number, Walk>();
   /** By number of the request. Only requests with rows that were not sent are here. */
@@ -54,6 +57,7 @@ export class RowOutcomes {
     private readonly unsent: string,
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
+    this.#tree = new RequestTree(records);
     for (const record of notReplaced(records)) {
       // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
       // they are unsent.
@@ -77,14 +81,14 @@ export class RowOutcomes {
     for (let next = input === this.#input ? at : 0; next < stretches.length; next++) {
       const { record, first_row, end_row } = stretches[next]!;
       if (first_row > last) return;
-      if (end_row <= first || this.#rows.has(record.seq) || !isClosed(record)) continue;
+      if (end_row <= first || this.#rows.has(record.seq) || !this.#isDecided(record)) continue;
       if (record.unchanged + record.left_out > 0) this.#rows.set(record.seq, await this.#load(record));
     }
   }
 
   async #load(record: RequestRecord): Promise<RecordedRows> {
     // If a part was never sent itself, the rows are recorded for the request that it is a part of.
-    for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
+    for (const of of this.#tree.chainOf(record)) {
       const rows = await this.state.rowsOf(this.run, of.seq);
       if (rows) return rows;
     }
@@ -96,19 +100,25 @@ export class RowOutcomes {
   of(row: AcceptedRow): RowOutcome {
     const record = this.#recordOf(row);
     if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.#why(row) };
-    const sent = outcomeOf(record);
-    if (!isClosed(record)) return sent;
+    const chain = this.#tree.chainOf(record);
+    const sent = outcomeOf(chain);
+    if (!this.#isDecided(record)) return sent;
     const walk = this.#walkOf(record, row.input);
     if (!walk.sent.take(row)) {
       if (walk.leftOut.take(row)) return none('unsent', sentLaterReason(record));
+      if (walk.overtaken.take(row)) return outcomeOfOvertaken(chain);
       return none('unchanged', null);
     }
-    if (!walk.seen || !wasAccepted(record)) return sent;
+    if (!walk.seen || classOf(chain).rows !== 'submitted') return sent;
     if (!walk.seen.has(row.id)) {
       walk.seen.add(row.id);
       return sent;
     }
     return { ...sent, outcome: 'merged', reason: 'merged into an earlier row of the same identifier' };
+  }
+
+  #isDecided(record: RequestRecord): boolean {
+    return isDecided(record, classOf(this.#tree.chainOf(record)).rows);
   }
 
   #recordOf({ input, row }: AcceptedRow): RequestRecord | null {
@@ -153,11 +163,12 @@ export class RowOutcomes {
     return walk;
   }
 
-  #cursorsOf(record: RequestRecord, input: number): Pick<Walk, 'sent' | 'leftOut'> {
-    if (record.unchanged + record.left_out === 0) return { sent: EVERY, leftOut: NONE };
+  #cursorsOf(record: RequestRecord, input: number): Omit<Walk, 'seen'> {
+    if (record.unchanged + record.left_out === 0) return { sent: EVERY, leftOut: NONE, overtaken: NONE };
     const rows = this.#rows.get(record.seq)!;
-    if (rows instanceof BigUint64Array) return { sent: new Hashes(rows), leftOut: NONE };
-    return { sent: new Lines(inputOf(rows.sent, input)), leftOut: new Lines(inputOf(rows.leftOut, input)) };
+    if (rows instanceof BigUint64Array) return { sent: new Hashes(rows), leftOut: NONE, overtaken: NONE };
+    const lines = (of: 'sent' | 'leftOut' | 'overtaken'): Cursor => new Lines(inputOf(rows[of], input));
+    return { sent: lines('sent'), leftOut: lines('leftOut'), overtaken: lines('overtaken') };
   }
 }
 

@@ -17,6 +17,7 @@ import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import type { Rejecting } from './rejecting.js';
+import { repeatRules, sentLater } from './sent-later.js';
 import { isDone } from './summary.js';
 
 interface Sending {
@@ -29,6 +30,8 @@ interface Sending {
   deadline: Deadline;
   rejecting: Rejecting;
   known: KnownProfiles;
+  /** Whether to send rows also if their ids were sent later. */
+  overtakes: boolean;
 }
 
 /** @returns the error that ended sending early, or null */
@@ -42,6 +45,7 @@ export async function* sendKinds({
   deadline,
   rejecting,
   known,
+  overtakes,
 }: Sending): AsyncGenerator<ImportEvent, unknown> {
   const { id, scope, records } = run;
   const client = await deps.client();
@@ -65,6 +69,9 @@ export async function* sendKinds({
       options,
       items,
       records,
+      sentLater: overtakes
+        ? async () => null
+        : await sentLater(run, kind, deps.state, repeatRules(run, options).isSentAgain),
       remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
       inputs: opened,
       totalRows: acceptedOf(rows),

@@ -4,8 +4,8 @@
  */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
+import type { DeliverDeps } from '../send/follow.js';
 import { isOpen } from '../send/isolate.js';
-import type { ChunkDeps } from '../send/read-chunks.js';
 import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
 import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
@@ -47,22 +47,22 @@ export function repeatRules(
 }
 
 /**
- * Returns a function for `ChunkRules.sentLater`: given a request that is repeated, it finds the run that sent
- * an id later. That may be this run, in a later request. Given null, for rows that are sent for the first
- * time, it looks only at other runs.
+ * Makes `DeliverDeps.sentLater` for a kind. Rows that are sent again may also have been sent later by this run, in a
+ * later request.
  */
 export async function sentLater(
   { id: run, scope, records }: { id: string; scope: Scope; records: readonly RequestRecord[] },
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
-): Promise<NonNullable<Awaited<ReturnType<ChunkDeps['sentLater']>>>> {
+): Promise<DeliverDeps['sentLater']> {
   let later = await state.sentLater(run, scope, kind);
   const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
   return async (repeats) => {
     // Read again for each request: `identify` may send a profile at any time, without a lock.
     later = await state.sentLater(run, scope, kind, later);
     const others = later.ids;
+    if (others.isEmpty && !own) return null;
     if (!repeats) return (id) => others.by(id, 0);
     const { seq } = repeats;
     // For ids that its last send had, only later sends matter. Its other ids were not sent then.

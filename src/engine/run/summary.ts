@@ -16,17 +16,8 @@ import type {
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import { isOpen } from '../send/isolate.js';
-import {
-  completedRows,
-  isAccepted,
-  isClosed,
-  isRefused,
-  placeOf,
-  runJob,
-  submittedRows,
-  sum,
-  wasAccepted,
-} from '../send/row-counts.js';
+import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
+import { completedRows, RequestTree, tallyAll } from '../send/tally.js';
 import { isShort } from '../service/names.js';
 import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
 import { requestStatus } from '../states.js';
@@ -40,29 +31,27 @@ export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].inc
 const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(notReplaced(records).filter(isClosed), (r) => r.left_out);
 
-/** Number of rows that the service refused in every request, and that are not rejected. */
-const refusedForNow = (records: readonly RequestRecord[]): number =>
-  sum(notReplaced(records).filter(isRefused), (r) => r.rows + r.merged);
-
-/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const last = notReplaced(records);
-  const refused = sum(
-    last.filter((r) => r.state === 'rejected'),
-    (r) => r.rows + r.merged,
-  );
+  const { rejected, merged, unchanged, submitted, completed, unknown } = tallyAll(records);
   const counts: RowCounts = {
     read: planned.read,
     filtered: planned.filtered,
-    rejected: planned.rejected + refused,
-    merged: sum(last.filter(wasAccepted), (r) => r.merged),
-    unchanged: sum(last.filter(isClosed), (r) => r.unchanged),
-    submitted: submittedRows(records),
-    completed: completedRows(records),
+    rejected: planned.rejected + rejected,
+    merged,
+    unchanged,
+    submitted,
+    completed,
+    ...(unknown > 0 && { unknown }),
   };
-  const { read, filtered, rejected, merged, unchanged, submitted } = counts;
-  const unsent = read - filtered - rejected - merged - unchanged - submitted;
+  const unsent = counts.read - counts.filtered - counts.rejected - merged - unchanged - submitted - unknown;
   return unsent === 0 ? counts : { ...counts, unsent };
+}
+
+/** Number of rows that a session that continues the run has to send. */
+function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
+  const { unknown = 0, unsent = 0 } = countRows(planned, records);
+  return unknown + unsent - tallyAll(records).given_up;
 }
 
 /** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
@@ -75,7 +64,7 @@ export function countPlanned(planned: FileRows, totals: { merged: number; unchan
 /** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
 export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
   const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
-  return (countRows(planned, records).unsent ?? 0) + failed;
+  return openRows(planned, records) + failed;
 }
 
 /** Number of rows of one input that the service refused for good. They are in its rejects file. */
@@ -143,14 +132,19 @@ export function summarize(ending: Ending, facts: Facts): Summary {
 }
 
 /**
- * The jobs in the result document. If rows were sent again, only the last job counts. Rejected requests appear in
- * `causes`.
+ * The jobs in the result document. If rows were sent again, the last job that had them counts. Rejected requests appear
+ * in `causes`.
  */
-const lastJobs = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
-  jobsOf(
-    notReplaced(records).filter(({ state }) => state !== 'rejected'),
+function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
+  const tree = new RequestTree(records);
+  const last = notReplaced(records)
+    .filter(({ state }) => state !== 'rejected')
+    .flatMap((r) => tree.chainOf(r).find(({ job }) => job !== null) ?? []);
+  return jobsOf(
+    [...new Set(last)].sort((a, b) => a.seq - b.seq),
     paths,
   );
+}
 
 /** A stored summary with the jobs of its requests, and the rows that they completed, as they are now. */
 export const withJobs = (
@@ -171,22 +165,17 @@ export function jobsOf(records: readonly RequestRecord[], paths: readonly string
   return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths)] : []));
 }
 
+/** Rows of requests that were sent again although they may have arrived. */
 export function maybeSentTwice(
   records: readonly RequestRecord[],
   paths: readonly string[],
 ): MaybeSentTwice[] {
-  return records.flatMap((r) =>
-    r.possibleDuplicate === null
-      ? []
-      : [
-          {
-            ...placeOf(r, paths),
-            rows: r.rows,
-            reason: r.possibleDuplicate,
-            job_id: r.job_id,
-          },
-        ],
-  );
+  const isSentAgain = ({ rows, state, parent }: RequestRecord): boolean =>
+    rows > 0 && (parent === null || !['waiting', 'withdrawn'].includes(state));
+  return records.filter(isSentAgain).flatMap((r) => {
+    const { rows, possibleDuplicate: reason, job_id } = r;
+    return reason === null ? [] : [{ ...placeOf(r, paths), rows, reason, job_id }];
+  });
 }
 
 /** How an import ended: the input of `statusOf` and `exitOf`. */
@@ -214,6 +203,7 @@ export function statusOf(end: Ending): RunStatus {
 
 const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
+  (rows.unknown ?? 0) > 0 ||
   leftOutRows(records) > 0 ||
   notReplaced(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
   // It was accepted, but the reply named no job, or the job no longer exists: the outcome of its rows is
@@ -245,7 +235,7 @@ export const isDone = (
   records: readonly RequestRecord[],
   options: { wait: boolean; isolate: boolean; isolateJobs: number },
 ): boolean =>
-  (countRows(planned, records).unsent ?? 0) <= leftOutRows(records) + refusedForNow(records) &&
+  openRows(planned, records) <= 0 &&
   !records.some((r) => r.parent === null && isOpen(r, records, options)) &&
   !(options.wait && records.some((r) => r.state === 'acknowledged'));
 

@@ -31,6 +31,8 @@ export interface Chunk extends Body {
   unchanged: number;
   /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];
+  /** Those of them that an earlier attempt had sent (`overtakenRows`). */
+  overtaken: LeftOut[];
   /** For each item: the line on which its row begins. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in its input from 0. */
@@ -68,19 +70,21 @@ export function rangesToRecord({ parts, lines, leftOut }: Chunk): RequestRecord[
 }
 
 /** The rows of a chunk, as the state records them for the history. */
-export function rowsToRecord({ parts, lines, leftOut }: Chunk): RequestRows {
+export function rowsToRecord({ parts, lines, leftOut, overtaken }: Chunk): RequestRows {
+  const listed = (rows: readonly LeftOut[]): RequestRows['leftOut'] => ({
+    ids: BigUint64Array.from(rows, ({ id }) => id),
+    lines: parts.map(({ input }) => ({
+      input,
+      lines: rows.filter((row) => row.input === input).map(({ line }) => line),
+    })),
+  });
   return {
     lines: parts.map(({ input, from }, index) => ({
       input,
       lines: lines.subarray(from, parts[index + 1]?.from),
     })),
-    leftOut: {
-      ids: BigUint64Array.from(leftOut, ({ id }) => id),
-      lines: parts.map(({ input }) => ({
-        input,
-        lines: leftOut.filter((row) => row.input === input).map(({ line }) => line),
-      })),
-    },
+    leftOut: listed(leftOut.filter((row) => !overtaken.includes(row))),
+    overtaken: listed(overtaken),
   };
 }
 

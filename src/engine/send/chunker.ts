@@ -7,14 +7,11 @@ import { envelopeBytes, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { BodyWriter } from './body.js';
-import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
+import type { Chunk, ChunkPart } from './chunk.js';
 import { RecordedRanges } from './recorded-ranges.js';
 
 /** Yields chunks. The consumer may pass to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
-
-/** Returns the run that sent an id later, or null. */
-type SentLater = (id: bigint) => string | null;
 
 export interface Limits {
   items: number;
@@ -34,11 +31,6 @@ export interface ChunkRules {
    * sent.
    */
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
-  /**
-   * Returns a function that finds the run that sent an id later: after this request, which is repeated, or
-   * for new requests, after the data of this run was read. Null in the first session of a new import.
-   */
-  sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
   /**
    * Requests of earlier sessions and of a saved plan for these inputs. Without a plan, withdrawn ones are
    * left out, so that their rows are split again.
@@ -97,7 +89,7 @@ export async function* splitIntoChunks(
         let room = draft && !request ? draft.room(batch, i, limits) : 1;
         if (draft && room === 0) learn(yield cut(draft));
         if (!draft) {
-          draft = new Draft(rules, request, rules.sentLater ? await rules.sentLater(request) : null);
+          draft = new Draft(rules, request);
           room = draft.room(batch, i, limits);
         }
         draft.enter(input, row);
@@ -125,7 +117,6 @@ interface Stretch {
 class Draft {
   readonly #stretches: Stretch[] = [];
   readonly #shared = new Set<bigint>();
-  readonly #leftOut: LeftOut[] = [];
   #items = 0;
   /** Bytes of the body: envelope, items, and a comma after each item. */
   #bytes: number;
@@ -141,10 +132,9 @@ class Draft {
   constructor(
     private readonly rules: ChunkRules,
     readonly recorded: RequestRecord | null,
-    private readonly sentLater: SentLater | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
-    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !sentLater;
+    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged;
   }
 
   /** Begins a new part if the next rows come from another input. */
@@ -160,7 +150,6 @@ class Draft {
    * large.
    */
   room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
-    if (this.#leftOut.length >= items) return 0;
     const { ends, unchanged } = batch;
     const end = startOf(batch, at) + bytes - this.#bytes + 1; // no comma after the last item
     let low = this.#items === 0 ? 1 : 0;
@@ -180,8 +169,7 @@ class Draft {
   }
 
   /**
-   * Adds rows of a batch from index `at`. If rows must be checked, adds one: to be sent, unchanged, or left
-   * out.
+   * Adds rows of a batch from index `at`. If rows must be checked, adds one: to be sent, or unchanged.
    * @param rows as `room` returned; 1 unless the draft is plain
    * @returns the number of rows that it added
    */
@@ -198,11 +186,6 @@ class Draft {
     this.#part.end_row = batch.rows[at]! + 1;
     if (repeated ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) {
       this.#unchanged++;
-      return;
-    }
-    const by = this.sentLater?.(id) ?? null;
-    if (by !== null) {
-      this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, id, by });
       return;
     }
     if (repeated) this.#shared.add(id);
@@ -272,7 +255,8 @@ class Draft {
       prints,
       parts: this.#parts,
       unchanged: this.#unchanged,
-      leftOut: this.#leftOut,
+      leftOut: [],
+      overtaken: [],
       shared: this.#shared,
       recorded: this.recorded,
     };

@@ -11,6 +11,7 @@ import { checkCanary } from './canary.js';
 import { type Chunk, rangesToRecord, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
+import { leaveOut, overtakenRows } from './leave-out.js';
 import { halve } from './pick.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT, untilWritten } from './request.js';
@@ -46,8 +47,9 @@ export function prepare(chunk: Chunk): Prepared {
  * @returns with `isolate`, the failed requests for which to search the rows at fault; otherwise none
  * @throws ProfilesError when the run cannot continue
  */
-export async function deliver(chunk: Chunk, deps: DeliverDeps, prepared = prepare(chunk)): Promise<Failed[]> {
-  const { serialized: body, described } = prepared;
+export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepared): Promise<Failed[]> {
+  const chunk = await leaveOut(given, given.recorded, deps);
+  const { serialized: body, described } = chunk === given && prepared ? prepared : prepare(chunk);
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
@@ -137,6 +139,7 @@ export async function sendAndFollow(
     written.catch(() => {});
   };
   if (record.rows === 0) {
+    if (record.state === 'unknown') record.possibleDuplicate ??= record.reason;
     record.state = 'settled';
     await commit();
     return null;
@@ -187,6 +190,7 @@ export function content(chunk: Chunk, { body, items, merged }: Serialized) {
     merged,
     unchanged: chunk.unchanged,
     left_out: chunk.leftOut.length,
+    overtaken: chunk.overtaken.length,
     left_out_by: [...new Set(chunk.leftOut.map(({ by }) => by))].join(', ') || null,
     bytes: body.length,
     digest: createHash('sha256').update(body).digest('hex'),
@@ -224,9 +228,10 @@ export async function repeated(
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
   if (recorded.state === 'acknowledged') return recorded;
+  chunk.overtaken = await overtakenRows(chunk.leftOut, recorded, deps);
   if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
-  const again = { ...foundAfterCrash(recorded), ...now };
+  const again = { ...foundAfterCrash(recorded), ...now, overtaken: chunk.overtaken.length };
   replaceIn(deps.records, again);
   return again;
 }

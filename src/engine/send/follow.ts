@@ -11,7 +11,8 @@ import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
-import { placeOf, placeText, runJob, type Totals } from './row-counts.js';
+import { placeOf, placeText, runJob } from './row-counts.js';
+import type { Totals } from './tally.js';
 import { missingOptions, watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -35,6 +36,11 @@ export interface DeliverDeps {
   inputs: readonly { path: string; kind: Kind }[];
   /** Makes the fingerprints of requests of this kind. */
   remembering: Remembering;
+  /**
+   * Returns a function that finds the run that sent an id later: after this request, which is sent again, or for rows
+   * that are sent for the first time, after the data of this run was read. Null if nothing was sent later.
+   */
+  sentLater(again: RequestRecord | null): Promise<((id: bigint) => string | null) | null>;
   /** Number of rows to send from all inputs, for progress events. */
   totalRows: number;
   emit(event: ImportEvent): void;

@@ -21,6 +21,7 @@ import {
   sourcesIn,
   starts,
 } from './isolate.js';
+import { leaveOut } from './leave-out.js';
 import { divide, pick, type Rows } from './pick.js';
 import { wasAccepted } from './row-counts.js';
 
@@ -31,10 +32,11 @@ import { wasAccepted } from './row-counts.js';
  * @throws ProfilesError when the run cannot continue
  */
 export async function narrow(
-  { chunk, root, error }: Failed,
+  { chunk: whole, root, error }: Failed,
   given: DeliverDeps,
   mayStart: () => Promise<boolean>,
 ): Promise<boolean> {
+  const chunk = await leaveOut(whole, root, given);
   const deps: DeliverDeps = {
     ...given,
     reject: (rows, reason, emit) => given.reject(rows, reason, emit, chunk),
@@ -53,7 +55,7 @@ export async function narrow(
         started ??= await mayStart();
         if (!started) return false;
       }
-      await carryOut(step.do, step.part, recordOf(seq, deps), chunk, deps);
+      await carryOut(step.do, step.part, recordOf(seq, deps), { chunk, root }, deps);
     }
   }
   return true;
@@ -63,14 +65,14 @@ async function carryOut(
   what: 'send' | 'repeat' | 'divide' | 'reject' | 'leave',
   part: Part,
   source: RequestRecord,
-  chunk: Chunk,
+  { chunk, root }: Pick<Failed, 'chunk' | 'root'>,
   deps: DeliverDeps,
 ): Promise<void> {
   const record = recordOf(part.seq, deps);
   const rows = pickAgain(chunk, record);
   switch (what) {
     case 'send':
-      return sendPart(rows, record, deps);
+      return sendPart(await leaveOut(rows, root, deps), record, deps);
     case 'repeat':
       return addParts(record, [rows], deps);
     case 'divide': {
@@ -160,9 +162,9 @@ function pickHalves({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk
 
 /** Records a request and its new parts in one transaction. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
-  deps.totals.replace(of);
   const over = { parent: of.seq, left_out_by: null, digest: '', state: 'waiting' } as const;
   const added = parts.map((part) => newRecord(part, { ...content(part, serialize(part)), ...over }, deps));
+  deps.totals.divide(added);
   await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
 

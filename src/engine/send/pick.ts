@@ -46,7 +46,40 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     skipped: Uint32Array.from(skipped),
     unchanged,
     leftOut: chunk.leftOut.filter(isIn),
+    overtaken: chunk.overtaken.filter(isIn),
     recorded: null,
+  };
+}
+
+/** Takes items out of a chunk. @param by returns the run that sent an id later, or null for an item that stays */
+export function leave(chunk: Chunk, by: (id: bigint) => string | null): Chunk {
+  const inputs = inputsOf(chunk);
+  const { ids } = chunk.prints;
+  const chosen: number[] = [];
+  const leftOut = [...chunk.leftOut];
+  const parts = chunk.parts.map((part) => ({ ...part, from: 0 }));
+  for (let at = 0, next = 0; at <= ids.length; at++) {
+    while (next < parts.length && chunk.parts[next]!.from === at) parts[next++]!.from = chosen.length;
+    if (at === ids.length) break;
+    const id = ids[at]!;
+    const run = by(id);
+    if (run === null) chosen.push(at);
+    else leftOut.push({ input: inputs[at]!, row: chunk.rows[at]!, line: chunk.lines[at]!, id, by: run });
+  }
+  const items = itemsOf(chunk);
+  const { lines, rows, ...prints } = columnsAt({ ...chunk, ...chunk.prints }, chosen);
+  return {
+    ...chunk,
+    ...bodyOf(
+      chunk.kind,
+      chosen.map((at) => items[at]!),
+    ),
+    lines,
+    rows,
+    prints,
+    parts,
+    skipped: Uint32Array.from(chosen, (at) => chunk.skipped[at]!),
+    leftOut: leftOut.sort((a, b) => a.input - b.input || a.row - b.row),
   };
 }
 

@@ -38,8 +38,6 @@ export interface ChunkDeps {
   isSentAgain(recorded: RequestRecord): boolean;
   /** Where to begin in an input (by its index in the run); null: at the first row. */
   startAt(input: number): Start | null;
-  /** `ChunkRules.sentLater` for a kind; null in the first session of a new import. */
-  sentLater(kind: Kind): Promise<ChunkRules['sentLater']>;
 }
 
 /**
@@ -57,7 +55,6 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: Chun
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
     isUnchanged: compared ? (rows, at) => compared.index.matches(rows, at) : null,
-    sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });

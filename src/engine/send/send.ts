@@ -17,8 +17,8 @@ import { deliver, type Prepared, prepare } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf } from './follow.js';
 import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
-import { Totals } from './row-counts.js';
 import { Searches } from './searches.js';
+import { Totals } from './tally.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */

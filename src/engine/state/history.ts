@@ -13,8 +13,10 @@ import type { Scope } from './types.js';
 export interface RequestRows {
   /** Lines of the rows that are sent, in the order of the hashes of their ids. */
   lines: readonly InputLines[];
-  /** Rows that are not sent, because their ids were sent later. */
+  /** Rows that are not sent, because their ids were sent later, and no earlier attempt had sent them. */
   leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
+  /** The same, and an earlier attempt had sent them. */
+  overtaken: { ids: BigUint64Array; lines: readonly InputLines[] };
 }
 
 /** Rows of one input: the line and the `shortId` of each. */
@@ -25,7 +27,7 @@ export interface KnownRows {
 }
 
 /** The stored number of each kind of entry. */
-export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
+export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3, overtaken: 4 } as const;
 type What = keyof typeof WHAT;
 
 /** One event in the history of a profile. */
@@ -56,20 +58,37 @@ type EntryRow = Omit<HistoryEntry, 'what'> & {
 };
 
 export class History {
-  /** Deletes the rows of a request, before those of its next attempt are recorded. */
-  async forgetRequest(tx: Transaction, request: number): Promise<void> {
+  /**
+   * Deletes the rows of a request, before those of its next attempt are recorded.
+   * @returns when it was sent last, milliseconds since the epoch; undefined if that is not recorded
+   */
+  async forgetRequest(tx: Transaction, request: number): Promise<number | undefined> {
+    const sent = await tx.get<{ at: number | null }>(
+      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?)',
+      request,
+      WHAT.sent,
+      WHAT.overtaken,
+    );
     await tx.run('DELETE FROM history WHERE request = ?', request);
+    return sent?.at ?? undefined;
   }
 
-  /** Records the rows of a request that is about to be sent. @param at milliseconds since the epoch */
+  /**
+   * Records the rows of a request that is about to be sent.
+   * @param at milliseconds since the epoch
+   * @param before when an earlier attempt was made
+   */
   async putRequest(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
     ids: BigUint64Array,
-    { lines, leftOut }: RequestRows,
+    { lines, leftOut, overtaken }: RequestRows,
+    before = of.at,
   ): Promise<void> {
     if (ids.length > 0) await this.#add(tx, 'sent', of, ids, lines);
     if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
+    if (overtaken.ids.length > 0)
+      await this.#add(tx, 'overtaken', { ...of, at: before }, overtaken.ids, overtaken.lines);
   }
 
   /** Replaces the rows of a kind that the plan of a run rejected. */
@@ -137,12 +156,12 @@ export class History {
     await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
   }
 
-  /** The rows that a request sent and left out, by input; null if they were pruned or never recorded. */
+  /** The rows that a request sent and did not send, by input; null if they were pruned or never recorded. */
   async ofRequest(
     on: Reader,
     run: string,
     seq: number,
-  ): Promise<{ sent: KnownRows[]; leftOut: KnownRows[] } | null> {
+  ): Promise<Record<'sent' | 'leftOut' | 'overtaken', KnownRows[]> | null> {
     const rows = await on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
       'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
       run,
@@ -151,7 +170,7 @@ export class History {
     if (rows.length === 0) return null;
     const of = (what: What): KnownRows[] =>
       rows.filter((row) => row.what === WHAT[what]).flatMap(({ ids, lines }) => knownRows(ids, lines));
-    return { sent: of('sent'), leftOut: of('left_out') };
+    return { sent: of('sent'), leftOut: of('left_out'), overtaken: of('overtaken') };
   }
 
   /** Reads all entries of the kind to find those of an id, newest first. @param id `shortId` of its hash */

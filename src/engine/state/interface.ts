@@ -220,7 +220,11 @@ export interface State {
    * Gives the saved plan of a run its number, in the order of sends and runs. When the run begins, its data is as old
    * as the plan.
    */
-  numberPlan(run: string): Promise<number>;
+  numberPlan(run: string, scope: Scope): Promise<number>;
+  /** Whether there is data older than that of a run that may still be sent: an unfinished run, or a saved plan. */
+  mayBeOverwritten(run: string, scope: Scope, kind: Kind): Promise<boolean>;
+  /** Records ids of rows that a run found unchanged: older data counts as sent before (`sentLater`). */
+  keepVerified(run: string, scope: Scope, kind: Kind, ids: BigUint64Array): Promise<void>;
   /** A number that changes when ids of the kind are sent. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
   /** A text that changes when something is sent, or seen completed. */

@@ -24,6 +24,8 @@ export const COPIED = [
   ['column_types', ['scope', 'kind']],
   ['rejects', ['run', 'input']],
   ['history', ['entry']],
+  ['plans', ['run']],
+  ['verified', ['run', 'kind', 'part']],
 ] as const;
 
 type Table = (typeof COPIED)[number];

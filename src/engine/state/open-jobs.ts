@@ -80,20 +80,36 @@ export class LaterSends {
 
   private constructor(private readonly sends: readonly LaterSend[]) {}
 
-  /** @param sends in the order of their positions */
+  /**
+   * @param sends in the order of their positions
+   * @param verified ids that runs found unchanged, by the numbers of these runs
+   */
   static async read(
     on: Reader,
     sends: readonly LaterSend[],
     fingerprints: Fingerprints,
+    verified: readonly (LaterSend & { ids: BigUint64Array })[] = [],
   ): Promise<LaterSends> {
-    const later = new LaterSends(sends);
+    const later = new LaterSends([...sends, ...verified]);
     const numbers = sends.map(({ send }) => send);
     let place = 0;
     for await (const { ids } of fingerprints.ofEach(on, numbers)) {
       place++;
       for (const id of ids) later.#last.set(id, place);
     }
+    place = sends.length;
+    for (const { send, ids } of verified) {
+      place++;
+      for (const id of ids) {
+        const last = later.#last.get(id);
+        if (last === 0 || later.sends[last - 1]!.send < send) later.#last.set(id, place);
+      }
+    }
     return later;
+  }
+
+  get isEmpty(): boolean {
+    return this.#last.size === 0;
   }
 
   /** The run that sent this id last, if that was after this position; otherwise null. */

@@ -63,12 +63,11 @@ export interface RequestRecord extends RequestRange {
   rows: number;
   merged: number;
   unchanged: number;
-  /**
-   * Number of rows that a resume did not send, because their ids were sent later by the runs in
-   * `left_out_by`.
-   */
+  /** Number of rows that were not sent, because their ids were sent later by the runs in `left_out_by`. */
   left_out: number;
   left_out_by: string | null;
+  /** Those of them that an earlier attempt had sent, or the request whose rows it sends again. */
+  overtaken: number;
   /** Size of the body. */
   bytes: number;
   /** SHA-256 of the body, hexadecimal; empty for a part that was not sent yet. */
@@ -93,6 +92,7 @@ const stateOf = (r: RequestRecord) => [
   r.unchanged,
   r.left_out,
   r.left_out_by,
+  r.overtaken,
   r.bytes,
   r.digest,
   r.state,
@@ -194,8 +194,8 @@ export class Requests {
   async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-           left_out, left_out_by, bytes, digest, state, reason, failure, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           left_out, left_out_by, overtaken, bytes, digest, state, reason, failure, retries, twice, job_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
       run,
       r.seq,
@@ -217,7 +217,7 @@ export class Requests {
    */
   async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
-      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
+      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?, bytes = ?,
            digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?
          RETURNING request`,
       ...stateOf(r),

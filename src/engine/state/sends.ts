@@ -11,9 +11,9 @@ import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
 import { WHAT } from './history.js';
-import { planNumber } from './plan-numbers.js';
 import type { RequestRecord } from './requests.js';
 import type { Made } from './types.js';
+import type { Plans } from './verified.js';
 
 /**
  * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to
@@ -56,7 +56,10 @@ export class Sends {
   /** How many sends of ended jobs this process has recorded. */
   ends = 0;
 
-  constructor(private readonly now: () => number) {}
+  constructor(
+    private readonly now: () => number,
+    private readonly plans: Plans,
+  ) {}
 
   /**
    * Adds a send, which is in doubt until there is an answer. `began`, the age of its data, is that of its run; for a
@@ -92,7 +95,7 @@ export class Sends {
    */
   async begin(tx: Transaction, run: string, made: Made | null): Promise<void> {
     const number = await this.next(tx);
-    const kept = made && (await planNumber(tx, made.plan));
+    const kept = made && (await this.plans.numberOf(tx, made.plan));
     // A plan that was edited, or that another state made, may name the run of another plan.
     const ofPlan = kept === made?.after ? kept : null;
     await tx.run('UPDATE runs SET began = ? WHERE run = ?', ofPlan ?? number, run);

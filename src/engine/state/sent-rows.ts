@@ -10,6 +10,7 @@ import type { State } from './interface.js';
 import { LaterSends, OpenJobs } from './open-jobs.js';
 import { Overlaps } from './overlaps.js';
 import { IDENTIFY, SEND, type Sends } from './sends.js';
+import type { Verified } from './verified.js';
 
 export class SentRows {
   #overlaps: Overlaps | null = null;
@@ -17,6 +18,7 @@ export class SentRows {
   constructor(
     private readonly sends: Sends,
     private readonly fingerprints: Fingerprints,
+    private readonly verified: Verified,
   ) {}
 
   /**
@@ -84,7 +86,8 @@ export class SentRows {
       return { ...last, newest };
     }
     const sends = await this.sends.newerThan(on, run, scope, kind);
-    return { newest, ids: await LaterSends.read(on, sends, this.fingerprints) };
+    const verified = await this.verified.since(on, run, scope, kind);
+    return { newest, ids: await LaterSends.read(on, sends, this.fingerprints, verified) };
   }
 
   /** See `State.sentByRun`. */

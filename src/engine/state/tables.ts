@@ -17,6 +17,7 @@ import { Scopes } from './scopes.js';
 import { Sends } from './sends.js';
 import { SentRows } from './sent-rows.js';
 import type { Scope } from './types.js';
+import { Plans, Verified } from './verified.js';
 
 /** @typeParam B the writer thread has only a part of a backend, which is enough to record requests */
 export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
@@ -30,6 +31,8 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly fingerprints = new Fingerprints(this.cells);
   readonly history = new History();
   readonly notes = new Notes();
+  readonly plans = new Plans();
+  readonly verified = new Verified();
   readonly rejects: RejectsFiles;
   readonly sends: Sends;
   readonly jobEnds: JobEnds;
@@ -47,9 +50,9 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     this.db = backend.db;
     this.commits = new Commits((some, ready) => this.#record(some, ready), folder);
     this.rejects = new RejectsFiles(this.db, (put) => this.write((tx) => put(tx, this.time())));
-    this.sends = new Sends(now);
+    this.sends = new Sends(now, this.plans);
     this.jobEnds = new JobEnds(this.jobs, this.sends, this.requests);
-    this.sent = new SentRows(this.sends, this.fingerprints);
+    this.sent = new SentRows(this.sends, this.fingerprints, this.verified);
   }
 
   /**
@@ -75,8 +78,8 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       const { prints, shared, rows, ends } = sent;
       if (!isNew) await this.sends.unlink(tx, '= ?', id);
       await this.sent.add(tx, of, prints, shared, ends);
-      if (rows && !isNew) await this.history.forgetRequest(tx, id);
-      if (rows) await this.history.putRequest(tx, { ...of, at: this.now() }, prints.ids, rows);
+      const before = rows && !isNew ? await this.history.forgetRequest(tx, id) : undefined;
+      if (rows) await this.history.putRequest(tx, { ...of, at: this.now() }, prints.ids, rows, before);
     }
     const acknowledged = request.state === 'acknowledged' ? request.job : null;
     const shared =

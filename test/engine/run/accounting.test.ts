@@ -10,7 +10,7 @@ import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
-import { submittedRows, Totals } from '../../../src/engine/send/row-counts.js';
+import { submittedRows, Totals } from '../../../src/engine/send/tally.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
@@ -124,6 +124,7 @@ class Import {
     return {
       run: 'run',
       isCanary: false,
+      sentLater: async () => null,
       remembering: new Remembering('companies', Buffer.from('key'), false),
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {

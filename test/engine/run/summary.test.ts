@@ -24,7 +24,7 @@ import {
   maybeSentTwice,
   statusOf,
 } from '../../../src/engine/run/summary.js';
-import { completedRows } from '../../../src/engine/send/row-counts.js';
+import { completedRows } from '../../../src/engine/send/tally.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';
@@ -203,6 +203,7 @@ describe('countRows', () => {
             merged: 0,
             unchanged: 0,
             submitted: 0,
+            unknown: 0,
             unsent: unreached,
           };
           for (const { state, rows, merged, unchanged } of requests) {
@@ -210,8 +211,8 @@ describe('countRows', () => {
               acknowledged: ['submitted', 'merged'] as const,
               settled: ['submitted', 'merged'] as const,
               rejected: ['rejected', 'rejected'] as const,
-              intent: ['unsent', 'unsent'] as const,
-              unknown: ['unsent', 'unsent'] as const,
+              intent: ['unknown', 'unknown'] as const,
+              unknown: ['unknown', 'unknown'] as const,
               withdrawn: ['unsent', 'unsent'] as const,
               waiting: ['unsent', 'unsent'] as const,
               divided: ['unsent', 'unsent'] as const,
@@ -226,11 +227,12 @@ describe('countRows', () => {
           }
           const read = Object.values(place).reduce((sum, n) => sum + n, 0);
           const records = requests.map((request, i) => recordedRange(i, i + 1, request));
-          const { unsent, ...placed } = place;
+          const { unknown, unsent, ...placed } = place;
           expect(countRows({ read, filtered, rejected: invalid }, records)).toEqual({
             read,
             ...placed,
             completed: 0,
+            ...(unknown > 0 ? { unknown } : {}),
             ...(unsent > 0 ? { unsent } : {}),
           });
         },

@@ -5,7 +5,7 @@ import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/pick.js';
+import { halve, leave } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import {
   batchesOf,
@@ -54,44 +54,17 @@ describe('splitIntoChunks', () => {
     expect(ranges(await cut(rows, { limits: { items: 9, bytes: two - 1 } }))).toHaveLength(4);
   });
 
-  describe('rows whose ids were sent later', () => {
-    const later: ChunkRules['sentLater'] = async (repeats) => (id) =>
-      ['c1', 'c4'].some((name) => idHash(name) === id) && repeats === null ? 'tuesday' : null;
-    const left = ({ leftOut }: Chunk): number[] => leftOut.map(({ row }) => row);
-
-    test('are left out, and stay within their chunk', async () => {
-      const chunks = await cut(numbered(5), { sentLater: later });
-      expect(ranges(chunks)).toEqual([[0, 5, 3]]);
-      expect(chunks[0]!.leftOut).toEqual([
-        { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday' },
-        { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday' },
-      ]);
-      expect(text(chunks[0]!).join()).not.toMatch(/c1|c4/);
-      expect(halve(chunks[0]!).map(left)).toEqual([[1], [4]]);
-    });
-
-    test('fill a chunk too, so that no list of them grows with the input', async () => {
-      const all = await cut(numbered(5), {
-        sentLater: async () => () => 'tuesday',
-        limits: { items: 2, bytes: 1_000 },
-      });
-      expect(ranges(all)).toEqual([
-        [0, 2, 0],
-        [2, 4, 0],
-        [4, 5, 0],
-      ]);
-    });
-
-    test('are asked about by the request that they repeat', async () => {
-      const recorded = [recordedRange(0, 2, { state: 'unknown' })];
-      const chunks = await cut(numbered(5), { sentLater: later, recorded });
-      expect(chunks.map(left)).toEqual([[], [4]]);
-    });
-
-    test('count as unchanged where they are', async () => {
-      const [chunk] = await cut(numbered(5), { sentLater: later, isUnchanged: () => true });
-      expect([chunk!.unchanged, chunk!.leftOut]).toEqual([5, []]);
-    });
+  test('rows whose ids were sent later are left out, and stay within their chunk', async () => {
+    const [chunk] = await cut(numbered(5));
+    const later = [idHash('c1'), idHash('c4')];
+    const rest = leave(chunk!, (id) => (later.includes(id) ? 'tuesday' : null));
+    expect(ranges([rest])).toEqual([[0, 5, 3]]);
+    expect(rest.leftOut).toEqual([
+      { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday' },
+      { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday' },
+    ]);
+    expect(text(rest).join()).not.toMatch(/c1|c4/);
+    expect(halve(rest).map(({ leftOut }) => leftOut.map(({ row }) => row))).toEqual([[1], [4]]);
   });
 
   test('what the consumer has learned holds for the chunks that follow', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { halve } from '../../../src/engine/send/pick.js';
+import { halve, leave } from '../../../src/engine/send/pick.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
@@ -32,10 +32,8 @@ async function packed(
 }
 
 test('what is left out stays with its input where a chunk is halved between two', async () => {
-  const [chunk] = await packed([numbered(2), rowsOf('x', 'c2', 'c3')], {
-    sentLater: async () => (id) => (id === idHash('x') ? 'tuesday' : null),
-  });
-  const halves = halve(chunk!);
+  const [chunk] = await packed([numbered(2), rowsOf('x', 'c2', 'c3')], {});
+  const halves = halve(leave(chunk!, (id) => (id === idHash('x') ? 'tuesday' : null)));
   expect(halves.map(({ parts }) => parts.map(({ input }) => input))).toEqual([[1], [2]]);
   expect(halves.map(({ leftOut }) => leftOut.map(({ input, row }) => [input, row]))).toEqual([[], [[2, 0]]]);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
 import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { divide, pick, type Rows } from '../../../src/engine/send/pick.js';
+import { divide, leave, pick, type Rows } from '../../../src/engine/send/pick.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { duplicatesOf, idHash, type Row, unchangedBatchesOf } from '../support/rows.js';
 
@@ -25,10 +25,9 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: { count, repeated },
     isUnchanged: null,
-    sentLater: async () => (id) => (hashes.has(id) ? 'another run' : null),
     recorded: [],
   }))
-    chunks.push(chunk);
+    chunks.push(leave(chunk, (id) => (hashes.has(id) ? 'another run' : null)));
   return chunks[0];
 }
 

@@ -42,7 +42,6 @@ const depsOf = (known: Known | undefined, pool = HERE): ChunkDeps => ({
   recorded: () => [],
   isSentAgain: () => true,
   startAt: () => null,
-  sentLater: async () => null,
 });
 
 /** Identifiers that go out, and how many rows do not. */

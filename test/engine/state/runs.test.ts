@@ -142,6 +142,7 @@ describe('requests', () => {
     unchanged: 1,
     left_out: 3,
     left_out_by: 'another run',
+    overtaken: 2,
     bytes: 1_234,
     digest: 'c'.repeat(64),
     state: 'unknown',

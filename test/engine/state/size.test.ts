@@ -61,7 +61,8 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
       const from = (seq - 1) * CHUNK;
       const ids = hashes(from, 0n);
       const lines = Uint32Array.from(ids, (_, row) => from + row + 2);
-      const rows = { lines: [{ input: 0, lines }], leftOut: { ids: ids.subarray(0, 0), lines: [] } };
+      const none = { ids: ids.subarray(0, 0), lines: [] };
+      const rows = { lines: [{ input: 0, lines }], leftOut: none, overtaken: none };
       const prints = { ids, contents: ids, records: ids };
       await open.record(
         name,

@@ -37,7 +37,8 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   const state = { ...ofRuns(tables), ...ofRequests(tables), ...ofJobs(tables), ...ofWhole(tables) };
   await state.startRun(aRun());
   if (thread) await state.startWriter();
-  const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: { ids: new BigUint64Array(), lines: [] } };
+  const none = { ids: new BigUint64Array(), lines: [] };
+  const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: none, overtaken: none };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {
     const prints = pairs && printsOf(...pairs);

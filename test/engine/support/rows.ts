@@ -120,6 +120,7 @@ export function recordedRange(
     unchanged: 0,
     left_out: 0,
     left_out_by: null,
+    overtaken: 0,
     bytes: 100,
     digest: 'b'.repeat(64),
     state: 'intent',

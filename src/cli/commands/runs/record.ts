@@ -24,6 +24,7 @@ export function recordOf(run: StoredRun, commands: Commands): ListRecord {
     filtered: rows?.filtered ?? null,
     submitted: rows?.submitted ?? null,
     rejected: rows?.rejected ?? null,
+    unknown: rows?.unknown ?? null,
     unsent: rows?.unsent ?? null,
     region: run.scope.region,
     account: run.scope.account,

@@ -41,6 +41,12 @@ function classesOf(rows: RowCounts, planned: boolean): Class[] {
     { name: 'Filtered', kind: 'filtered', rows: rows.filtered, means: 'left out on request' },
     { name: 'Rejected', kind: 'rejected', rows: rows.rejected, means: 'invalid, or refused by the service' },
     {
+      name: 'Unknown',
+      kind: 'unknown',
+      rows: rows.unknown ?? 0,
+      means: 'may have arrived, and not sent again',
+    },
+    {
       name: planned ? 'To send' : 'Unsent',
       kind: planned ? 'planned' : 'unsent',
       rows: rows.unsent ?? 0,

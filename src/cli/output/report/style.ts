@@ -93,7 +93,7 @@ svg { display: block; }
 .unchanged { fill: var(--muted); }
 .filtered { fill: var(--faint); }
 .rejected { fill: var(--rejected); }
-.unsent { fill: url("#hatch"); }
+.unknown, .unsent { fill: url("#hatch"); }
 .patterns { position: absolute; width: 0; height: 0; }
 .stripe { stroke: var(--waiting); stroke-width: 6; }
 .patterns .space { fill: var(--faint); }

@@ -1,6 +1,5 @@
 /** The methods of the state for what is known about profiles: fingerprints, history, and column types. */
 import type { State } from '../interface.js';
-import { keepPlanNumber } from '../plan-numbers.js';
 import { shortId } from '../row-lists.js';
 import type { Tables } from '../tables.js';
 
@@ -8,6 +7,8 @@ type OfKnown =
   | 'fingerprints'
   | 'cells'
   | 'numberPlan'
+  | 'mayBeOverwritten'
+  | 'keepVerified'
   | 'newestFingerprints'
   | 'fingerprintsMark'
   | 'clearFingerprints'
@@ -18,18 +19,21 @@ type OfKnown =
   | 'setColumnTypes';
 
 export function ofKnown(tables: Tables): Pick<State, OfKnown> {
-  const { db, backend, cells, fingerprints, sends, history, notes, scopes } = tables;
+  const { db, backend, cells, fingerprints, sends, history, notes, plans, scopes, verified } = tables;
   return {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
     cells: (send) => cells.of(db, send),
-    numberPlan: (run) =>
-      tables.write(async (tx) => {
+    numberPlan: (run, scope) =>
+      tables.writeIn(scope, async (tx, id) => {
         await notes.refuseMoved(tx);
         const number = await sends.next(tx);
-        await keepPlanNumber(tx, run, number);
+        await plans.add(tx, run, id, number, tables.now());
         return number;
       }),
+    mayBeOverwritten: async (run, scope, kind) => verified.isNeeded(db, run, await tables.find(scope), kind),
+    keepVerified: (run, scope, kind, ids) =>
+      tables.writeIn(scope, (tx, id) => verified.add(tx, run, id, kind, ids)),
     newestFingerprints: async (scope, kind) => sends.newest(db, await tables.find(scope), kind),
     fingerprintsMark: async (scope, kind) => {
       const id = await tables.find(scope);

@@ -22,7 +22,7 @@ type OfRuns =
   | 'removeSpool';
 
 export function ofRuns(tables: Tables): Pick<State, OfRuns> {
-  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history, notes } = tables;
+  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history, notes, verified } = tables;
   const spoolOf = (run: string): string => join(tables.folder, 'spool', run);
   const removeSpool = (run: string): void => rmSync(spoolOf(run), { recursive: true, force: true });
   return {
@@ -47,7 +47,11 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
         await runs.retry(tx, run, retry.options, retry.newRejects);
         for (const request of retry.requests) await requests.insert(tx, run, request);
       }),
-    endRun: (run, end) => tables.write((tx) => runs.end(tx, run, { ...end, at: tables.time() })),
+    endRun: (run, end) =>
+      tables.write(async (tx) => {
+        await runs.end(tx, run, { ...end, at: tables.time() });
+        if (end.finished) await verified.prune(tx);
+      }),
     markCrashedRuns: (scope, kind) => tables.writeIn(scope, (tx, id) => runs.markCrashedRuns(tx, id, kind)),
     setRejectsFile: (run, input, file) => tables.write((tx) => runs.setRejectsFile(tx, run, input, file)),
     setRejected: (run, scope, kind, { ids, lines }) =>
@@ -62,6 +66,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
         await jobs.forget(tx, run);
         await rejects.forget(tx, run);
         await runs.delete(tx, run);
+        await verified.prune(tx);
       });
       removeSpool(run);
     },

@@ -102,6 +102,7 @@ export const MIGRATIONS: readonly string[] = [
     job_id ${TEXT},
     left_out BIGINT NOT NULL DEFAULT 0,
     left_out_by ${TEXT},
+    overtaken BIGINT NOT NULL DEFAULT 0,
     more ${TEXT},
     parent BIGINT,
     failure ${TEXT},
@@ -201,6 +202,24 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_request ON history (request) WHERE request IS NOT NULL;
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
+
+  -- Saved plans, with their numbers in the order of runs and sends.
+  CREATE TABLE plans (
+    run ${TEXT} PRIMARY KEY,
+    scope BIGINT NOT NULL REFERENCES scopes,
+    number BIGINT NOT NULL,
+    made_at BIGINT NOT NULL
+  );
+
+  -- Ids of rows that a run found unchanged, while older data could overwrite them (verified.ts).
+  CREATE TABLE verified (
+    run ${TEXT} NOT NULL REFERENCES runs ON DELETE CASCADE,
+    scope BIGINT NOT NULL REFERENCES scopes,
+    kind ${TEXT} NOT NULL,
+    part BIGINT NOT NULL,
+    ids BYTEA NOT NULL,
+    PRIMARY KEY (run, kind, part)
+  );
 
   -- Notes about the state as a whole, such as where it has moved.
   CREATE TABLE notes (

@@ -70,6 +70,7 @@ export const MIGRATIONS: readonly string[] = [
     job_id TEXT,
     left_out INTEGER NOT NULL DEFAULT 0,
     left_out_by TEXT,
+    overtaken INTEGER NOT NULL DEFAULT 0,
     more TEXT,
     parent INTEGER,
     failure TEXT,
@@ -169,6 +170,24 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_request ON history (request) WHERE request IS NOT NULL;
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
+
+  -- Saved plans, with their numbers in the order of runs and sends.
+  CREATE TABLE plans (
+    run TEXT PRIMARY KEY,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    number INTEGER NOT NULL,
+    made_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+
+  -- Ids of rows that a run found unchanged, while older data could overwrite them (verified.ts).
+  CREATE TABLE verified (
+    run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    kind TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    ids BLOB NOT NULL,
+    PRIMARY KEY (run, kind, part)
+  );
 
   -- Notes about the state as a whole, such as where it has moved.
   CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -1,0 +1,147 @@
+/** What may have arrived, and what was acknowledged, stays so, whatever becomes of a retry (contract §4). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { cli } from '../support/cli.js';
+import { FaultServer } from '../support/fault-server.js';
+import { FAULTS, fates, status } from './faults.js';
+import { Machine, type Outcome } from './support.js';
+
+let service: FaultServer;
+let machine: Machine;
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+});
+afterEach(() => service.stop());
+
+const write = (path: string, rows: readonly string[]): void =>
+  machine.write(path, `company_id,name\n${rows.map((row) => `${row}\n`).join('')}`);
+const run = (...argv: string[]): Promise<Outcome> => machine.run(argv);
+const SEND = ['import', 'a.csv', '-o', 'retries=0'];
+const OUT = ['--outcomes', 'out.ndjson'];
+const outcomes = (): [string, string, number | null, string | null][] =>
+  readFileSync(join(machine.folder, 'out.ndjson'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .map(({ id, outcome, request, job_id }) => [id, outcome, request, job_id]);
+const listed = async (...argv: string[]) => {
+  const { folder: cwd, env, clock } = machine;
+  return JSON.parse((await cli([...argv, '--json'], { cwd, env, clock })).stdout);
+};
+const historyOf = async (id: string): Promise<string[]> => {
+  return (await listed('history', 'company', id)).map(({ outcome }: { outcome: string }) => outcome);
+};
+
+describe('a request whose reply was lost', () => {
+  const lost = FAULTS['reset after acceptance'];
+
+  test('is unknown where the run stops: in rows, outcomes, runs, and history', async () => {
+    write('a.csv', ['a,1', 'b,1', 'c,1']);
+    service.trouble = { submit: (nth) => (nth === 2 ? lost : undefined) };
+    const { code, summary } = await run(...SEND, '--chunk-size', '1', ...OUT);
+    expect([code, summary!.rows]).toMatchObject([6, { submitted: 1, unknown: 1, unsent: 1 }]);
+    expect(outcomes().map(([id, outcome, request]) => [id, outcome, request])).toEqual([
+      ['a', 'completed', 1],
+      ['b', 'unknown', 2],
+      ['c', 'unsent', null],
+    ]);
+    expect(await listed('runs')).toMatchObject([{ unknown: 1, unsent: 1 }]);
+    expect(await historyOf('b')).toEqual(['unknown']);
+  });
+
+  test.each(['resume', 'resume twice'])('is unknown after a %s that leaves its rows out', async (how) => {
+    write('a.csv', ['a,1', 'b,1']);
+    service.trouble = { submit: () => lost };
+    const first = (await run(...SEND)).summary!.run!;
+    service.trouble = {};
+    machine.clock.pass(1_000);
+    write('newer.csv', ['a,2']);
+    await run('import', 'newer.csv');
+    if (how === 'resume twice') {
+      service.trouble = { submit: () => lost };
+      await run('resume', first);
+      service.trouble = {};
+    }
+    const last = await run('resume', first, ...OUT);
+    expect([last.code, last.summary!.rows], last.stderr).toMatchObject([5, { submitted: 1, unknown: 1 }]);
+    expect(last.summary!.rows.unsent).toBeUndefined();
+    expect(outcomes().map(([id, outcome]) => [id, outcome])).toEqual([
+      ['a', 'unknown'],
+      ['b', 'completed'],
+    ]);
+    expect(await historyOf('a')).toEqual(['completed', 'unknown']);
+    expect(last.summary!.maybe_sent_twice).toMatchObject([{ rows: 1 }]);
+  });
+
+  test('of which nothing is sent again is not in the list of what was', async () => {
+    write('a.csv', ['a,1']);
+    service.trouble = { submit: () => lost };
+    const first = (await run(...SEND)).summary!.run!;
+    service.trouble = {};
+    write('newer.csv', ['a,2']);
+    await run('import', 'newer.csv');
+    const last = await run('resume', first);
+    expect([last.code, last.summary!.rows]).toMatchObject([5, { unknown: 1 }]);
+    expect(last.summary!.maybe_sent_twice).toEqual([]);
+  });
+});
+
+describe('rows of an acknowledged request that are sent again', () => {
+  const failed = { fate: () => fates.failed };
+
+  test.each([
+    ['a refused token', 401, 4],
+    ['a service that is down', 404, 6],
+  ])('stay submitted after %s', async (_, code, exit) => {
+    write('a.csv', ['a,1', 'b,1', 'c,1', 'd,1']);
+    service.trouble = failed;
+    const first = await run(...SEND);
+    expect([first.code, first.summary!.rows.submitted]).toEqual([7, 4]);
+    const [job] = first.summary!.jobs;
+    service.trouble = { submit: () => status(code) };
+    const retried = await run('resume', first.summary!.run!, '--failed', ...OUT);
+    expect([retried.code, retried.summary!.rows], retried.stderr).toMatchObject([exit, { submitted: 4 }]);
+    expect(retried.summary!.rows.unsent).toBeUndefined();
+    expect(retried.summary!.jobs).toMatchObject([{ job_id: job!.job_id }]);
+    expect(outcomes()).toEqual(['a', 'b', 'c', 'd'].map((id) => [id, 'failed', 1, job!.job_id]));
+    service.trouble = {};
+    const last = await run('resume', first.summary!.run!);
+    expect([last.code, last.summary!.rows], last.stderr).toMatchObject([0, { submitted: 4, completed: 4 }]);
+  });
+
+  test('keep what was completed, and are named if their job was short', async () => {
+    write('a.csv', ['a,1', 'b,1', 'c,1', 'd,1']);
+    service.trouble = { fate: () => fates.short };
+    const first = await run(...SEND);
+    const { completed } = first.summary!.rows;
+    expect([first.code, completed > 0, completed < 4]).toEqual([5, true, true]);
+    service.trouble = { submit: () => status(401) };
+    const stopped = await run('resume', first.summary!.run!, '--failed');
+    expect(stopped.summary!.rows).toMatchObject({ submitted: 4, completed });
+    expect(stopped.summary!.maybe_sent_twice).toEqual([]);
+    service.trouble = {};
+    const last = await run('resume', first.summary!.run!);
+    expect(last.summary!.rows).toMatchObject({ submitted: 4, completed: 4 });
+    expect(last.summary!.maybe_sent_twice).toMatchObject([
+      { rows: 4, reason: expect.stringContaining('completed') },
+    ]);
+  });
+
+  test('stay so where newer data of others is sent instead', async () => {
+    write('a.csv', ['a,1', 'b,1']);
+    service.trouble = failed;
+    const first = (await run(...SEND)).summary!.run!;
+    service.trouble = {};
+    write('newer.csv', ['a,2']);
+    await run('import', 'newer.csv');
+    const last = await run('resume', first, '--failed', ...OUT);
+    expect([last.code, last.summary!.rows], last.stderr).toMatchObject([5, { submitted: 2, completed: 1 }]);
+    expect(last.summary!.rows.unsent).toBeUndefined();
+    expect(outcomes().map(([id, outcome]) => [id, outcome])).toEqual([
+      ['a', 'failed'],
+      ['b', 'completed'],
+    ]);
+  });
+});
