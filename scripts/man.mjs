@@ -68,6 +68,7 @@ const page = [
   '.SH SYNOPSIS\n.B profiles\n[\\fIglobal options\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n',
   `.SH COMMANDS\n${commands.join('')}`,
   `.SH GLOBAL OPTIONS\n${options(root)}`,
+  `.SH SETTINGS\n${await printed('help', 'settings')}`,
   `.SH EXIT STATUS\n${await printed('help', 'exit-codes')}`,
   `.SH ENVIRONMENT\n${await printed('help', 'environment')}`,
 ].join('');

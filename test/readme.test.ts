@@ -57,7 +57,7 @@ test('every command, the root included, has at least two examples', async () => 
     let help = '';
     command.configureOutput({ writeOut: (text) => (help += text) });
     command.outputHelp();
-    const examples = help.split('\nExamples:\n')[1] ?? '';
+    const examples = help.split('\nExamples\n')[1] ?? '';
     expect([command.name(), examples.match(/^ {2}\$ profiles /gm)?.length ?? 0]).toEqual([
       command.name(),
       expect.toSatisfy((count: number) => count >= 2, 'at least two'),

@@ -97,9 +97,10 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [{ Command }, { builtIn, declareOptions }] = await Promise.all([
+  const [{ Command }, { builtIn, declareOptions }, { firstPage }] = await Promise.all([
     import('commander'),
     import('./options/index.js'),
+    import('./commands/help-page.js'),
   ]);
   const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
@@ -117,11 +118,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
-    .configureHelp({
-      showGlobalOptions: true,
-      visibleGlobalOptions: (command) =>
-        command.parent ? program.options.filter((option) => !option.hidden) : [],
-    });
+    .configureHelp({ formatHelp: (command, { helpWidth }) => firstPage(command, helpWidth ?? HELP_COLUMNS) });
   declareOptions(program);
   examples(program, [
     'profiles import companies.csv --region sandbox',

@@ -15,12 +15,12 @@ import { saidOf } from './said.js';
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
 const TOKEN = 'key-7f3b91c2d4e8a6054';
 
-/** Lines below `Examples:`, without the prompt. */
+/** Lines below `Examples`, without the prompt. */
 function examplesOf(command: Command): string[] {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
   command.outputHelp();
-  return [...(help.split('\nExamples:\n')[1] ?? '').matchAll(/^ {2}\$ (.*)$/gm)].map(([, line]) => line!);
+  return [...(help.split('\nExamples\n')[1] ?? '').matchAll(/^ {2}\$ (.*)$/gm)].map(([, line]) => line!);
 }
 
 async function allExamples(): Promise<[command: string, line: string][]> {
@@ -49,6 +49,7 @@ beforeAll(async () => {
   for (const file of ['companies.csv', 'users.csv', 'users.ndjson'])
     copyFileSync(join(FIXTURES, file), join(template, file));
   writeFileSync(join(template, 'export.csv'), 'Symbol,Name\nAAA,Acme\n');
+  writeFileSync(join(template, 'crm.json'), '{"kind":"companies","id":"Symbol"}');
   writeFileSync(join(template, 'token.txt'), TOKEN, { mode: 0o600 });
   for (const [line, ends] of [
     ['import companies.csv users.csv', 0],
@@ -90,6 +91,8 @@ describe.each(examples)('%s', (_, line) => {
       cwd,
       clock: hurried,
       ...(input === undefined ? {} : { stdin: readFileSync(join(cwd, input)) }),
+      // Examples with a service of one's own are rehearsed.
+      ...(/^profiles import (?!.*--region)/.test(line) ? { env: { PROFILES_REGION: 'sandbox' } } : {}),
       // A server runs until it is stopped: here as soon as it listens.
       ...(serves ? { stop: AbortSignal.abort('SIGINT') } : {}),
     });

@@ -5,7 +5,7 @@ import { COMMANDS } from '../../src/cli/commands/index.js';
 import { MEANING, TOPICS, USUAL } from '../../src/cli/commands/topics.js';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
-import { defaultOf, type Entry, OPTIONS, optionsOf, pathOf } from '../../src/cli/options/index.js';
+import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
 import { Exit } from '../../src/engine/errors.js';
 
 /** The tree of one command; only `stdout` is looked at while it is made. */
@@ -37,16 +37,31 @@ function optionTable(options: readonly Entry[]): string {
   const rows = options.map((option) => {
     const value = defaultOf(option);
     const typed = option.otherwise === undefined ? code(value) : cell(value ?? '');
+    const places = [
+      ...(option.config ? [code(option.config)] : []),
+      ...(option.mapping ? ['mapping file'] : []),
+      ...(option.env ? [code(option.env)] : []),
+    ];
     return [
-      code(option.flags),
+      code(option.flag === false && option.key !== null ? `-o ${option.key}` : option.flags),
       `${cell(option.summary)}${option.repeatable ? '; repeatable' : ''}`,
       cell(option.type.description),
       typed,
-      code(option.config),
-      code(option.env),
+      places.join(', '),
     ];
   });
-  return table(['option', 'what it does', 'type', 'default', 'config key', 'environment'], rows);
+  return table(['option', 'what it does', 'type', 'default', 'also in'], rows);
+}
+
+/** The options of the same commands, in the order of the table. */
+function optionsByCommands(): [names: string, options: Entry[]][] {
+  const groups = new Map<string, Entry[]>();
+  for (const option of OPTIONS) {
+    if (option.hidden || option.commands.includes('*')) continue;
+    const names = option.commands.map((name) => code(name)).join(', ');
+    groups.set(names, [...(groups.get(names) ?? []), option]);
+  }
+  return [...groups];
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${cell(text.slice(1))}.`;
@@ -60,23 +75,17 @@ const usage = (command: Command): string =>
     }),
   ].join(' ');
 
-function section(command: Command): string {
-  const options = optionsOf(pathOf(command)).filter(({ hidden }) => !hidden);
+function commandRow(command: Command): string[] {
   const words = command.registeredArguments.map(
-    (argument) => `- \`${argument.name()}\`: ${cell(argument.description)}`,
+    (argument) => `\`${argument.name()}\`: ${cell(argument.description)}`,
   );
-  return [
-    `### \`profiles ${usage(command)}\``,
-    sentence(command.description()),
-    ...(words.length > 0 ? [words.join('\n')] : []),
-    ...(options.length > 0 ? [optionTable(options)] : []),
-  ].join('\n\n');
+  return [code(`profiles ${usage(command)}`), [sentence(command.description()), ...words].join(' ')];
 }
 
 export async function referenceText(): Promise<string> {
   const commands = await allCommands();
   const everywhere = OPTIONS.filter((option) => option.commands.includes('*') && option.flag !== false);
-  const settings = OPTIONS.filter((option) => option.flag === false);
+  const settings = OPTIONS.filter((option) => option.flag === false && option.commands.includes('*'));
   const variables = OPTIONS.flatMap((option) =>
     option.env
       ? [[code(option.env), cell(option.summary), code(option.flag === false ? '' : option.long)]]
@@ -101,8 +110,10 @@ export async function referenceText(): Promise<string> {
       ]),
     ),
     '## Commands',
-    'An option of the config file that is on or off is switched off by its `--no-` form, such as `--no-changed-only`.',
-    ...commands.map(section),
+    table(['command', 'what it does'], commands.map(commandRow)),
+    '## Options of single commands',
+    'An option with `-o` has no flag. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. An option of the config file that is on or off is switched off by its `--no-` form, such as `--no-changed-only`.',
+    ...optionsByCommands().flatMap(([names, options]) => [`### ${names}`, optionTable(options)]),
     '## Exit codes',
     table(
       ['code', 'meaning'],

@@ -10,7 +10,7 @@ import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
+import { APPLY, given, MOVED, REJECTING, REPORTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -53,8 +53,9 @@ async function options(
 ): Promise<Options> {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
-  const { canary, concurrency, maxChanged, outcomes } = SENDING;
-  const { isolateJobs, rejects } = REJECTING;
+  const { canary, concurrency, maxChanged } = SENDING;
+  const { isolateJobs } = REJECTING;
+  const { rejects, outcomes } = REPORTING;
   const { wait: _, ...timing } = WAITING;
   const table = {
     ...timing,

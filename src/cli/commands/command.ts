@@ -55,9 +55,9 @@ export async function declare(
   declareOptions(command);
 }
 
-/** Adds the `Examples:` section to the help of a command. A test runs each line. */
+/** Adds the `Examples` section to the help of a command. A test runs each line. */
 export function examples(command: Command, lines: readonly string[]): Command {
-  return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+  return command.addHelpText('after', `\nExamples\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
 /** For a command that only groups subcommands: without a valid one, the error lists them. */

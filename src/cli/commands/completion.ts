@@ -17,18 +17,15 @@ import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from '
 
 export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
   command.argument('<shell>', SHELLS.join(', '));
-  command
-    .helpCommand(false)
-    .usage('[options] <shell>')
-    .addHelpText(
-      'after',
-      `
+  command.helpCommand(false).addHelpText(
+    'after',
+    `
 Load it in your shell's startup file:
-  bash        source <(profiles completion bash)        in ~/.bashrc
-  zsh         source <(profiles completion zsh)         in ~/.zshrc, after compinit
-  fish        profiles completion fish | source         in ~/.config/fish/config.fish
-  powershell  profiles completion powershell | Out-String | Invoke-Expression   in $PROFILE`,
-    );
+  bash        source <(profiles completion bash)    in ~/.bashrc
+  zsh         source <(profiles completion zsh)     in ~/.zshrc, after compinit
+  fish        profiles completion fish | source     in config.fish
+  powershell  profiles completion powershell | Out-String | Invoke-Expression`,
+  );
   examples(command, ['profiles completion bash', 'profiles completion fish']);
   command.action(wire(([word]) => shellOf(word!), print));
 

@@ -24,7 +24,7 @@ export function define(command: Command, wire: Wire): void {
 
   examples(command.command('init').description('write the config file, from prompts, flags, and stdin'), [
     'profiles config init',
-    'profiles config init --region eu --base-url https://api.example.com --lookup-base-url https://lookups.example.com --no-check < token.txt',
+    'profiles config init --region eu --base-url https://api.example.com',
     'profiles config init --account staging --region sandbox',
   ]).action(wire((_, flags) => valuesOf(CONFIG_INIT, flags), init));
 

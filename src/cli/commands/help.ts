@@ -3,15 +3,17 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
+import { twoColumns } from '../output/two-columns.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { type CommandEntry, declare, examples, type Wire } from './command.js';
-import { TOPICS, twoColumns } from './topics.js';
+import { furtherPage, furtherPages } from './help-page.js';
+import { TOPICS } from './topics.js';
 
 export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
   // The words are not declared as arguments: the list of commands would show arguments only for this command.
   command.usage('[command or topic]').allowExcessArguments();
   const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
-  command.addHelpText('after', `\nTopics:\n${twoColumns(rows)}`);
+  command.addHelpText('after', `\nTopics\n${twoColumns(rows)}`);
   examples(command, ['profiles help import', 'profiles help exit-codes']);
   command.action(
     wire(
@@ -44,6 +46,8 @@ async function textAbout(
 ): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
   if (topic) return topic.text();
+  const page = words.length > 1 ? furtherPage(words.slice(0, -1).join(' '), words.at(-1)!) : null;
+  if (page !== null) return page;
   let command = root;
   for (const word of words) {
     const child = command.commands.find((candidate) => candidate.name() === word);
@@ -64,7 +68,7 @@ async function known(root: Command, command: Command, commands: readonly Command
 
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {
   const before = words.slice(0, words.indexOf(word));
-  const names = command.commands.map((child) => child.name());
+  const names = [...command.commands.map((child) => child.name()), ...furtherPages(before.join(' '))];
   // `config` is a command and a topic.
   const all = before.length === 0 ? [...new Set([...names, ...TOPICS.map(({ name }) => name)])] : names;
   const like = nearest(word, all);

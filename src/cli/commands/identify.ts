@@ -46,7 +46,7 @@ export function define(command: Command, wire: Wire): void {
     [
       'profiles identify company c-100 --set plan=gold --region sandbox',
       'profiles identify company c-100 --unset plan --region sandbox',
-      'profiles identify company c-100 --metadata \'{"employees":12}\' --json --region sandbox',
+      'profiles identify company c-1 --metadata \'{"staff":12}\' --region sandbox',
     ],
   ).action(wire((words, flags) => options('companies', words, flags), run));
 
@@ -57,7 +57,7 @@ export function define(command: Command, wire: Wire): void {
       .argument('<id>', 'user_id'),
     [
       'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
-      'profiles identify user u-7 --metadata \'{"vip":true}\' --no-wait --json --region sandbox',
+      'profiles identify user u-7 --metadata \'{"vip":true}\' --region sandbox',
     ],
   ).action(wire((words, flags) => options('users', words, flags), run));
 }

@@ -90,8 +90,8 @@ export async function importOptions(
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(rejecting, flags),
-    rejects: rejecting.rejects ?? null,
-    outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
+    rejects: given({ rejects: REPORTING.rejects }, flags).rejects ?? null,
+    outcomes: outcomesFile(given({ outcomes: REPORTING.outcomes }, flags).outcomes, context.cwd),
     failed: false,
   };
 }

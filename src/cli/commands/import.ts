@@ -18,11 +18,11 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
+  command.argument('<input...>', 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)');
   examples(command, [
     'profiles import companies.csv --region sandbox',
-    'profiles import companies.csv users.csv --dry-run --region sandbox',
-    'profiles import users.ndjson --changed-only --json --region sandbox',
+    'profiles import export.csv -m crm.json --save-plan plan.json',
+    'profiles import users.ndjson --changed-only --max-changed 5% --json',
   ]);
   command.action(wire(options, run));
 }

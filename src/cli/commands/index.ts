@@ -4,7 +4,7 @@ import type { CommandEntry } from './command.js';
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'import',
-    summary: 'plan and send companies or users from files',
+    summary: 'plan, send, and account for companies or users',
     load: () => import('./import.js'),
   },
   { name: 'apply', summary: 'send a saved plan', load: () => import('./apply.js') },
@@ -25,7 +25,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'identify', summary: 'create or update one profile', load: () => import('./identify.js') },
   {
     name: 'inspect',
-    summary: 'show what an import would read from your files',
+    summary: 'show what an import would read; --write-mapping saves it',
     load: () => import('./inspect.js'),
   },
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },

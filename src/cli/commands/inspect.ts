@@ -71,10 +71,10 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
+  command.argument('<input...>', 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)');
   examples(command, [
     'profiles inspect companies.csv',
-    'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
+    'profiles inspect export.csv -k companies --id Symbol --write-mapping m.json',
     'profiles inspect companies.csv users.csv --json',
   ]);
   command.action(wire(options, run));

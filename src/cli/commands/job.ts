@@ -44,7 +44,7 @@ export function define(command: Command, wire: Wire): void {
   command.argument('<id...>', 'job ids or job URLs');
   examples(command, [
     'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
-    'profiles job urn:profiles:job:default/712b5eea-1 urn:profiles:job:default/712b5eea-2 --watch --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 --watch --region sandbox',
     'profiles job urn:profiles:job:default/712b5eea-1 --json --region sandbox',
   ]);
   command.action(wire(options, run));

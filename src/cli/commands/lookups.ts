@@ -29,7 +29,7 @@ export function define(command: Command, wire: Wire): void {
   examples(command, [
     'profiles lookups user-properties --region sandbox',
     'profiles lookups embeds --filter type=card --json --region sandbox',
-    'profiles lookups checklists --columns key,display_name --sort key --csv --region sandbox',
+    'profiles lookups checklists --sort key --csv --region sandbox',
   ]);
   command.action(wire(options, run));
 }

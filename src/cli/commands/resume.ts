@@ -19,9 +19,9 @@ import {
   MOVED,
   type ON_FAILURE,
   REJECTING,
+  REPORTING,
   RESUME,
   SELECTING,
-  SENDING,
   WAITING,
 } from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -65,14 +65,14 @@ export function define(command: Command, wire: Wire): void {
 async function options([run]: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { failed = false } = given(RESUME, flags);
   const { onFailure: failure, isolateJobs } = given(FAILING, flags);
-  const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd);
+  const outcomes = outcomesFile(given({ outcomes: REPORTING.outcomes }, flags).outcomes, context.cwd);
   const { set } = given({ set: COLUMNS.set }, flags);
   const { where } = given({ where: SELECTING.where }, flags);
   return {
     run,
     inputs: given(MOVED, flags).inputs ?? [],
     values: { sets: set && [set], where },
-    rejects: given({ rejects: REJECTING.rejects }, flags).rejects,
+    rejects: given({ rejects: REPORTING.rejects }, flags).rejects,
     report: reportOf(flags, (await context.settings()).importDefaults),
     ...engineValues(TIMING, flags),
     waitTimeoutMs: waitingIn(flags).waitTimeoutMs,

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { UsageError } from '../../engine/errors.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
-import { FAULT_HELP } from './sandbox/fault-help.js';
 import { list, listOptions } from './sandbox/list.js';
 import { reset } from './sandbox/reset.js';
 import { serve, serveOptions } from './sandbox/serve.js';
@@ -13,9 +12,8 @@ export function define(command: Command, wire: Wire): void {
   command.allowExcessArguments(); // the action reports a mistyped subcommand
   examples(command, [
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
-    'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --memory --fault 503:first=3,retry-after=2 --fault reset-after:p=0.1',
+    'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --fault 503:first=3',
   ]);
-  command.addHelpText('after', `\n${FAULT_HELP}`);
   command.action(wire(serveOptions, serve));
 
   const listed = command

@@ -1,7 +1,10 @@
 /** Help topics that belong to no single command (contract §2, §3, §7). */
 import { Exit } from '../../engine/errors.js';
 import { OPTIONS } from '../options/index.js';
+import { twoColumns, wrap } from '../output/two-columns.js';
 import { KEYS, sentence } from '../settings/keys.js';
+import { settingsPage, WIDTH } from './help-page.js';
+import { FAULT_HELP } from './sandbox/fault-help.js';
 
 export interface Topic {
   name: string;
@@ -201,31 +204,19 @@ export const TOPICS: readonly Topic[] = [
   { name: 'exit-codes', summary: 'what each exit code means', text: exitCodes },
   { name: 'environment', summary: 'environment variables', text: environment },
   { name: 'config', summary: 'where the config file is, its keys, and what overrides them', text: config },
+  {
+    name: 'settings',
+    summary: 'every setting: its unit, its default, and where it may stand',
+    text: settingsPage,
+  },
   { name: 'types', summary: 'types of columns: numbers, money, percentages, booleans, dates', text: types },
+  {
+    name: 'faults',
+    summary: 'what the sandbox can do wrong: profiles sandbox --fault',
+    text: () => FAULT_HELP,
+  },
   { name: 'formats', summary: 'what can be imported, and from where', text: formats },
 ];
 
-const WIDTH = 80;
-
 /** Wraps a text. Its own line breaks count as spaces. */
 const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
-
-/** Two columns: terms padded to the longest one, and texts, which wrap within their column. */
-export function twoColumns(rows: readonly (readonly [term: string, text: string])[]): string {
-  const left = Math.max(...rows.map(([term]) => term.length)) + 2;
-  const indent = `\n${' '.repeat(left + 2)}`;
-  return rows
-    .map(([term, text]) => `  ${term.padEnd(left)}${wrap(text, WIDTH - left - 2).join(indent)}`)
-    .join('\n');
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)!;
-    if (last === '') lines[lines.length - 1] = word;
-    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}

@@ -20,7 +20,7 @@ export const GLOBAL = {
   },
   region: {
     type: NAME_TYPE,
-    summary: 'use a region: default, eu, sandbox, or one from the config file',
+    summary: 'default, eu, sandbox, or one from the config file',
     default: 'default',
     env: 'PROFILES_REGION',
     config: 'region',
@@ -42,7 +42,7 @@ export const GLOBAL = {
   },
   state: {
     type: text('folder|url'),
-    summary: 'keep runs and jobs in this folder, or in a database: postgres://user@host/database',
+    summary: 'keep runs and jobs in this folder or database',
     otherwise: 'the folder of PROFILES_STATE_DIR',
     env: 'PROFILES_STATE',
     config: 'state',
@@ -58,7 +58,7 @@ export const GLOBAL = {
   option: {
     type: pair('key=value'),
     short: 'o',
-    summary: 'any setting, such as retries=3; profiles help settings lists them',
+    summary: 'any setting, such as retries=3 (profiles help settings)',
     repeatable: true,
     complete: 'settings',
   },
@@ -79,7 +79,7 @@ export const GLOBAL = {
   input: { type: FLAG, negated: true, summary: 'never prompt' },
   yes: {
     type: FLAG,
-    summary: 'do not ask before sending (config key confirm) or before taking a lock',
+    summary: 'do not ask before sending, or before taking a lock',
   },
 } as const satisfies Table;
 

@@ -32,19 +32,20 @@ export * from './reading.js';
 export * from './sending.js';
 
 const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
-const WRONG = 'When something goes wrong:';
+
+const READS = ['import', 'inspect'];
 
 /** The groups in the order of help. `*` means every command. */
 const GROUPS: readonly Group[] = [
   { heading: null, commands: ['*'], options: { ...GLOBAL, ...FLAGLESS } },
-  { heading: 'Reading files:', commands: ['import', 'inspect'], options: READING },
-  { heading: 'Reading files:', commands: ['import'], options: SELECTING },
-  { heading: 'Columns and values:', commands: ['import', 'inspect'], options: COLUMNS },
-  { heading: 'Sending:', commands: ['import'], options: SENDING },
-  { heading: 'Waiting:', commands: ['import'], options: WAITING },
-  { heading: WRONG, commands: ['import', 'apply'], options: RETRYING },
-  { heading: WRONG, commands: ['import'], options: REJECTING },
-  { heading: null, commands: ['import'], options: REPORTING },
+  { heading: 'Reading', commands: READS, options: READING },
+  { heading: 'Reading', commands: READS, options: COLUMNS },
+  { heading: 'Reading', commands: ['import'], options: SELECTING },
+  { heading: 'Sending', commands: ['import'], options: SENDING },
+  { heading: 'Sending', commands: ['import'], options: REJECTING },
+  { heading: 'Sending', commands: ['import'], options: WAITING },
+  { heading: 'Sending', commands: ['import', 'apply'], options: RETRYING },
+  { heading: 'Results', commands: ['import', 'apply', 'resume'], options: REPORTING },
   ...[
     MOVED,
     APPLY,
@@ -58,7 +59,7 @@ const GROUPS: readonly Group[] = [
     INSPECT,
     COMPLETION,
   ].map((options) => ({ heading: null, commands: [], options })),
-  { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
+  { heading: 'Results', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
   { heading: null, commands: ['sandbox list', 'sandbox show'], options: SANDBOX_REGION },
 ];

@@ -32,6 +32,10 @@ export interface Option {
   config?: string;
   /** A fact of a file, which a mapping file may hold, too. */
   mapping?: true;
+  /** On a further page of help, not on the command's first one. */
+  tier?: 2;
+  /** What help shows for its flag, if other flags belong to it. */
+  shown?: string;
   /** Flags that it cannot be combined with. */
   conflicts?: readonly Conflict[];
   /** Without this flag, it has no effect: `--changed-only`, or `--on-failure isolate`. */

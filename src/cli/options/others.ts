@@ -20,19 +20,8 @@ export const RESULT = {
   csv: { type: FLAG, summary: 'print CSV', conflicts: [{ with: '--ndjson' }] },
   ndjson: {
     type: FLAG,
-    summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
-    commands: [
-      'import',
-      'apply',
-      'resume',
-      'lookups',
-      'jobs',
-      'runs',
-      'history company',
-      'history user',
-      'config list',
-      'sandbox list',
-    ],
+    summary: 'print one JSON record per line',
+    commands: ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
 
@@ -172,18 +161,23 @@ export const SANDBOX = {
     conflicts: [{ with: '--data' }],
   },
   port: { type: PORT, default: 4100, summary: 'port of the default region; 0 picks a free one' },
-  lookupPort: { type: PORT, default: 4101, summary: 'port of the lookup lists' },
-  euPort: { type: PORT, default: 4102, summary: 'port of the EU region' },
-  pagePort: { type: PORT, summary: 'port of the page; 0 picks a free one', otherwise: '4103, or a free one' },
+  lookupPort: { tier: 2, type: PORT, default: 4101, summary: 'port of the lookup lists' },
+  euPort: { tier: 2, type: PORT, default: 4102, summary: 'port of the EU region' },
+  pagePort: {
+    tier: 2,
+    type: PORT,
+    summary: 'port of the page; 0 picks a free one',
+    otherwise: '4103, or a free one',
+  },
   page: {
     type: FLAG,
     negated: true,
     summary: 'do not serve the page',
     conflicts: [{ with: '--page-port' }],
   },
-  controlPort: { type: PORT, summary: 'serve the control API on this port' },
-  host: { type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
-  expectToken: { type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
+  controlPort: { tier: 2, type: PORT, summary: 'serve the control API on this port' },
+  host: { tier: 2, type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
+  expectToken: { tier: 2, type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
   latency: { type: duration(), summary: 'wait before each answer' },
   rowsPerSecond: {
     type: NUMBER,
@@ -191,9 +185,9 @@ export const SANDBOX = {
     default: DEFAULT_LIMITS.rowsPerSecond,
   },
   oneJobAtATime: { type: FLAG, summary: 'refuse a second job with 409' },
-  maxItems: { type: NUMBER, summary: 'refuse larger requests with 413' },
-  maxBytes: { type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
-  rateLimit: { type: NUMBER, summary: 'requests per second; more are refused with 429' },
+  maxItems: { tier: 2, type: NUMBER, summary: 'refuse larger requests with 413' },
+  maxBytes: { tier: 2, type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
+  rateLimit: { tier: 2, type: NUMBER, summary: 'requests per second; more are refused with 429' },
   failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail, such as 0.1' },
   failRows: {
     type: pair('key=value'),
@@ -201,6 +195,7 @@ export const SANDBOX = {
     repeatable: true,
   },
   failRowsWith: {
+    tier: 2,
     needs: '--fail-rows',
     type: word('how', FAIL_ROWS_WITH),
     summary:
@@ -209,11 +204,11 @@ export const SANDBOX = {
   },
   fault: {
     type: text('spec'),
-    summary: 'simulate a fault, such as 503:first=3 or reset-after:p=0.1',
+    summary: 'simulate a fault, such as 503:first=3; see profiles help faults',
     repeatable: true,
   },
-  seed: { type: countType(), default: 1, summary: 'seed for random faults' },
-  lookups: { type: path('file'), summary: 'JSON file with your own lookup lists' },
+  seed: { tier: 2, type: countType(), default: 1, summary: 'seed for random faults' },
+  lookups: { tier: 2, type: path('file'), summary: 'JSON file with your own lookup lists' },
 } as const satisfies Table;
 
 export const SANDBOX_REGION = {

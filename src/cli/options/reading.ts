@@ -11,44 +11,28 @@ export const READING = {
   kind: {
     short: 'k',
     type: word('kind', WORDS.kind),
-    summary: 'what the rows are: companies or users',
-    otherwise: 'detected from the columns',
+    summary: 'companies or users',
+    otherwise: 'by the columns',
     sets: 'kind',
     mapping: true,
   },
   id: {
     type: COLUMN,
-    summary: 'column of the identifier, for files of one kind',
-    otherwise: 'user_id or company_id',
+    summary: 'identifier',
+    otherwise: 'by the columns',
     complete: 'columns',
     sets: 'id',
-    mapping: true,
-  },
-  userId: {
-    type: COLUMN,
-    summary: "column of a user's identifier, in the files that have it",
-    otherwise: 'user_id',
-    complete: 'columns',
-    sets: 'userId',
-    mapping: true,
-  },
-  companyId: {
-    type: COLUMN,
-    summary: "column of the company: a company's identifier, and a user's company, in the files that have it",
-    otherwise: 'company_id',
-    complete: 'columns',
-    sets: 'companyId',
     mapping: true,
   },
   format: {
     short: 'f',
     type: word('format', WORDS.format),
-    summary: 'csv, tsv, json, ndjson, xlsx, or parquet',
-    otherwise: 'detected from content and name',
+    summary: 'csv, tsv, json, ndjson, xlsx, parquet',
     sets: 'format',
     mapping: true,
   },
   delimiter: {
+    tier: 2,
     type: text('text', {
       pattern: /^[^\r\n\0"]+$/,
       form: 'must be one character or several, without quotes and line ends',
@@ -60,13 +44,24 @@ export const READING = {
     mapping: true,
   },
   sheet: {
+    tier: 2,
     type: text('sheet'),
     summary: 'sheet of a workbook: its name, or its number from 1',
     otherwise: 'the first that is not hidden',
     sets: 'sheet',
     mapping: true,
   },
+  encoding: {
+    tier: 2,
+    type: text('name'),
+    summary: 'encoding of the text, such as windows-1252',
+    otherwise: 'UTF-8, or UTF-16 with BOM',
+    config: 'import.encoding',
+    sets: 'encoding',
+    mapping: true,
+  },
   quote: {
+    tier: 2,
     type: text('char'),
     summary: 'quote of a CSV: one character, or none where quotes are text',
     otherwise: '"',
@@ -74,6 +69,7 @@ export const READING = {
     mapping: true,
   },
   escape: {
+    tier: 2,
     type: text('char'),
     summary: 'character that makes a quote inside quotes text, such as a backslash',
     otherwise: 'the quote, doubled',
@@ -81,12 +77,14 @@ export const READING = {
     mapping: true,
   },
   comment: {
+    tier: 2,
     type: text('prefix'),
     summary: 'leave out the lines of a CSV that begin with this',
     sets: 'comment',
     mapping: true,
   },
   skipLines: {
+    tier: 2,
     type: countType(),
     default: 0,
     summary: 'lines to leave out above the header of a CSV, such as a title',
@@ -94,6 +92,7 @@ export const READING = {
     mapping: true,
   },
   lenientQuotes: {
+    tier: 2,
     type: FLAG,
     default: false,
     summary: 'take text after a closing quote as text, instead of rejecting the row',
@@ -101,6 +100,7 @@ export const READING = {
     mapping: true,
   },
   shortRows: {
+    tier: 2,
     type: word('how', WORDS.shortRows),
     summary:
       'what to do with CSV rows that have fewer cells than the header: reject, or pad with empty cells',
@@ -109,6 +109,7 @@ export const READING = {
     mapping: true,
   },
   excelText: {
+    tier: 2,
     type: FLAG,
     default: false,
     summary: 'read cells like ="0012" as their text',
@@ -116,32 +117,45 @@ export const READING = {
     mapping: true,
   },
   renameDuplicates: {
+    tier: 2,
     type: FLAG,
     default: false,
     summary: 'number columns that have the same name: name, name_2',
     sets: 'renameDuplicates',
     mapping: true,
   },
-  encoding: {
-    type: text('name'),
-    summary: 'encoding of the text, such as windows-1252',
-    otherwise: 'UTF-8, or UTF-16 with BOM',
-    config: 'import.encoding',
-    sets: 'encoding',
-    mapping: true,
-  },
   jsonPath: {
+    tier: 2,
     type: text('key.key'),
     summary: 'path to the items of a JSON file that are not at the top level or under companies or users',
     sets: 'jsonPath',
     mapping: true,
   },
   roundNumbers: {
+    tier: 2,
     type: FLAG,
     default: false,
     summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
     config: 'import.round_numbers',
     sets: 'roundNumbers',
+    mapping: true,
+  },
+  userId: {
+    tier: 2,
+    type: COLUMN,
+    summary: "column of a user's identifier, in the files that have it",
+    otherwise: 'user_id',
+    complete: 'columns',
+    sets: 'userId',
+    mapping: true,
+  },
+  companyId: {
+    tier: 2,
+    type: COLUMN,
+    summary: "column of the company: a company's identifier, and a user's company, in the files that have it",
+    otherwise: 'company_id',
+    complete: 'columns',
+    sets: 'companyId',
     mapping: true,
   },
   maxCell: {
@@ -156,7 +170,7 @@ export const READING = {
 export const SELECTING = {
   where: {
     type: CONDITION_TYPE,
-    summary: 'take only rows whose cell equals this text, or with != does not; all conditions must hold',
+    summary: 'take matching rows only (or column!=text)',
     repeatable: true,
     complete: 'column=',
     commands: ['import', 'resume'],
@@ -164,13 +178,19 @@ export const SELECTING = {
   },
   limit: {
     type: countType(1),
-    summary: 'take at most this many rows of each kind',
+    summary: 'take the first n rows of each kind',
     sets: 'limit',
   },
 } as const satisfies Table;
 
 /** How columns and values are mapped. */
 export const COLUMNS = {
+  mapping: {
+    short: 'm',
+    type: path('file'),
+    summary: 'columns, types, and format from a file that `profiles inspect --write-mapping` makes',
+    repeatable: true,
+  },
   map: {
     type: pair('column=key', 1),
     summary: 'send a column under another key',
@@ -179,6 +199,7 @@ export const COLUMNS = {
     complete: 'column=',
   },
   include: {
+    tier: 2,
     type: COLUMN,
     summary: 'send only these columns as metadata',
     repeatable: true,
@@ -186,22 +207,23 @@ export const COLUMNS = {
     mapping: true,
   },
   exclude: { type: COLUMN, summary: 'leave a column out', repeatable: true, complete: 'columns' },
+  type: {
+    type: pair('column=type'),
+    summary: 'such as money or date:MM/dd/yyyy; *=string for all',
+    repeatable: true,
+    distinct: true,
+    complete: 'column=',
+  },
   set: {
     type: pair('key=value'),
-    summary: 'add a key to the metadata; its value is typed like a CSV cell',
+    summary: 'add a key to every item',
     repeatable: true,
     distinct: true,
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
     mapping: true,
   },
-  type: {
-    type: pair('column=type'),
-    summary: 'type of a column, such as money or date:MM/dd/yyyy; *=string for all',
-    repeatable: true,
-    distinct: true,
-    complete: 'column=',
-  },
   empty: {
+    tier: 2,
     type: word('how', WORDS.empty),
     summary: 'what an empty cell becomes: omit, null, or string',
     otherwise: NO_RULES.empty,
@@ -209,6 +231,7 @@ export const COLUMNS = {
     mapping: true,
   },
   keys: {
+    tier: 2,
     type: word('style', WORDS.keys),
     summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
     otherwise: 'as-is',
@@ -216,12 +239,14 @@ export const COLUMNS = {
     mapping: true,
   },
   null: {
+    tier: 2,
     type: text('text'),
     summary: 'a text that counts as an empty cell, such as NULL or n/a',
     repeatable: true,
     mapping: true,
   },
   trim: {
+    tier: 2,
     type: FLAG,
     default: false,
     summary: 'remove white space and invisible characters around cells',
@@ -229,15 +254,10 @@ export const COLUMNS = {
     mapping: true,
   },
   allowId: {
+    tier: 2,
     type: text('text'),
     summary: 'accept an identifier that looks like a missing value, such as NULL',
     repeatable: true,
     mapping: true,
-  },
-  mapping: {
-    short: 'm',
-    type: path('file'),
-    summary: 'read these options from a JSON file: one for all inputs, or one for each kind',
-    repeatable: true,
   },
 } as const satisfies Table;

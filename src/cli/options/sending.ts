@@ -10,7 +10,7 @@ export const SENDING = {
   savePlan: {
     type: path('file'),
     conflicts: [{ with: '--resume', why: 'a resume sends what its run has planned' }],
-    summary: 'dry run, and save the plan for profiles apply',
+    summary: 'dry run, and save the plan for `profiles apply`',
     commands: ['import'],
   },
   guide: {
@@ -29,7 +29,7 @@ export const SENDING = {
   changedOnly: {
     type: FLAG,
     default: false,
-    summary: 'skip rows that have not changed since the service completed them',
+    summary: 'skip rows that the service already has',
     config: 'import.changed_only',
     sets: 'changedOnly',
   },
@@ -45,7 +45,7 @@ export const SENDING = {
     type: BOUND_TYPE,
     needs: '--changed-only',
     default: null,
-    summary: 'with --changed-only: send nothing if more rows than this are new or changed',
+    summary: 'send nothing if more rows are new or changed',
     config: 'import.max_changed',
     commands: ['import', 'apply'],
     sets: 'maxChanged',
@@ -63,25 +63,17 @@ export const SENDING = {
     type: FLAG,
     conflicts: [{ with: '--resume', why: '--full sends everything again' }, { with: '--changed-only' }],
     default: false,
-    summary: 'forget what was sent before, and send everything',
+    summary: 'forget earlier imports, send everything',
     sets: 'full',
   },
   resume: {
     type: FLAG,
     default: false,
-    summary: 'continue the unfinished import of the same content, if there is one',
+    summary: 'continue an unfinished import of this content',
     sets: 'resume',
   },
-  outcomes: {
-    type: path('file'),
-    conflicts: [
-      { with: '--dry-run', why: 'a dry run sends no rows' },
-      { with: '--save-plan', why: 'it sends no rows' },
-    ],
-    summary: 'write the outcome of each row to this file: CSV, or NDJSON if its name ends in .ndjson',
-    commands: ['import', 'apply', 'resume'],
-  },
   chunkSize: {
+    tier: 2,
     ...engineNumber('chunkSize', 'items'),
     summary: 'items in one request',
     config: 'import.chunk_size',
@@ -93,14 +85,14 @@ export const SENDING = {
     flag: false,
   },
   canary: {
-    ...engineNumber('canary', 'items'),
-    summary: 'send a first request of at most this many items, and nothing else until its job has completed',
+    ...engineNumber('canary'),
+    summary: 'send n items first, and wait for them',
     config: 'import.canary',
     commands: ['import', 'apply'],
   },
   concurrency: {
     ...engineNumber('concurrency'),
-    summary: 'how many jobs may be unfinished at a time, or with --no-wait, how many requests',
+    summary: 'jobs unfinished at a time',
     config: 'import.concurrency',
     commands: ['import', 'apply'],
   },
@@ -113,12 +105,13 @@ export const WAITING = {
     default: null,
     off: ['import', 'apply', 'identify user'],
     needs: '--watch',
-    summary: 'end after this time, jobs continue; --no-wait: as soon as everything is accepted',
+    summary: 'end after this time, jobs go on; --no-wait: at once',
     config: 'import.wait',
     ofSession: true,
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
   waitForLock: {
+    tier: 2,
     ...engineNumber('waitForLockMs'),
     summary: 'wait this long for another import of the same account and kind to end',
     config: 'import.wait_for_lock',
@@ -166,10 +159,30 @@ export const RETRYING = {
 
 /** Options for reports that others may read. */
 export const REPORTING = {
+  rejects: {
+    type: path('path'),
+    summary: 'rejected rows',
+    commands: ['import', 'apply', 'resume'],
+    otherwise: '<input>.rejects.csv',
+  },
+  outcomes: {
+    type: path('file'),
+    conflicts: [
+      { with: '--dry-run', why: 'a dry run sends no rows' },
+      { with: '--save-plan', why: 'it sends no rows' },
+    ],
+    summary: 'outcome of every row, .csv or .ndjson',
+    commands: ['import', 'apply', 'resume'],
+  },
   report: {
     type: path('file'),
-    summary: 'write a report as one HTML page, to read, print, or attach',
+    summary: 'a page to read, print, or attach',
     commands: ['import', 'apply', 'resume', 'runs'],
+  },
+  ndjson: {
+    type: FLAG,
+    shown: '--json, --ndjson',
+    summary: 'the summary, or every event, for programs',
   },
   reportValues: {
     type: FLAG,
@@ -187,10 +200,11 @@ export const REJECTING = {
   skipInvalid: {
     type: FLAG,
     conflicts: [{ with: '--max-invalid', why: 'one has no bound' }],
-    summary: 'send the valid rows even if others are rejected',
+    summary: 'send the valid rows even if others are invalid',
     config: 'import.skip_invalid',
   },
   maxInvalid: {
+    tier: 2,
     type: BOUND_TYPE,
     summary: 'send the valid rows if no more than this many are rejected',
     config: 'import.max_invalid',
@@ -199,7 +213,7 @@ export const REJECTING = {
     type: word('how', ON_FAILURE),
     default: 'stop',
     conflicts: [{ when: 'isolate', with: '--no-wait', why: 'the search needs to see how jobs end' }],
-    summary: 'at a refused request or failed job: stop, continue, or isolate the rows at fault',
+    summary: 'stop (default), continue, or isolate rows at fault',
     config: 'import.on_failure',
     commands: ['import', 'apply', 'resume'],
   },
@@ -210,11 +224,5 @@ export const REJECTING = {
     config: 'import.isolate_jobs',
     commands: ['import', 'apply', 'resume'],
     flag: false,
-  },
-  rejects: {
-    type: path('path'),
-    summary: 'write rejected rows here',
-    commands: ['import', 'apply', 'resume'],
-    otherwise: '<name>.rejects.csv or .ndjson',
   },
 } as const satisfies Table;

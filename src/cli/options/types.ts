@@ -184,7 +184,7 @@ export const pair = (placeholder: string, least = 0): Type<readonly [left: strin
 /** `column=value` or `column!=value`, split at the first `=`. */
 export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = {
   kind: 'text',
-  placeholder: 'column=value',
+  placeholder: 'column=text',
   description: 'column=value or column!=value',
   read: (given, setting) => {
     const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};

@@ -59,7 +59,11 @@ describe('what is offered', async () => {
       ['accounts.production.token', 'accounts.production.token_command', 'accounts.production.token_file'],
       NO_FILES,
     ],
-    [['config', 'set', 'regions.apac.'], ['regions.apac.base_url', 'regions.apac.lookup_base_url'], NO_FILES],
+    [
+      ['config', 'set', 'regions.apac.'],
+      ['regions.apac.base_url', 'regions.apac.lookup_base_url', 'regions.apac.token'],
+      NO_FILES,
+    ],
     [['config', 'set', 'region', 'sa'], ['sandbox'], NO_FILES],
     [['config', 'set', 'import.empty', ''], ['omit', 'null', 'string'], NO_FILES],
     [['completion', ''], ['bash', 'zsh', 'fish', 'powershell'], NO_FILES],
@@ -73,7 +77,7 @@ describe('what is offered', async () => {
 
   it('every command, at an empty line, with what it does', async () => {
     const { stdout } = await cli(['completion', 'complete', '--', ''], { cwd });
-    expect(stdout).toMatch(/^import\tplan and send/m);
+    expect(stdout).toMatch(/^import\tplan, send/m);
     expect(stdout).not.toMatch(/^complete\t/m);
   });
   it('global flags behind a command, once each, and its own', async () => {

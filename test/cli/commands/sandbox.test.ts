@@ -179,8 +179,8 @@ describe('sandbox', () => {
     expect(stderr).toContain(hint);
   });
 
-  it('--help shows how a fault is written, and says what each one does', async () => {
-    const { code, stdout } = await cli(['sandbox', '--help']);
+  it('help faults shows how a fault is written, and says what each one does', async () => {
+    const { code, stdout } = await cli(['help', 'faults']);
     expect(code).toBe(0);
     expect(stdout).toContain('<what>:<when>');
     const help = stdout.slice(stdout.indexOf('A fault is'));

@@ -1,6 +1,6 @@
 /** The help text about faults. */
 import { type FaultKind, type FaultOption, TARGETS } from '../../../sandbox/fault-spec.js';
-import { twoColumns } from '../topics.js';
+import { twoColumns } from '../../output/two-columns.js';
 
 const FAULTS: Readonly<Record<FaultKind, string>> = {
   status: 'an HTTP status from 200 to 599, such as 503; only a 2xx carries the request out',

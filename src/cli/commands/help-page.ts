@@ -1,0 +1,206 @@
+/** The pages of help, at most 80 columns wide: a command's first page, its further ones, and all settings. */
+import type { Command } from 'commander';
+import { settingsOf } from '../options/flags.js';
+import { defaultOf, type Entry, GLOBAL, OPTIONS, optionsOf, pathOf } from '../options/index.js';
+import { twoColumns, wrap } from '../output/two-columns.js';
+
+export const WIDTH = 80;
+/** Where the texts of options begin, if their flags are not longer. */
+const TEXTS_AT = 29;
+const GLOBAL_FLAGS = '--account, --region, --state, --config, --quiet, --debug, --yes';
+
+/** The commands in the order of help, below their headings. */
+const COMMAND_GROUPS: readonly (readonly [heading: string, names: readonly string[]])[] = [
+  ['Start here', ['import', 'inspect', 'sandbox', 'doctor']],
+  ['Carry on', ['resume', 'apply', 'runs', 'history']],
+  ['Service', ['job', 'jobs', 'lookups', 'identify']],
+  ['Set up', ['config', 'state', 'completion', 'help']],
+];
+
+/** Settings that the last section names, as far as the command takes them. */
+const EXAMPLES = ['retries', 'chunk_bytes', 'interval', 'max_cell', 'request_timeout'];
+
+/** A heading, and its lines. */
+type Section = readonly [heading: string, lines: string];
+
+/** The first page of a command, without its examples. @param width of the terminal */
+export function firstPage(command: Command, width: number): string {
+  const path = pathOf(command);
+  const columns = Math.min(width, WIDTH);
+  const page = (sections: readonly Section[]): string =>
+    [
+      wrap(sentence(command.description()), columns).join('\n'),
+      `Usage: ${usageOf(command)}`,
+      ...argumentsOf(command, columns),
+      sections.map(([heading, lines]) => `${heading}\n${lines}`).join('\n'),
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n')
+      .concat('\n');
+  if (path === '*') return page(rootSections(command, columns));
+  const entries = shown(optionsOf(path));
+  const first = entries.filter(({ tier }) => tier !== 2);
+  return page([
+    ...optionSections(first, columns),
+    ...commandSection(command, columns),
+    ['More', more(path, entries, columns)],
+  ]);
+}
+
+/**
+ * A further page of a command: `all`, or the options of a heading that are not on its first page.
+ * @returns null if there is no such page
+ */
+export function furtherPage(path: string, name: string): string | null {
+  const entries = optionsOf(path).filter(({ hidden }) => !hidden);
+  if (!isTiered(entries)) return null;
+  const of = entries.filter(
+    ({ heading, tier, flag }) =>
+      name === 'all' || (heading?.toLowerCase() === name && (tier === 2 || flag === false)),
+  );
+  if (of.length === 0) return null;
+  const title = name === 'all' ? `All options of profiles ${path}` : `More options of profiles ${path}`;
+  const sections = optionSections(of, WIDTH).map(([heading, lines]) => `${heading}\n${lines}`);
+  return `${title}\n\n${sections.join('\n')}`;
+}
+
+/** The names of a command's further pages. */
+export function furtherPages(path: string): string[] {
+  const entries = shown(optionsOf(path));
+  if (!isTiered(entries)) return [];
+  const headings = entries.filter(({ tier }) => tier === 2).map(({ heading }) => heading?.toLowerCase());
+  return [...new Set(headings.filter((heading) => heading !== undefined)), 'all'];
+}
+
+/** Every setting: its unit, its default, and where it may stand. */
+export function settingsPage(): string {
+  const keyed = OPTIONS.filter(({ key }) => key !== null);
+  const once = keyed.filter(({ key }, at) => keyed.findIndex((other) => other.key === key) === at);
+  const rows = once.map((option) => {
+    const { key, config, mapping, long, flag, short } = option;
+    const places = [
+      ...(flag === false ? [] : [short ? `-${short}, ${long}` : long]),
+      ...(config ? [`config ${config}`] : []),
+      ...(mapping ? ['mapping file'] : []),
+    ];
+    return [`${key}=${formOf(option)}`, `${textOf(option)}. In: ${places.join('; ')}`] as const;
+  });
+  return `Settings
+
+${wrap(
+  'A setting is given for one command with -o key=value or its flag, for good in the config file (also for one account: accounts.<name>.import.<key>), and facts of a file in a mapping file, for all inputs or for each kind. A flag overrides the mapping file, which overrides the config file.',
+  WIDTH,
+).join('\n')}
+
+${twoColumns(rows, { left: TEXTS_AT - 2 })}
+
+Global options
+${rowsOf(shown(optionsOf('*')), WIDTH)}`;
+}
+
+const capital = ([first = '', ...rest]: string): string => `${first.toUpperCase()}${rest.join('')}`;
+const sentence = (text: string): string => capital(text.endsWith('.') ? text : `${text}.`);
+
+const shown = (options: readonly Entry[]): Entry[] =>
+  options.filter(({ hidden, flag }) => !hidden && flag !== false);
+const isTiered = (entries: readonly Entry[]): boolean => entries.some(({ tier }) => tier === 2);
+
+const usageOf = (command: Command): string => {
+  const words = command.registeredArguments.map((argument) => {
+    const word = argument.variadic ? `${argument.name()}...` : argument.name();
+    return argument.required ? `<${word}>` : `[${word}]`;
+  });
+  const path = pathOf(command);
+  if (path === '*') return 'profiles <command> [options]';
+  const own = path === 'help' ? ['[command or topic]'] : words;
+  const children =
+    command.commands.length > 0 && words.length === 0 && path !== 'sandbox' ? ['<command>'] : [];
+  return ['profiles', path, ...children, ...own, '[options]'].join(' ');
+};
+
+function argumentsOf(command: Command, width: number): string[] {
+  const lines = command.registeredArguments.flatMap((argument) =>
+    wrap(`${capital(argument.name())}: ${argument.description}`, width),
+  );
+  return lines.length === 0 ? [] : [lines.join('\n')];
+}
+
+function optionSections(entries: readonly Entry[], width: number): Section[] {
+  const headings = [...new Set(entries.map(({ heading }) => heading ?? 'Options'))];
+  const left = Math.max(TEXTS_AT - 2, ...entries.map((entry) => termOf(entry).length + 2));
+  return headings.map((heading) => [
+    heading,
+    rowsOf(
+      entries.filter((entry) => (entry.heading ?? 'Options') === heading),
+      width,
+      left,
+    ),
+  ]);
+}
+
+const rowsOf = (entries: readonly Entry[], width: number, left = TEXTS_AT - 2): string =>
+  twoColumns(
+    entries.map((entry) => [termOf(entry), textOf(entry)]),
+    { left, width },
+  );
+
+/** `-k, --kind <kind>`, with the long flags below each other; `-o retries=<n>` for a setting without a flag. */
+function termOf(entry: Entry): string {
+  if (entry.flag === false) return `-o ${entry.key}=${formOf(entry)}`;
+  const flags = entry.shown ?? entry.flags;
+  return entry.short ? flags : `    ${flags}`;
+}
+
+const formOf = ({ type }: Entry): string =>
+  type.placeholder === '' ? 'true|false' : `<${type.placeholder}>`;
+
+function textOf(entry: Entry): string {
+  const value = entry.summary.includes('(default)') ? null : defaultOf(entry);
+  return value === null ? entry.summary : `${entry.summary} (default: ${value})`;
+}
+
+function commandSection(command: Command, width: number): Section[] {
+  const children = command.createHelp().visibleCommands(command);
+  if (children.length === 0) return [];
+  const rows = children.map((child) => [child.name(), child.description()] as const);
+  return [['Commands', twoColumns(rows, { left: 12, width })]];
+}
+
+function rootSections(command: Command, width: number): Section[] {
+  const summaries = new Map(command.commands.map((child) => [child.name(), child.description()]));
+  const groups = COMMAND_GROUPS.map(
+    ([heading, names]): Section => [
+      heading,
+      twoColumns(
+        names.map((name) => [name, summaries.get(name) ?? '']),
+        { left: 12, width },
+      ),
+    ],
+  );
+  return [...groups, ['Global options', rowsOf(shown(optionsOf('*')), width)]];
+}
+
+/** The last section: settings, further pages, and the names of the global options. */
+function more(path: string, entries: readonly Entry[], width: number): string {
+  const keys = settingsOf(path).filter(({ flag }) => flag === false);
+  const named = EXAMPLES.filter((name) => keys.some(({ key }) => key === name)).join(', ');
+  const { option } = GLOBAL;
+  const rows: [string, string][] =
+    keys.length > 1
+      ? [
+          [
+            `-o, --option <${option.type.placeholder}>`,
+            `any other setting: ${named.split(', ').slice(0, 2).join(', ')}, ...`,
+          ],
+        ]
+      : [];
+  const pages = furtherPages(path).flatMap((page): string[] => {
+    const of = entries.filter(({ heading, tier }) => tier === 2 && heading?.toLowerCase() === page);
+    const named = `profiles help ${path} ${page}`.padEnd(33);
+    if (page === 'all') return [`${named}every option;  profiles help settings`];
+    const names = of.map(({ long }) => long.slice(2)).slice(0, 3);
+    return of.length < 5 ? [] : [`${named}${names.join(', ')}, ...`];
+  });
+  const lines = [...pages, GLOBAL_FLAGS].map((line) => `      ${line}`);
+  return [...(rows.length > 0 ? [twoColumns(rows, { left: TEXTS_AT - 2, width })] : []), ...lines].join('\n');
+}
