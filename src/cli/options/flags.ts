@@ -6,7 +6,7 @@ import { type Entry, type Flags, spelled } from './option.js';
 import { BOOLEAN, pair } from './types.js';
 
 /** Keys under other names. */
-export const RENAMED: ReadonlyMap<string, string> = new Map([
+const RENAMED: ReadonlyMap<string, string> = new Map([
   ['wait_timeout', 'wait'],
   ['isolate', 'on_failure'],
   ['continue_on_error', 'on_failure'],

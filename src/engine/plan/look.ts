@@ -17,7 +17,7 @@ import {
 import { EitherKind } from './either-kind.js';
 
 /** The most rows to look at. */
-export const LOOK_ROWS = 100_000;
+const LOOK_ROWS = 100_000;
 /** Columns of the likeliest kind that may be the identifier, at most. */
 const MOST_CANDIDATES = 5;
 const SHOWN_VALUES = 3;

@@ -4,7 +4,7 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../size.js';
-import { givenNames } from '../mapping/id-column.js';
+import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
 import { findDelimiter, firstRows } from './delimiter.js';

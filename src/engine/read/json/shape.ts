@@ -1,7 +1,7 @@
 /** Detects where the items of a JSON text are: in an array, in an array of an object, one per line, or in sequence. */
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
-import type { ArrayBelow } from '../mapping/id-column.js';
+import type { ArrayBelow } from '../mapping/named-column.js';
 import { QUOTE, viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';

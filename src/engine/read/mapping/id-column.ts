@@ -1,11 +1,20 @@
 /** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
-import { type ErrorDetails, InputError, UsageError } from '../../errors.js';
+import { type ErrorDetails, InputError } from '../../errors.js';
 import type { KindMapping, MappingRules } from '../../mapping-rules.js';
-import { ID_FIELD, KINDS, type Kind } from '../../model.js';
-import type { ReadOptions } from '../../options.js';
-import type { ColumnRule, IdField, Reading } from '../../problems.js';
+import { ID_FIELD, type Kind } from '../../model.js';
+import type { IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';
+import {
+  type Asked,
+  companyNames,
+  find,
+  folded,
+  givenNames,
+  type Name,
+  namesOf,
+  rulesOf,
+} from './named-column.js';
 import { columnIn, constantsOf, unknownColumn } from './targets.js';
 
 export interface Identity {
@@ -20,57 +29,6 @@ export interface Identity {
   /** Nothing names kind or identifier; these are the likeliest. */
   guessed?: true;
 }
-
-export interface Asked
-  extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'> {
-  path: string;
-  /** All inputs, including this one. */
-  inputs?: readonly string[] | undefined;
-  /** Use the likeliest kind and identifier if the columns do not name them. */
-  guess?: boolean | undefined;
-  /** JSON: arrays that may hold the rows. */
-  below?: readonly ArrayBelow[] | undefined;
-  /** A workbook: other sheets that may hold the rows. */
-  sheets?: readonly string[] | undefined;
-}
-
-/** An array of objects inside a JSON object. */
-export interface ArrayBelow {
-  /** In the form of `jsonPath`. */
-  path: string;
-  /** Names of the members of its first object. */
-  names: readonly string[];
-}
-
-/** A column that was named, and the rule that named it. */
-interface Name {
-  column: string;
-  rule: ColumnRule;
-}
-
-/** The names given for the identifier of a kind, by precedence. */
-function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
-  const { id, userId, companyId, byKind } = asked;
-  const own = kind === 'users' ? userId : companyId;
-  return named([
-    ['id', id],
-    [kind === 'users' ? 'user_id' : 'company_id', own],
-    ['id', byKind?.[kind]?.id],
-  ]);
-}
-
-/** The columns given for the identifiers of both kinds. */
-export const givenNames = (asked: Parameters<typeof namesOf>[1]): string[] =>
-  KINDS.flatMap((kind) => namesOf(kind, asked).map(({ column }) => column));
-
-const companyNames = ({ companyId, byKind }: Pick<Asked, 'companyId' | 'byKind'>): Name[] =>
-  named([
-    ['company_id', companyId],
-    ['company_id', byKind?.users?.companyId],
-  ]);
-
-const named = (names: readonly (readonly [ColumnRule, string | undefined])[]): Name[] =>
-  names.flatMap(([rule, column]) => (column === undefined ? [] : [{ rule, column }]));
 
 /** Users first: the rows of users name their companies, too. */
 const DETECTED = ['users', 'companies'] as const;
@@ -181,9 +139,6 @@ function unused(columns: readonly string[], { map, exclude }: MappingRules): str
   return columns.filter((column) => !used.has(column));
 }
 
-const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
-  byKind?.[kind]?.rules ?? rules;
-
 /** The rules, with columns as this input names them. */
 function rulesIn(columns: readonly string[], rules: MappingRules): MappingRules {
   const set = new Set(rules.set.map(([key]) => key));
@@ -196,31 +151,6 @@ function rulesIn(columns: readonly string[], rules: MappingRules): MappingRules 
     types: rules.types.map(([column, type]) => [set.has(column) ? column : here(column), type]),
   };
 }
-
-/** The column that was named; otherwise one with the field's name, or a similar one. */
-function find(
-  columns: readonly string[],
-  names: readonly Name[],
-  kind: Kind,
-  field: IdField,
-  asked: Asked,
-): string | undefined {
-  const given = names.map(({ column }) => columnIn(columns, column)).find((name) => columns.includes(name));
-  if (given !== undefined) return given;
-  if (columns.includes(field)) return field;
-  const { map, include, exclude } = rulesOf(kind, asked);
-  const used = new Set([...map.map(([column]) => column), ...include, ...exclude]);
-  const alike = columns.filter((column) => folded(column) === folded(field) && !used.has(column));
-  const [column, other] = alike;
-  if (other === undefined) return column;
-  throw new UsageError(`${asked.path}: "${column}" and "${other}" may both be the ${field}`, {
-    hint: 'say which one it is, or exclude the other',
-    problem: { code: 'names_alike', path: asked.path, kind, field, columns: [column!, other] },
-  });
-}
-
-/** Makes `Company ID`, `companyId`, and `company-id` equal to `company_id`. */
-const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
 
 /** Handles columns that show no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {

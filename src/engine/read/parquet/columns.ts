@@ -5,18 +5,10 @@ import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
 import { viewOf } from '../text/fours.js';
 import type { Output } from '../text/output.js';
+import { converterOf, isJson, isPlainNumber, isText, type List } from './converters.js';
 import type { PageMemory } from './memory.js';
 import { type ColumnChunkPlace, type Dictionary, type Page, Pages, type Values } from './pages.js';
-import {
-  BadValueError,
-  converterOf,
-  isJson,
-  isPlainNumber,
-  isText,
-  type JsonValue,
-  type List,
-  textOf,
-} from './values.js';
+import { BadValueError, type JsonValue, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {

@@ -5,8 +5,9 @@ import { Is, written } from '../json/bytes.js';
 import type { Output } from '../text/output.js';
 import { assemble } from './assembly.js';
 import { type Column, Key, type Member } from './columns.js';
+import { converterOf, variantConverter } from './converters.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
-import { attempt, converterOf, variantConverter } from './values.js';
+import { attempt } from './values.js';
 
 /** How many rows of a nested column to assemble at a time. */
 const STEP_ROWS = 1000;

@@ -12,9 +12,9 @@ import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { viewOf } from '../text/fours.js';
 import { ChunkBytes } from './chunk-bytes.js';
+import { isPlainInt64, isUnsigned, type List, numbersOf } from './converters.js';
 import type { PageMemory } from './memory.js';
 import { unpack } from './unpack.js';
-import { isPlainInt64, isUnsigned, type List, numbersOf } from './values.js';
 
 /** Larger than any page that writers make. An unpacked page must fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;

@@ -10,11 +10,12 @@ import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RefusedRecord } from '../types.js';
 import { hasColumns } from './assembly.js';
 import { type Column, FlatColumn, type Key, type Member } from './columns.js';
+import { isPlainInt64, isText, isUnsigned } from './converters.js';
 import { damaged, type Footer, footerOf } from './footer.js';
 import { PageMemory } from './memory.js';
 import { NestedColumn } from './nested.js';
 import type { ColumnChunkPlace } from './pages.js';
-import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
+import { BadValueError } from './values.js';
 
 // Exported here so that both are loaded together, with the first file.
 export { parquetColumns } from './footer.js';
