@@ -6,6 +6,7 @@ import type { IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';
 import {
+  type ArrayBelow,
   type Asked,
   companyNames,
   find,
