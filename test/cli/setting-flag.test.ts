@@ -123,3 +123,53 @@ it.each([
   const { code, stderr } = await cli(['import', 'c.csv', ...words(flag)]);
   expect([code, stderr.split('\n')[1]]).toEqual([2, `  ${hint}`]);
 });
+
+describe('--zone is the zone of dates without an offset', () => {
+  const sample = async (flags: string, mapping?: object) => {
+    const cwd = scratch();
+    writeFileSync(
+      join(cwd, 'c.csv'),
+      'company_id,seen,with\nc-1,03.01.2024 10:00,2024-01-03T10:00:00+05:00\n',
+    );
+    if (mapping) writeFileSync(join(cwd, 'm.json'), JSON.stringify(mapping));
+    const { stdout } = await cli(
+      [...words(`import c.csv -n --json -q ${flags}`.replace(' -q', ' --quiet'))],
+      {
+        cwd,
+        env: { PROFILES_REGION: 'sandbox' },
+      },
+    );
+    return JSON.parse(stdout).plan.files[0].sample.metadata as Record<string, string>;
+  };
+  const seen = { seen: 'datetime:dd.MM.yyyy_HH:mm'.replace('_', ' ') };
+
+  it('of a type that names none; a cell with an offset keeps it', async () => {
+    const both = { type: { ...seen, with: 'datetime' } };
+    expect(await sample('-m m.json --zone Europe/Berlin', both)).toEqual({
+      seen: '2024-01-03T10:00:00+01:00',
+      with: '2024-01-03T10:00:00+05:00',
+    });
+  });
+  it.each([
+    ['a mapping file has one', '-m m.json', { type: seen, zone: 'Asia/Tokyo' }, '+09:00'],
+    ['the flag overrides it', '-m m.json --zone UTC', { type: seen, zone: 'Asia/Tokyo' }, 'Z'],
+    [
+      'the zone in a type wins',
+      '-m m.json -o zone=UTC',
+      { type: { seen: `${seen.seen}@Asia/Tokyo` } },
+      '+09:00',
+    ],
+    [
+      'what a written mapping leaves open',
+      '-m m.json --zone UTC',
+      { type: { seen: `${seen.seen}@<zone>` } },
+      'Z',
+    ],
+  ])('%s', async (_, flags, mapping, offset) => {
+    expect((await sample(flags, mapping)).seen).toBe(`2024-01-03T10:00:00${offset}`);
+  });
+  it('one that does not exist is refused', async () => {
+    const { code, stderr } = await cli(['import', 'c.csv', '--zone', 'Europe/Berln']);
+    expect([code, stderr.split('\n')[0]]).toEqual([2, 'profiles: --zone: "Europe/Berln" is not a time zone']);
+  });
+});

@@ -198,7 +198,7 @@ function more(path: string, entries: readonly Entry[], width: number): string {
     const of = entries.filter(({ heading, tier }) => tier === 2 && heading?.toLowerCase() === page);
     const named = `profiles help ${path} ${page}`.padEnd(33);
     if (page === 'all') return [`${named}every option;  profiles help settings`];
-    const names = of.map(({ long }) => long.slice(2)).slice(0, 3);
+    const names = of.map(({ long }) => long.slice(2)).slice(0, 4);
     return of.length < 5 ? [] : [`${named}${names.join(', ')}, ...`];
   });
   const lines = [...pages, GLOBAL_FLAGS].map((line) => `      ${line}`);

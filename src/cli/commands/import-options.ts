@@ -167,10 +167,12 @@ export async function readingOptions(
   answered: MappingFile | null = null,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
+  const zones = { zone: zoneIn(flags), otherwise: zoneIn(defaults) };
   const files = answered
     ? await mappingsOf(answered, 'the answers')
-    : await readMappings(mappingFiles(flags), cwd, stop);
-  const asked = { ...read, rules: rulesOf(flags) };
+    : await readMappings(mappingFiles(flags), cwd, zones, stop);
+  const inMapping = files.find(({ kind }) => kind === undefined)?.zone;
+  const asked = { ...read, rules: rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise) };
   return {
     paths: [...paths],
     ...read,
@@ -183,7 +185,9 @@ export async function readingOptions(
 export const mappingFiles = (flags: Flags): readonly string[] =>
   given({ mapping: COLUMNS.mapping }, flags).mapping ?? [];
 
-function rulesOf(flags: Flags): SomeRules {
+const zoneIn = (flags: Flags): string | undefined => given({ zone: READING.zone }, flags).zone;
+
+function rulesOf(flags: Flags, zone?: string): SomeRules {
   const { type, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
   const both = include?.find((column) => exclude?.includes(column));
   if (both !== undefined) {
@@ -198,11 +202,13 @@ function rulesOf(flags: Flags): SomeRules {
     });
   }
   const { null: nulls, allowId: allowIds } = more;
-  return { map, include, exclude, set, ...typesOf(type), empty, keys, trim, nulls, allowIds };
+  return { map, include, exclude, set, ...typesOf(type, zone), empty, keys, trim, nulls, allowIds };
 }
 
-const typesOf = (given: readonly (readonly [column: string, type: string])[] | undefined): SomeRules =>
-  typeRules(given, (column) => `--type ${column}`);
+const typesOf = (
+  given: readonly (readonly [column: string, type: string])[] | undefined,
+  zone: string | undefined,
+): SomeRules => typeRules(given, (column) => `--type ${column}`, zone);
 
 /** What flags decide, so that it is not asked. */
 export const givenBy = ({ guide, map, include, exclude, keys, zone }: Flags): Given => ({

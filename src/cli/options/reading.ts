@@ -2,7 +2,7 @@
 import { NO_RULES } from '../../engine/mapping-rules.js';
 import { WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { CONDITION_TYPE, countType, FLAG, pair, path, text, word } from './types.js';
+import { CONDITION_TYPE, countType, FLAG, pair, path, text, word, ZONE_TYPE } from './types.js';
 
 const COLUMN = text('column');
 
@@ -58,6 +58,13 @@ export const READING = {
     otherwise: 'UTF-8, or UTF-16 with BOM',
     config: 'import.encoding',
     sets: 'encoding',
+    mapping: true,
+  },
+  zone: {
+    tier: 2,
+    type: ZONE_TYPE,
+    summary: 'time zone of dates without an offset, for types that name none',
+    config: 'import.zone',
     mapping: true,
   },
   quote: {

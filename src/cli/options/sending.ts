@@ -15,7 +15,7 @@ export const SENDING = {
   },
   guide: {
     type: FLAG,
-    summary: 'ask about kind, columns, types, and empty cells, even if they are clear',
+    summary: 'ask about kind, columns, types, and empty cells',
     commands: ['import', 'inspect'],
   },
   checkProperties: {

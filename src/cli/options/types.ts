@@ -150,6 +150,24 @@ export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = {
   write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`),
 };
 
+/** A time zone by its IANA name. */
+export const ZONE_TYPE: Type<string> = {
+  kind: 'text',
+  placeholder: 'zone',
+  description: 'time zone, such as Europe/Berlin or UTC',
+  read: (given, setting) => {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: given });
+      return given;
+    } catch {
+      throw new UsageError(`${setting}: "${given}" is not a time zone`, {
+        hint: `write ${setting} Europe/Berlin, or ${setting} UTC`,
+      });
+    }
+  },
+  write: String,
+};
+
 /** A share between 0 and 1. */
 export const RATE_TYPE: Type<number> = {
   kind: 'text',

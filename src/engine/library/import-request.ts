@@ -125,7 +125,7 @@ export async function optionsOf(
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
   const { id, userId, companyId, format, encoding } = request;
-  const files = await readMappings(mappingsOf(request), cwd, request.signal);
+  const files = await readMappings(mappingsOf(request), cwd, {}, request.signal);
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {

@@ -3,7 +3,7 @@
  * plan.
  */
 import type { MappingFile } from './mapping/mapping-file.js';
-import type { Mapping } from './mapping/rules.js';
+import type { Mapping, Zones } from './mapping/rules.js';
 
 export {
   append,
@@ -32,10 +32,11 @@ export {
 export async function readMappings(
   paths: readonly string[],
   cwd: string,
+  zones: Zones = {},
   stop?: AbortSignal,
 ): Promise<Mapping[]> {
   const read = async (path: string) =>
-    (await import('./mapping/mapping-file.js')).readMapping(path, cwd, stop);
+    (await import('./mapping/mapping-file.js')).readMapping(path, cwd, zones, stop);
   return (await Promise.all(paths.map(read))).flat();
 }
 /** The rules of a mapping that is not a file. @param name for messages @throws ConfigError */
@@ -61,6 +62,7 @@ export {
   statedBy,
   typeRules,
   withMappings,
+  type Zones,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';

@@ -1,6 +1,6 @@
 /** Types of columns as they are written in a rule: `money`, `date:MM/dd/yyyy`. */
 import { UsageError } from '../../errors.js';
-import { type CellType, COLUMN_TYPES } from '../../model.js';
+import { type CellType, COLUMN_TYPES, SOME_ZONE } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { Refusal } from '../wording.js';
 import { codePoint, quoted } from '../wording.js';
@@ -51,6 +51,22 @@ export function cellType(text: string, name: string): CellType | 'auto' {
   }
   if (zone === '') wrong(`"${text}" names no zone after the @`, 'such as Europe/Berlin or UTC');
   return text as CellType;
+}
+
+/** The type with this time zone, if it needs one and names none. */
+export function zoned(type: string, zone: string | undefined): string {
+  const { name, form, zone: own } = partsOf(type);
+  if (zone === undefined || name !== 'datetime' || form === 'epoch') return type;
+  if (own === SOME_ZONE) return type.replace(`@${SOME_ZONE}`, `@${zone}`);
+  return own !== null || hasOffsetIn(form) ? type : `${type}@${zone}`;
+}
+
+function hasOffsetIn(form: string | null): boolean {
+  try {
+    return form !== null && form !== 'iso' && datePattern(form).hasOffset;
+  } catch {
+    return false; // `cellType` says what is wrong with it
+  }
 }
 
 function checkWords(form: string, wrong: (message: string, hint?: string) => never): void {

@@ -7,7 +7,7 @@ import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { WORDS } from '../../options.js';
 import { readSmallFile } from '../../read-small-file.js';
-import { type Mapping, type SomeRules, typeRules } from './rules.js';
+import { type Mapping, type SomeRules, typeRules, type Zones } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
@@ -37,6 +37,7 @@ const sectionShape = {
       'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column. *: string, for all columns that are not named.',
     )
     .optional(),
+  zone: name.describe('Time zone of dates without an offset, for types that name none.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
   null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.').optional(),
   trim: z.boolean().describe('true: white space around cells is removed.').optional(),
@@ -73,18 +74,31 @@ export function mappingJsonSchema(): Record<string, unknown> {
  * @throws ConfigError if the file is missing, not JSON, or has a member or value that is not allowed;
  * InterruptedError
  */
-export async function readMapping(path: string, cwd: string, stop?: AbortSignal): Promise<Mapping[]> {
-  return mappingsIn(checked(path, await jsonOf(path, cwd, stop)), path);
+export async function readMapping(
+  path: string,
+  cwd: string,
+  zones: Zones = {},
+  stop?: AbortSignal,
+): Promise<Mapping[]> {
+  return mappingsIn(checked(path, await jsonOf(path, cwd, stop)), path, zones);
 }
 
 /** The mappings of a file's content. @param path for messages @throws ConfigError */
 export function mappingsIn(
   { $schema, kind, companies, users, ...all }: MappingFile,
   path: string,
+  zones: Zones = {},
 ): Mapping[] {
   const sections = KINDS.flatMap((name): Mapping[] => {
     const found = { companies, users }[name];
-    return found ? [{ kind: name, ...mappingOf(found, path, `${name}.`) }] : [];
+    return found
+      ? [
+          {
+            kind: name,
+            ...mappingOf(found, path, `${name}.`, { ...zones, otherwise: all.zone ?? zones.otherwise }),
+          },
+        ]
+      : [];
   });
   if (sections.length > 0 && kind !== undefined) {
     throw new ConfigError(`${path}: kind: the file has a section for each kind`, {
@@ -92,7 +106,7 @@ export function mappingsIn(
     });
   }
   const own = Object.keys(all).length > 0 || sections.length === 0;
-  return [...(own ? [{ kind, ...mappingOf(all, path, '') }] : []), ...sections];
+  return [...(own ? [{ kind, ...mappingOf(all, path, '', zones) }] : []), ...sections];
 }
 
 /** @param where the section's name, for messages */
@@ -100,12 +114,14 @@ function mappingOf(
   from: MappingSection & { user_id?: string | undefined },
   path: string,
   where: string,
+  zones: Zones,
 ): Mapping {
   const { map, set, type, include, exclude, empty, keys, trim } = from;
+  const zone = zones.zone ?? from.zone ?? zones.otherwise;
   const rules = {
     ...(map && { map: pairs(path, `${where}map`, map, name) }),
     ...(set && { set: pairs(path, `${where}set`, set, text) }),
-    ...(type && typesIn(path, `${where}type`, type)),
+    ...(type && typesIn(path, `${where}type`, type, zone)),
     ...(include && { include }),
     ...(exclude && { exclude }),
     ...(empty && { empty }),
@@ -118,13 +134,19 @@ function mappingOf(
     ...(from.id !== undefined && { id: from.id }),
     ...(from.user_id !== undefined && { userId: from.user_id }),
     ...(from.company_id !== undefined && { companyId: from.company_id }),
+    ...(from.zone !== undefined && { zone: from.zone }),
     rules,
   };
 }
 
-function typesIn(path: string, key: string, types: object): Pick<SomeRules, 'types' | 'infer'> {
+function typesIn(
+  path: string,
+  key: string,
+  types: object,
+  zone: string | undefined,
+): Pick<SomeRules, 'types' | 'infer'> {
   try {
-    return typeRules(pairs(path, key, types, text), (column) => `${key}.${column}`);
+    return typeRules(pairs(path, key, types, text), (column) => `${key}.${column}`, zone);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
-import { cellType } from '../conversion/type.js';
+import { cellType, zoned } from '../conversion/type.js';
 
 export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
 
@@ -68,11 +68,13 @@ export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
 /**
  * Types of columns. Of `*`, they are for all columns that have none of their own: `string`, or `auto` to infer them.
  * @param called the name of a column's type, for errors
+ * @param zone of dates without an offset, for types that name none
  * @throws UsageError
  */
 export function typeRules(
   given: readonly (readonly [column: string, type: string])[] | undefined,
   called: (column: string) => string,
+  zone?: string,
 ): Pick<SomeRules, 'types' | 'infer'> {
   if (given === undefined) return {};
   const all = given.find(([column]) => column === '*')?.[1];
@@ -82,7 +84,7 @@ export function typeRules(
     });
   }
   const types = given.flatMap(([column, type]) =>
-    column === '*' ? [] : [[column, cellType(type, called(column))] as const],
+    column === '*' ? [] : [[column, cellType(zoned(type, zone), called(column))] as const],
   );
   return {
     ...(types.length > 0 && { types }),
@@ -96,7 +98,15 @@ export interface Mapping {
   id?: string | undefined;
   userId?: string | undefined;
   companyId?: string | undefined;
+  /** The zone of dates without an offset, which its types have already. */
+  zone?: string | undefined;
   rules: SomeRules;
+}
+
+/** Zones of dates without an offset: one that overrides those of mapping files, and one for files without any. */
+export interface Zones {
+  zone?: string | undefined;
+  otherwise?: string | undefined;
 }
 
 /** The options that mapping files can set. */
