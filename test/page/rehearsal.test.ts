@@ -8,18 +8,14 @@ import { scratch } from '../support/cli.js';
 import { environmentOf } from '../support/sandbox.js';
 import { fits, MISSING, press, seriousFindings, tabTo, test, title } from './browser.js';
 
+const SETTINGS = ['retry_delay=400ms', 'retries=20', 'interval=200ms'].flatMap((one) => ['-o', one]);
+
 /** Starts `profiles import` of so many companies, against the sandbox. */
 function importing(sandbox: Sandbox, rows: number, ...flags: string[]): Child {
   const cwd = scratch();
   const lines = Array.from({ length: rows }, (_, i) => `c-${i},Company ${i},${i % 2 ? 'pro' : 'free'}\n`);
   writeFileSync(join(cwd, 'companies.csv'), `company_id,name,plan\n${lines.join('')}`);
-  return profiles(
-    ['import', 'companies.csv', '--retry-delay', '400ms', '--retries', '20', '--interval', '200ms', ...flags],
-    {
-      cwd,
-      env: environmentOf(sandbox),
-    },
-  );
+  return profiles(['import', 'companies.csv', ...SETTINGS, ...flags], { cwd, env: environmentOf(sandbox) });
 }
 
 const LOOKS = [

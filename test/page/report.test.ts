@@ -128,11 +128,12 @@ describe.skipIf(MISSING)(title('a report'), () => {
       '--region',
       'sandbox',
       '--skip-invalid',
-      '--interval',
-      '5ms',
+      '-o',
+      'interval=5ms',
+      '-o',
+      'report_values=true',
       '--report',
       'r.html',
-      '--report-values',
     ];
     expect((await cli(words, { cwd })).code).toBe(5);
     const page = await show(readFileSync(join(cwd, 'r.html'), 'utf8'), {
