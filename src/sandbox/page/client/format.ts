@@ -42,14 +42,12 @@ export function visible(text: string, line = true): string {
   );
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  queued: 'queued',
-  validating: 'validating',
-  processing: 'processing',
-  pending_refresh: 'refresh',
-  completed: 'completed',
-  failed: 'failed',
-};
+/** The states of a job, in order. */
+export const STATES = ['queued', 'validating', 'processing', 'pending_refresh', 'completed', 'failed'];
 
 /** The CSS class with the color of a job's state. */
-export const stateColor = (status: string): string => STATES[status] ?? 'other';
+export const stateColor = (status: string): string => (STATES.includes(status) ? status : 'other');
+
+/** `job 17` for `urn:profiles:job:default/5f3c0a91-17`. */
+export const shortJob = (id: string): string =>
+  `job ${visible(id.slice(id.lastIndexOf('-') + 1)).slice(0, 80)}`;

@@ -4,12 +4,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { BASE, type Connection, useOverview } from './data.js';
 import { count } from './format.js';
 import { Job, Jobs } from './jobs.js';
-import { Empty, Heading, Link, ShellContext } from './parts.js';
-import { Profile } from './profile.js';
-import { Profiles } from './profiles.js';
+import { Empty, Facts, Heading, Link, ShellContext } from './parts.js';
+import { Profile, Profiles } from './profiles.js';
 import { Properties } from './properties.js';
 import { Request, Requests } from './requests.js';
-import { formatRoute, parseRoute, profiles, type Route } from './route.js';
+import { formatRoute, parseRoute, type Route, to } from './route.js';
 import { Settings } from './settings.js';
 
 const here = (): Route => parseRoute(location.pathname.slice(BASE.length) + location.search);
@@ -23,26 +22,20 @@ function App() {
     addEventListener('popstate', moved);
     return () => removeEventListener('popstate', moved);
   }, []);
-  const go = (to: Route, replace = false): void => {
-    history[replace ? 'replaceState' : 'pushState'](null, '', BASE + formatRoute(to));
-    if (to.view !== route.view) scrollTo(0, 0);
-    setRoute(to);
+  const go = (next: Route, replace = false): void => {
+    history[replace ? 'replaceState' : 'pushState'](null, '', BASE + formatRoute(next));
+    if (next.view !== route.view) scrollTo(0, 0);
+    setRoute(next);
   };
   const both = (kind: 'companies' | 'users'): number =>
     overview ? overview.profiles.default[kind] + overview.profiles.eu[kind] : 0;
-  const kind = route.view === 'profiles' || route.view === 'profile' ? route.kind : undefined;
-  const tabs: [name: string, to: Route, current: boolean, n: number | undefined][] = [
-    ['Companies', profiles('companies'), kind === 'companies', both('companies')],
-    ['Users', profiles('users'), kind === 'users', both('users')],
-    ['Jobs', { view: 'jobs', page: 1 }, route.view === 'jobs' || route.view === 'job', overview?.jobs.total],
-    [
-      'Requests',
-      { view: 'requests', only: 'all', page: 1 },
-      route.view === 'requests' || route.view === 'request',
-      overview?.requests,
-    ],
-    ['Properties', { view: 'properties' }, route.view === 'properties', undefined],
-    ['Switches', { view: 'settings' }, route.view === 'settings', overview?.faults.length || undefined],
+  const tabs: [name: string, view: string, n?: number | undefined][] = [
+    ['Companies', 'companies', both('companies')],
+    ['Users', 'users', both('users')],
+    ['Jobs', 'jobs', overview?.jobs.total],
+    ['Requests', 'requests', overview?.requests],
+    ['Properties', 'properties'],
+    ['Switches', 'settings', overview?.faults.length || undefined],
   ];
   return (
     <ShellContext.Provider value={{ overview, go, announce: setSaid }}>
@@ -54,32 +47,27 @@ function App() {
           profiles <span>sandbox</span>
         </p>
         <nav aria-label="Views">
-          {tabs.map(([name, to, current, n]) => (
-            <Link key={name} to={to} current={current}>
+          {tabs.map(([name, view, n]) => (
+            <Link key={name} to={to(view)} current={view === tabOf(route)}>
               {name}
-              {overview && n !== undefined && <span class="n"> {count(n)}</span>}
+              {overview && n !== undefined && <span class="quiet"> {count(n)}</span>}
             </Link>
           ))}
         </nav>
         <Lamp connection={connection} />
       </header>
       <main id="main" tabIndex={-1}>
-        <View route={route} />
+        <View key={route.view} route={route} />
       </main>
       <footer>
         {overview && (
-          <dl class="addresses">
-            <dt>Base URL</dt>
-            <dd>{overview.base_url}</dd>
-            {overview.eu_base_url !== null && (
-              <>
-                <dt>EU</dt>
-                <dd>{overview.eu_base_url}</dd>
-              </>
-            )}
-            <dt>Lookups</dt>
-            <dd>{overview.lookup_base_url}</dd>
-          </dl>
+          <Facts
+            facts={[
+              ['Base URL', overview.base_url],
+              ['EU', overview.eu_base_url],
+              ['Lookups', overview.lookup_base_url],
+            ]}
+          />
         )}
       </footer>
       <p class="unseen" aria-live="polite">
@@ -89,10 +77,17 @@ function App() {
   );
 }
 
+/** The view that a route belongs to: that of one thing belongs to that of all. */
+function tabOf({ view, kind }: Route): string {
+  if (view === 'profile') return kind;
+  return view === 'job' || view === 'request' ? `${view}s` : view;
+}
+
 function View({ route }: { route: Route }) {
   switch (route.view) {
-    case 'profiles':
-      return <Profiles key={route.kind} route={route} />;
+    case 'companies':
+    case 'users':
+      return <Profiles route={route} kind={route.view} />;
     case 'profile':
       return <Profile route={route} />;
     case 'jobs':
@@ -104,7 +99,7 @@ function View({ route }: { route: Route }) {
     case 'request':
       return <Request route={route} />;
     case 'properties':
-      return <Properties />;
+      return <Properties route={route} />;
     case 'settings':
       return <Settings />;
     default:
@@ -112,7 +107,7 @@ function View({ route }: { route: Route }) {
         <>
           <Heading title="Not found">Not found</Heading>
           <Empty title="There is no such view">
-            <Link to={profiles('companies')}>Companies</Link>
+            <Link to={to('companies')}>Companies</Link>
           </Empty>
         </>
       );
@@ -123,7 +118,6 @@ function Lamp({ connection }: { connection: Connection }) {
   const text = { connecting: 'connecting', live: 'live', lost: 'not connected' }[connection];
   return (
     <p class={`lamp ${connection}`} role="status">
-      <span aria-hidden="true" />
       {text}
       {connection === 'lost' && (
         <span class="unseen">: is the sandbox still running? Its address changes when it starts again.</span>

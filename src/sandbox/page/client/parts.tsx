@@ -4,7 +4,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { Overview } from '../wire.js';
 import { BASE } from './data.js';
-import { count, stateColor, time, visible } from './format.js';
+import { stateColor, time, visible } from './format.js';
 import { formatRoute, type Route } from './route.js';
 
 export interface Shell {
@@ -20,24 +20,17 @@ export const useShell = (): Shell => useContext(ShellContext);
 /** The server refuses longer addresses. */
 const LONGEST_ADDRESS = 12_000;
 
-export function Link({
-  to,
-  class: name,
-  current,
-  children,
-}: {
-  to: Route;
-  class?: string;
-  current?: boolean;
+export interface Children {
   children: ComponentChildren;
-}) {
+}
+
+export function Link({ to, current = false, children }: Children & { to: Route; current?: boolean }) {
   const { go } = useShell();
   const href = BASE + formatRoute(to);
   if (href.length > LONGEST_ADDRESS) return <span title="too long for a link">{children}</span>;
   return (
     <a
       href={href}
-      class={name}
       aria-current={current ? 'page' : undefined}
       onClick={(event) => {
         if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -55,8 +48,7 @@ export function Link({
  * characters shown.
  */
 export function Data({ text, most = 300 }: { text: string; most?: number }) {
-  const cut = text.length > most ? `${text.slice(0, most)}…` : text;
-  return <bdi>{visible(cut)}</bdi>;
+  return <bdi>{visible(text.length > most ? `${text.slice(0, most)}…` : text)}</bdi>;
 }
 
 export function Time({ iso }: { iso: string }) {
@@ -69,14 +61,14 @@ export function Time({ iso }: { iso: string }) {
 
 export function State({ status }: { status: string }) {
   return (
-    <span class={`state ${stateColor(status)}`}>
+    <span class={`pill state ${stateColor(status)}`}>
       <Data text={status} />
     </span>
   );
 }
 
-/** The heading of a view. It gets the focus when the view opens. */
-export function Heading({ children, title }: { children: ComponentChildren; title: string }) {
+/** The heading of a view, with what is said beside it. It gets the focus when the view opens. */
+export function Heading({ children, title, sum }: Children & { title: string; sum?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${visible(title).slice(0, 80)} · profiles sandbox`;
@@ -84,94 +76,121 @@ export function Heading({ children, title }: { children: ComponentChildren; titl
       heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
-    <h1 ref={heading} tabIndex={-1}>
-      {children}
-    </h1>
+    <div class="row">
+      <h1 ref={heading} tabIndex={-1}>
+        {children}
+      </h1>
+      <p class="sum" data-testid="sum">
+        {sum}
+      </p>
+    </div>
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+export function Section({ id, title, children }: Children & { id: string; title: string }) {
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+export function Empty({ title, children }: Children & { title: string }) {
   return (
     <div class="empty">
-      <p class="empty-title">{title}</p>
+      <h2>{title}</h2>
       {children}
     </div>
   );
 }
 
-/** The heading of a column, and the class of its cells. */
-type Column = string | readonly [text: string, kind: string];
+export interface Column<T> {
+  head: string;
+  cell(row: T): ComponentChildren;
+  /** The class of its cells. */
+  class?: string;
+  /** Whether its cells name their rows. */
+  names?: true;
+}
 
-export function Table({
-  class: name,
-  caption,
-  head,
-  children,
-}: {
+export interface TableProps<T> {
   class: string;
   /** For screen readers. */
   caption: string;
-  head: readonly (Column | false)[];
-  children: ComponentChildren;
-}) {
+  columns: readonly Column<T>[];
+  keyOf(row: T): string | number;
+}
+
+export function Table<T>({
+  class: name,
+  caption,
+  columns,
+  keyOf,
+  rows,
+}: TableProps<T> & { rows: readonly T[] }) {
   return (
     <table class={name}>
       <caption class="unseen">{caption}</caption>
       <thead>
         <tr>
-          {head.map((column) => {
-            if (column === false) return null;
-            const [text, kind] = typeof column === 'string' ? [column] : column;
-            return (
-              <th key={text} scope="col" class={kind}>
-                {text}
-              </th>
-            );
-          })}
+          {columns.map((column) => (
+            <th key={column.head} scope="col" class={column.class}>
+              {column.head}
+            </th>
+          ))}
         </tr>
       </thead>
-      <tbody>{children}</tbody>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ head, cell, class: kind, names }) =>
+              names ? (
+                <th key={head} scope="row" class={kind}>
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={head} class={kind}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
 
-/** A command to type in a terminal. */
-export function Command({ lines }: { lines: readonly string[] }) {
+/** Facts about one thing: names and values. Those without a value are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <pre class="command" tabIndex={0}>
-      <code>{lines.join('\n')}</code>
-    </pre>
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value != null && (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
   );
 }
 
-/** The commands to run in another terminal, so that an import arrives here. */
-export function importLines(overview: Overview | undefined, file: string): string[] {
-  if (overview === undefined) return [`profiles import ${file}`];
-  return [
+/** The commands to run in another terminal, so that an import of `file` arrives here. */
+export function ImportLines({ file }: { file: string }) {
+  const { overview } = useShell();
+  const lines = overview && [
     `export PROFILES_BASE_URL=${overview.base_url}`,
     `export PROFILES_LOOKUP_BASE_URL=${overview.lookup_base_url}`,
     `export PROFILES_TOKEN=${overview.any_token ? 'rehearsal' : "'the key it was started with'"}`,
-    `profiles import ${file}`,
   ];
-}
-
-export const PAGE_SIZE = 50;
-
-export function Pager({ page, found, to }: { page: number; found: number; to(page: number): Route }) {
-  const pages = Math.max(1, Math.ceil(found / PAGE_SIZE));
-  if (pages === 1 && page === 1) return null;
-  const first = Math.min(found, (page - 1) * PAGE_SIZE + 1);
-  const last = Math.min(found, page * PAGE_SIZE);
   return (
-    <nav class="pager" aria-label="Pages">
-      {page > 1 ? <Link to={to(1)}>First</Link> : <span aria-hidden="true">First</span>}
-      {page > 1 ? <Link to={to(page - 1)}>Previous</Link> : <span aria-hidden="true">Previous</span>}
-      <span class="pager-where">
-        {count(first)}–{count(last)} of {count(found)}
-      </span>
-      {page < pages ? <Link to={to(page + 1)}>Next</Link> : <span aria-hidden="true">Next</span>}
-      {page < pages ? <Link to={to(pages)}>Last</Link> : <span aria-hidden="true">Last</span>}
-    </nav>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <pre class="command" tabIndex={0}>
+      <code>{[...(lines ?? []), `profiles import ${file}`].join('\n')}</code>
+    </pre>
   );
 }

@@ -1,51 +1,48 @@
 /** The view of user properties: the lookup list, derived from imported users. */
 import type { PropertyList } from '../wire.js';
-import { useLive } from './data.js';
 import { plural } from './format.js';
-import { Command, Data, Empty, Heading, importLines, Table, useShell } from './parts.js';
+import { type Column, Data, Empty, ImportLines } from './parts.js';
+import type { Route } from './route.js';
+import { List } from './views.js';
 
-export function Properties() {
-  const { overview } = useShell();
-  const revision = overview && `${overview.jobs.total} ${overview.jobs.unfinished}`;
-  const { data, error } = useLive<PropertyList>('properties', revision);
-  const own = data?.properties.filter((property) => !property.is_auto_property) ?? [];
+type Property = PropertyList['properties'][number];
+
+const COLUMNS: readonly Column<Property>[] = [
+  { head: 'Id', class: 'number', cell: ({ id }) => id },
+  { head: 'Key', names: true, cell: ({ key }) => <Data text={key} /> },
+  { head: 'Name', class: 'mid', cell: ({ display_name }) => <Data text={display_name} /> },
+  { head: 'Type', cell: ({ data_type }) => data_type },
+  { head: 'From', cell: (property) => (property.is_auto_property ? 'the service itself' : 'imports') },
+];
+
+const own = ({ properties }: PropertyList): number =>
+  properties.filter((property) => !property.is_auto_property).length;
+
+export function Properties({ route }: { route: Route }) {
   return (
-    <>
-      <div class="head">
-        <Heading title="User properties">User properties</Heading>
-        <p class="sum">
-          {data &&
-            `${plural(data.properties.length, 'property', 'properties')}, ${own.length} derived from imports`}
-        </p>
-      </div>
-      {error && <p class="problem">{error.message}</p>}
-      {data && own.length === 0 && (
-        <Empty title="None derived yet">
-          <p>Each metadata key of an imported user becomes a property. Import users, in another terminal:</p>
-          <Command lines={importLines(overview, 'users.csv')} />
-        </Empty>
-      )}
-      {data && (
-        <Table
-          class="properties"
-          caption="User properties"
-          head={[['Id', 'number'], 'Key', ['Name', 'mid'], 'Type', 'From']}
-        >
-          {data.properties.map((property) => (
-            <tr key={property.key}>
-              <td class="number">{property.id}</td>
-              <th scope="row">
-                <Data text={property.key} />
-              </th>
-              <td class="mid">
-                <Data text={property.display_name} />
-              </td>
-              <td>{property.data_type}</td>
-              <td>{property.is_auto_property ? 'the service itself' : 'imports'}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </>
+    <List<PropertyList, Property>
+      title="User properties"
+      route={route}
+      path="properties"
+      sum={(answer) =>
+        `${plural(answer.properties.length, 'property', 'properties')}, ${own(answer)} derived from imports`
+      }
+      rowsOf={({ properties }) => properties}
+      above={(answer) =>
+        own(answer) === 0 && (
+          <Empty title="None derived yet">
+            <p>
+              Each metadata key of an imported user becomes a property. Import users, in another terminal:
+            </p>
+            <ImportLines file="users.csv" />
+          </Empty>
+        )
+      }
+      class="properties"
+      caption="User properties"
+      columns={COLUMNS}
+      keyOf={({ key }) => key}
+      empty={() => null}
+    />
   );
 }

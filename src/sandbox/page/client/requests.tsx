@@ -1,22 +1,9 @@
 /** The views of the request log, and of one request. */
 import type { RequestAnswer, RequestLine, RequestList } from '../wire.js';
-import { useLive } from './data.js';
-import { bytes, count, duration, plural } from './format.js';
-import {
-  Command,
-  Data,
-  Empty,
-  Heading,
-  importLines,
-  Link,
-  PAGE_SIZE,
-  Pager,
-  Table,
-  Time,
-  useShell,
-} from './parts.js';
-import { shortJob } from './profile.js';
-import { type Route, withQuery } from './route.js';
+import { bytes, duration, plural, shortJob } from './format.js';
+import { type Column, Data, Empty, Facts, ImportLines, Link, Table, Time, useShell } from './parts.js';
+import { type Route, to, withQuery } from './route.js';
+import { Detail, List } from './views.js';
 
 const FILTERS = [
   ['all', 'All'],
@@ -26,201 +13,164 @@ const FILTERS = [
   ['problems', 'Problems'],
 ] as const;
 
-export function Requests({ route }: { route: Route & { view: 'requests' } }) {
+const TABLE = {
+  class: 'requests',
+  columns: [
+    {
+      head: '#',
+      class: 'number',
+      names: true,
+      cell: ({ n }) => <Link to={to('request', { n })}>{n}</Link>,
+    },
+    { head: 'Status', cell: (request) => <Status request={request} /> },
+    {
+      head: 'Request',
+      class: 'path',
+      cell: (request) => (
+        <>
+          <Asked request={request} /> {request.fault !== null && <Fault spec={request.fault} />}
+        </>
+      ),
+    },
+    { head: 'Result', class: 'wide', cell: (request) => <Result request={request} /> },
+    {
+      head: 'Time',
+      class: 'number mid',
+      cell: ({ duration_ms }) => duration_ms !== null && duration(duration_ms),
+    },
+    { head: 'At', class: 'when', cell: ({ time }) => <Time iso={time} /> },
+  ] satisfies Column<RequestLine>[] as Column<RequestLine>[],
+  keyOf: ({ n }: RequestLine): number => n,
+};
+
+export function RequestTable(props: { requests: readonly RequestLine[]; caption: string }) {
+  return <Table {...TABLE} caption={props.caption} rows={props.requests} />;
+}
+
+export function Requests({ route }: { route: Route }) {
   const { overview } = useShell();
-  const { only, page } = route;
-  const path = withQuery('requests', { only, offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE });
-  const { data, error } = useLive<RequestList>(path, overview?.revisions.requests);
+  const { only } = route;
   return (
-    <>
-      <div class="head">
-        <Heading title="Requests">Requests</Heading>
-        <p class="sum">{data && plural(data.total, 'request')}</p>
-      </div>
-      <nav class="filters" aria-label="Which requests">
-        {FILTERS.map(([value, text]) => (
-          <Link key={value} to={{ view: 'requests', only: value, page: 1 }} current={only === value}>
-            {text}
-          </Link>
-        ))}
-      </nav>
-      {error && <p class="problem">{error.message}</p>}
-      {data === undefined && !error && <p class="quiet">Reading requests…</p>}
-      {data?.total === 0 &&
-        (only === 'all' ? (
-          <Empty title="No requests since the sandbox started">
-            <p>Point a client at it, in another terminal:</p>
-            <Command lines={importLines(overview, 'companies.csv')} />
-          </Empty>
-        ) : (
-          <Empty title="None of the requests so far">
-            {only === 'problems' ? (
-              <p>
-                Everything was answered well. <Link to={{ view: 'settings' }}>Switch a fault on</Link> to see
-                how a client bears it.
-              </p>
-            ) : (
-              <Link to={{ view: 'requests', only: 'all', page: 1 }}>Show all</Link>
-            )}
-          </Empty>
-        ))}
-      {data !== undefined && data.requests.length > 0 && (
-        <RequestTable requests={data.requests} caption="Requests, newest first" />
-      )}
-      {data && <Pager page={page} found={data.total} to={(to) => ({ view: 'requests', only, page: to })} />}
-    </>
+    <List<RequestList, RequestLine>
+      {...TABLE}
+      title="Requests"
+      caption="Requests, newest first"
+      route={route}
+      path="requests"
+      words={{ only }}
+      revision={overview?.revisions.requests}
+      sum={({ total }) => plural(total, 'request')}
+      rowsOf={({ requests }) => requests}
+      found={({ total }) => total}
+      tools={
+        <nav class="row filters" aria-label="Which requests">
+          {FILTERS.map(([value, text]) => (
+            <Link key={value} to={to('requests', { only: value })} current={only === value}>
+              {text}
+            </Link>
+          ))}
+        </nav>
+      }
+      empty={() => <Nothing only={only} />}
+    />
   );
 }
 
-export function RequestTable({ requests, caption }: { requests: readonly RequestLine[]; caption: string }) {
+function Nothing({ only }: { only: string }) {
+  if (only === 'all')
+    return (
+      <Empty title="No requests since the sandbox started">
+        <p>Point a client at it, in another terminal:</p>
+        <ImportLines file="companies.csv" />
+      </Empty>
+    );
   return (
-    <Table
-      class="requests"
-      caption={caption}
-      head={[['#', 'number'], 'Status', 'Request', ['Result', 'wide'], ['Time', 'number mid'], 'At']}
-    >
-      {requests.map((request) => (
-        <tr key={request.n}>
-          <th scope="row" class="number">
-            <Link to={{ view: 'request', n: request.n }}>{request.n}</Link>
-          </th>
-          <td>
-            <Status request={request} />
-          </td>
-          <td class="path">
-            <span class="method">{request.method}</span> <Data text={request.path} most={160} />
-            {request.fault !== null && (
-              <>
-                {' '}
-                <span class="fault">
-                  <span class="unseen">fault </span>
-                  {request.fault}
-                </span>
-              </>
-            )}
-          </td>
-          <td class="wide">
-            <Result request={request} />
-          </td>
-          <td class="number mid">{request.duration_ms === null ? '' : duration(request.duration_ms)}</td>
-          <td class="when">
-            <Time iso={request.time} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Empty title="None of the requests so far">
+      {only === 'problems' ? (
+        <p>
+          Everything was answered well. <Link to={to('settings')}>Switch a fault on</Link> to see how a client
+          bears it.
+        </p>
+      ) : (
+        <Link to={to('requests')}>Show all</Link>
+      )}
+    </Empty>
   );
 }
+
+const Fault = ({ spec }: { spec: string }) => (
+  <span class="pill warn">
+    <span class="unseen">fault </span>
+    {spec}
+  </span>
+);
+
+const Asked = ({ request: { method, path } }: { request: RequestLine }) => (
+  <>
+    <span class="quiet">{method}</span> <Data text={path} most={2_000} />
+  </>
+);
 
 function Status({ request: { status, duration_ms } }: { request: RequestLine }) {
-  if (status !== null) return <span class={`status s${Math.floor(status / 100)}`}>{status}</span>;
-  return duration_ms === null ? <span class="status">open</span> : <span class="status s5">cut off</span>;
+  const tone = ['', '', 'good', 'warn', 'warn', 'bad'][Math.floor((status ?? 0) / 100)];
+  if (status !== null) return <span class={`pill ${tone}`}>{status}</span>;
+  return duration_ms === null ? <span class="pill">open</span> : <span class="pill bad">cut off</span>;
 }
 
+/** What was accepted, or why nothing was. */
 function Result({ request: { accepted, error } }: { request: RequestLine }) {
-  if (accepted !== null) {
-    const { items, kind, job_id } = accepted;
-    const what = items === 1 ? (kind === 'users' ? '1 user' : '1 company') : `${count(items)} ${kind}`;
-    return (
-      <>
-        {what}
-        {job_id !== null && (
-          <>
-            {' → '}
-            <Link to={{ view: 'job', id: job_id }}>{shortJob(job_id)}</Link>
-          </>
-        )}
-        {error !== null && <span class="quiet"> (taken, but not said so)</span>}
-      </>
-    );
-  }
-  return error === null ? null : <Data text={error} />;
-}
-
-export function Request({ route }: { route: Route & { view: 'request' } }) {
-  const { overview } = useShell();
-  const path = withQuery('request', { n: route.n });
-  const { data, error, stale } = useLive<RequestAnswer>(path, overview?.revisions.requests);
-  const request = stale ? undefined : data?.request;
+  if (accepted === null) return error === null ? null : <Data text={error} />;
+  const { items, kind, job_id } = accepted;
   return (
     <>
-      <p class="crumbs">
-        <Link to={{ view: 'requests', only: 'all', page: 1 }}>Requests</Link>
-      </p>
-      <div class="head">
-        <Heading title={`Request ${route.n}`}>Request {route.n}</Heading>
-        {request && <Status request={request} />}
-      </div>
-      {error && <p class="problem">{error.message}</p>}
-      {request === null && (
-        <Empty title="This request is not in the log">
-          <p>The log begins again with each start and each reset.</p>
-        </Empty>
-      )}
-      {request && (
-        <dl class="facts one">
-          <dt>Request</dt>
-          <dd class="path">
-            <span class="method">{request.method}</span> <Data text={request.path} most={2_000} />
-          </dd>
-          <dt>Arrived</dt>
-          <dd>
-            <Time iso={request.time} />, at the{' '}
-            {request.listener === 'lookup' ? 'lookups' : `region ${request.listener}`}
-          </dd>
-          <dt>Answered</dt>
-          <dd>
-            {request.duration_ms === null
-              ? 'not yet'
-              : `${request.status ?? 'the reply was cut off, or never sent'}, after ${duration(request.duration_ms)}`}
-          </dd>
-          {request.fault !== null && (
-            <>
-              <dt>Fault</dt>
-              <dd>
-                <span class="fault">{request.fault}</span>
-              </dd>
-            </>
-          )}
-          {request.error !== null && (
-            <>
-              <dt>Error</dt>
-              <dd>
-                <Data text={request.error} />
-              </dd>
-            </>
-          )}
-          <dt>Result</dt>
-          <dd>
-            {request.accepted === null && request.error === null ? (
-              'nothing was written'
-            ) : request.accepted === null ? (
-              'refused: nothing was written'
-            ) : (
-              <Result
-                request={{
-                  ...request,
-                  error: request.status === null || request.status < 300 ? null : request.error,
-                }}
-              />
-            )}
-          </dd>
-          {request.accepted !== null && (
-            <>
-              <dt>Body</dt>
-              <dd>
-                {bytes(request.accepted.bytes)}, SHA-256 <code>{request.accepted.sha256}</code>
-              </dd>
-            </>
-          )}
-          <dt>
-            <code>x-request-id</code>
-          </dt>
-          <dd>
-            <code>{request.request_id}</code>
-          </dd>
-        </dl>
-      )}
+      {kind === 'users' ? plural(items, 'user') : plural(items, 'company', 'companies')}
+      {job_id !== null && ' → '}
+      {job_id !== null && <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
+      {error !== null && <span class="quiet"> (taken, but not said so)</span>}
     </>
+  );
+}
+
+export function Request({ route: { n } }: { route: Route }) {
+  const { overview } = useShell();
+  return (
+    <Detail<RequestAnswer>
+      back={['Requests', to('requests')]}
+      title={`Request ${n}`}
+      path={withQuery('request', { n })}
+      revision={overview?.revisions.requests}
+      sum={({ request }) => request && <Status request={request} />}
+    >
+      {({ request }) =>
+        request === null ? (
+          <Empty title="This request is not in the log">
+            <p>The log begins again with each start and each reset.</p>
+          </Empty>
+        ) : (
+          <RequestFacts request={request} />
+        )
+      }
+    </Detail>
+  );
+}
+
+function RequestFacts({ request }: { request: RequestLine }) {
+  const { accepted, duration_ms, error, fault, listener, status, time } = request;
+  const answered = `${status ?? 'the reply was cut off, or never sent'}, after ${duration(duration_ms ?? 0)}`;
+  const refused = error === null ? 'nothing was written' : 'refused: nothing was written';
+  return (
+    <Facts
+      facts={[
+        ['Request', <Asked request={request} />],
+        ['Arrived', <Time iso={time} />],
+        ['At', listener === 'lookup' ? 'the lookups' : `region ${listener}`],
+        ['Answered', duration_ms === null ? 'not yet' : answered],
+        ['Fault', fault && <Fault spec={fault} />],
+        ['Error', error && <Data text={error} />],
+        ['Result', accepted === null ? refused : <Result request={request} />],
+        ['Body', accepted && `${bytes(accepted.bytes)}, SHA-256 ${accepted.sha256}`],
+        ['x-request-id', request.request_id],
+      ]}
+    />
   );
 }

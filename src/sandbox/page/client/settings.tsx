@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Settings as Values } from '../wire.js';
 import { call } from './data.js';
 import { plural } from './format.js';
-import { Heading, useShell } from './parts.js';
+import { Heading, Section, useShell } from './parts.js';
 
 const SWITCHES = [
   ['503:every=1', 'The service is down', 'every write is answered with 503'],
@@ -24,73 +24,85 @@ const SWITCHES = [
 export function Settings() {
   return (
     <>
-      <div class="head">
-        <Heading title="Switches">Switches</Heading>
-        <p class="sum">They take effect at once, and last until the sandbox stops.</p>
-      </div>
+      <Heading title="Switches" sum="They take effect at once, and last until the sandbox stops.">
+        Switches
+      </Heading>
       <div class="columns">
-        <Faults />
-        <Limits />
+        <Section id="faults" title="Faults">
+          <Faults />
+        </Section>
+        <Section id="limits" title="Speed and limits">
+          <Limits />
+        </Section>
       </div>
-      <Reset />
+      <Section id="reset" title="Reset">
+        <Reset />
+      </Section>
     </>
   );
 }
 
-function Faults() {
-  const { overview, announce } = useShell();
-  const [spec, setSpec] = useState('503:first=3,retry-after=2');
+/** What goes wrong when something is changed, for the reader; and how to change it. */
+function useChange(): [problem: string, change: (act: Promise<unknown>, said: string) => Promise<void>] {
+  const { announce } = useShell();
   const [problem, setProblem] = useState('');
-  const set = overview?.faults ?? [];
-
-  const change = async (act: () => Promise<unknown>, said: string): Promise<void> => {
+  const change = async (act: Promise<unknown>, said: string): Promise<void> => {
     try {
-      await act();
+      await act;
       setProblem('');
       announce(said);
     } catch (error) {
       setProblem((error as Error).message);
     }
   };
-  const add = (one: string): Promise<void> =>
-    change(() => call('faults', 'POST', { spec: one }), `fault ${one} set`);
-  const remove = (one: string): Promise<void> =>
-    change(() => call(`faults?spec=${encodeURIComponent(one)}`, 'DELETE'), `fault ${one} removed`);
+  return [problem, change];
+}
+
+const Problem = ({ id, children }: { id?: string; children: string }) => (
+  <p id={id} class={children && 'note bad'} role="alert">
+    {children}
+  </p>
+);
+
+function Faults() {
+  const { overview } = useShell();
+  const [spec, setSpec] = useState('503:first=3,retry-after=2');
+  const [problem, change] = useChange();
+  const set = overview?.faults ?? [];
+  const add = (one: string) => change(call('faults', 'POST', { spec: one }), `fault ${one} set`);
+  const remove = (one: string) =>
+    change(call(`faults?spec=${encodeURIComponent(one)}`, 'DELETE'), `fault ${one} removed`);
 
   return (
-    <section aria-labelledby="faults">
-      <h2 id="faults">Faults</h2>
-      <ul class="switches">
-        {SWITCHES.map(([one, name, what]) => {
-          const on = set.includes(one);
-          return (
-            <li key={one}>
-              <button
-                type="button"
-                role="switch"
-                aria-checked={on}
-                aria-describedby={`what-${one}`}
-                onClick={() => void (on ? remove(one) : add(one))}
-              >
-                <span class="knob" aria-hidden="true" />
-                {name}
-              </button>
-              <span id={`what-${one}`} class="quiet">
-                {what}
-              </span>
-            </li>
-          );
-        })}
-      </ul>
+    <>
+      {SWITCHES.map(([one, name, what]) => {
+        const on = set.includes(one);
+        return (
+          <p key={one}>
+            <button
+              type="button"
+              role="switch"
+              aria-checked={on}
+              aria-describedby={`what-${one}`}
+              onClick={() => void (on ? remove(one) : add(one))}
+            >
+              {name}
+            </button>
+            <span id={`what-${one}`} class="quiet">
+              {what}
+            </span>
+          </p>
+        );
+      })}
       <form
-        class="add"
+        class="row"
         onSubmit={(event) => {
           event.preventDefault();
           void add(spec.trim());
         }}
       >
         <label class="grow">
-          <span class="label">Another fault</span>
+          <span class="quiet">Another fault</span>
           <input
             value={spec}
             spellcheck={false}
@@ -107,37 +119,32 @@ function Faults() {
         <code>reset-after:p=0.1</code> or <code>short-job:every=2,rows=5</code>; all of them:{' '}
         <code>profiles sandbox --help</code>
       </p>
-      <p id="fault-problem" class="problem" role="alert">
-        {problem}
-      </p>
+      <Problem id="fault-problem">{problem}</Problem>
       <h3>Set now</h3>
-      {set.length === 0 ? (
-        <p class="quiet">No fault is set.</p>
-      ) : (
-        <ul class="set">
-          {set.map((one, index) => (
-            <li key={`${index} ${one}`}>
-              <code>{one}</code>
-              <button type="button" aria-label={`Remove ${one}`} onClick={() => void remove(one)}>
-                Remove
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
+      {set.length === 0 && <p class="quiet">No fault is set.</p>}
+      {set.map((one, index) => (
+        <p key={`${index} ${one}`} class="row">
+          <code class="grow">{one}</code>
+          <button type="button" aria-label={`Remove ${one}`} onClick={() => void remove(one)}>
+            Remove
+          </button>
+        </p>
+      ))}
+    </>
   );
 }
 
-type Key = Exclude<keyof Values, 'fail_rows' | 'fail_rows_with'>;
-
-const FIELDS: readonly {
-  key: Exclude<Key, 'one_job_at_a_time'>;
+interface Field {
+  key: Exclude<keyof Values, 'fail_rows' | 'fail_rows_with' | 'one_job_at_a_time'>;
   name: string;
   unit: string;
+  /** What an empty field means, if it may be empty. */
   empty?: string;
+  /** What 1 is shown as. */
   of?: number;
-}[] = [
+}
+
+const FIELDS: readonly Field[] = [
   { key: 'latency_ms', name: 'Latency', unit: 'ms before each answer' },
   { key: 'rows_per_second', name: 'Speed of jobs', unit: 'rows per second' },
   { key: 'fail_jobs', name: 'Jobs that fail', unit: '%', of: 100 },
@@ -147,125 +154,114 @@ const FIELDS: readonly {
 ];
 
 function Limits() {
-  const { overview, announce } = useShell();
-  /** What was typed but not saved yet. */
-  const [typed, setTyped] = useState<Partial<Record<Key, string | boolean>>>({});
-  const [problem, setProblem] = useState('');
+  const { overview } = useShell();
+  /** What was typed but not saved yet, as it is shown. */
+  const [typed, setTyped] = useState<Partial<Record<keyof Values, string | boolean>>>({});
+  const [problem, change] = useChange();
   const current = overview?.settings;
   const changed = Object.keys(typed).length > 0;
 
   async function save(): Promise<void> {
-    const change: Record<string, unknown> = {};
-    for (const [key, value] of Object.entries(typed)) {
-      const field = FIELDS.find((one) => one.key === key);
-      if (field === undefined) change[key] = value;
-      else if (value === '' && field.empty !== undefined) change[key] = null;
-      else change[key] = value === '' ? null : Number(value) / (field.of ?? 1);
-    }
-    try {
-      await call('settings', 'PATCH', change);
-      setTyped({});
-      setProblem('');
-      announce('settings saved');
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
+    const values = Object.entries(typed).map(([key, value]) => {
+      const { of = 1 } = FIELDS.find((one) => one.key === key) ?? {};
+      return [key, typeof value === 'boolean' ? value : value === '' ? null : Number(value) / of];
+    });
+    const saved = call('settings', 'PATCH', Object.fromEntries(values));
+    await change(
+      saved.then(() => setTyped({})),
+      'settings saved',
+    );
   }
 
   return (
-    <section aria-labelledby="limits">
-      <h2 id="limits">Speed and limits</h2>
-      <form
-        class="limits"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        {FIELDS.map(({ key, name, unit, empty, of = 1 }) => {
-          const value = current?.[key];
-          const shown =
-            typed[key] ?? (value === null || value === undefined ? '' : Number((value * of).toFixed(6)));
-          return (
-            <label key={key} class="limit">
-              <span class="name">{name}</span>
-              <input
-                type="number"
-                min="0"
-                step="any"
-                value={String(shown)}
-                placeholder={empty ?? ''}
-                aria-describedby={`unit-${key}`}
-                onInput={(event) => setTyped({ ...typed, [key]: event.currentTarget.value })}
-              />
-              <span id={`unit-${key}`} class="quiet">
-                {unit}
-              </span>
-            </label>
-          );
-        })}
-        <label class="check">
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      {FIELDS.map(({ key, name, unit, empty, of = 1 }) => {
+        const value = current?.[key];
+        const shown = typed[key] ?? (value == null ? '' : Number((value * of).toFixed(6)));
+        return (
+          <label key={key} class="limit">
+            <span>{name}</span>
+            <input
+              type="number"
+              min="0"
+              step="any"
+              value={String(shown)}
+              placeholder={empty ?? ''}
+              aria-describedby={`unit-${key}`}
+              onInput={(event) => setTyped({ ...typed, [key]: event.currentTarget.value })}
+            />
+            <span id={`unit-${key}`} class="quiet">
+              {unit}
+            </span>
+          </label>
+        );
+      })}
+      <p>
+        <label>
           <input
             type="checkbox"
             checked={Boolean(typed.one_job_at_a_time ?? current?.one_job_at_a_time)}
             onChange={(event) => setTyped({ ...typed, one_job_at_a_time: event.currentTarget.checked })}
-          />
+          />{' '}
           One job at a time; a second one is refused with 409
         </label>
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-        <div class="buttons">
-          <button type="submit" class="primary" disabled={!changed}>
-            Save
+      </p>
+      <Problem>{problem}</Problem>
+      <div class="row">
+        <button type="submit" disabled={!changed}>
+          Save
+        </button>
+        {changed && (
+          <button type="button" onClick={() => setTyped({})}>
+            Discard
           </button>
-          {changed && (
-            <button type="button" onClick={() => setTyped({})}>
-              Discard
-            </button>
-          )}
-        </div>
-      </form>
-    </section>
+        )}
+      </div>
+    </form>
   );
 }
 
 function Reset() {
-  const { overview, announce } = useShell();
+  const { overview } = useShell();
+  const [problem, change] = useChange();
   const dialog = useRef<HTMLDialogElement>(null);
   const { profiles, jobs, requests } = overview ?? {};
   const sum = (kind: 'companies' | 'users'): number =>
     profiles ? profiles.default[kind] + profiles.eu[kind] : 0;
 
-  async function reset(): Promise<void> {
-    dialog.current?.close();
-    await call('reset', 'POST', {});
-    announce('everything was erased');
-  }
-
   return (
-    <section aria-labelledby="reset" class="danger">
-      <h2 id="reset">Reset</h2>
+    <>
       <p>Erases all profiles, jobs and the request log. Switches stay as they are.</p>
-      <button type="button" class="destructive" onClick={() => dialog.current?.showModal()}>
+      <button type="button" class="bad" onClick={() => dialog.current?.showModal()}>
         Erase everything…
       </button>
+      <Problem>{problem}</Problem>
       <dialog ref={dialog} aria-labelledby="sure">
         <h3 id="sure">Erase everything?</h3>
         <p>
           {plural(sum('companies'), 'company', 'companies')}, {plural(sum('users'), 'user')},{' '}
           {plural(jobs?.total ?? 0, 'job')} and {plural(requests ?? 0, 'logged request')} will be gone.
         </p>
-        <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Keep
-          </button>
-          <button type="button" class="destructive" onClick={() => void reset()}>
+        <form
+          method="dialog"
+          class="row"
+          onSubmit={({ submitter }) => {
+            const sure = (submitter as HTMLButtonElement | null)?.value === 'sure';
+            if (sure) void change(call('reset', 'POST', {}), 'everything was erased');
+          }}
+        >
+          <button type="submit">Keep</button>
+          <button type="submit" class="bad" value="sure">
             Erase everything
           </button>
-        </div>
+        </form>
       </dialog>
-    </section>
+    </>
   );
 }
