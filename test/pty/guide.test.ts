@@ -15,6 +15,8 @@ import { missing, openTerminal, type Terminal } from '../support/pty.js';
 const sh = promisify(execFile);
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
 
+const PATIENT = { timeout: 15_000, interval: 50 };
+
 const opened: Terminal[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((terminal) => terminal.close()));
@@ -86,14 +88,14 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
   const ALL: [string, ...string[]][] = [
     ['crm-companies.csv: what are its rows?', 'Enter'],
     ['crm-contacts.csv: what are its rows?', 'Enter'],
-    ['Which columns to send?', 'Enter'],
     ['How do column names become keys?', 'Enter'],
+    ['Which columns to send?', 'Enter'],
     ['Which values to convert?', 'Enter'],
     ['In which time zone are the times of companies: Create Date?', 'Enter'],
     ['In which time zone are the times of users: Last Activity Date?', 'U', 'T', 'C', 'Enter'],
     ['Which of these mean that a cell is empty?', 'Enter'],
     ['3 rows cannot be sent. What about the others?', 'Enter'],
-    ['Send?', 'Enter'],
+    ['Send to region sandbox', 'Enter'],
     ['Save the answers as profiles.mapping.json?', 'Enter'],
   ];
 
@@ -122,15 +124,15 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     expect([second.code, second.shown], second.shown).toEqual([5, expect.stringContaining('unchanged')]);
   });
 
-  test.for([
-    ['C-c', 'Ctrl-C'],
-    ['Escape', 'Escape'],
-    ['C-d', 'Ctrl-D'],
-  ])('%s at any question: exit 130, nothing written, nothing sent', async ([key]) => {
-    for (const count of [0, 3, 5, 8, 10]) {
+  test.for<[key: string, questions: number[]]>([
+    ['C-c', [0, 3, 5, 8, 10]],
+    ['Escape', [2, 4, 6, 9]],
+    ['C-d', [1, 3, 5, 10]],
+  ])('%s at questions %j: exit 130, nothing written, nothing sent', async ([key, questions]) => {
+    for (const count of questions) {
       const here = place({}, CRM);
       const terminal = await guided(here, ['crm-companies.csv', 'crm-contacts.csv']);
-      const turns = [...ALL.slice(0, count), [ALL[count]![0], key!] as [string, string]];
+      const turns = [...ALL.slice(0, count), [ALL[count]![0], key] as [string, string]];
       const { code, shown } = await answer(terminal, turns);
       expect(code, shown).toBe(130);
       expect(await terminal.cursorShown()).toBe(true);
@@ -143,6 +145,21 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       ).toEqual(['crm-companies.csv', 'crm-contacts.csv']);
       expect(await held(here)).toEqual([[], []]);
     }
+  });
+
+  test('a terminal that is closed: exit 130, nothing written, nothing sent', async () => {
+    const here = place({}, CRM);
+    const ended = join(scratch(), 'ended');
+    const command = `'${process.execPath}' '${BIN}' import crm-companies.csv --region sandbox`;
+    const keeping = ['sh', '-c', `trap : HUP; ${command}; echo $? > ${ended}`];
+    const terminal = await openTerminal(keeping, { columns: 100, rows: 50, ...here });
+    await terminal.until('a question', asks('crm-companies.csv: what are its rows?'));
+    await terminal.press('Enter');
+    await terminal.until('a question', asks('How do column names become keys?'));
+    await terminal.close();
+    await expect.poll(() => existsSync(ended) && readFileSync(ended, 'utf8'), PATIENT).toBe('130\n');
+    expect(readdirSync(here.cwd).sort()).toEqual(['.state', 'crm-companies.csv', 'crm-contacts.csv']);
+    expect(await held(here)).toEqual([[], []]);
   });
 
   test('a file that is clear is imported without a question', async () => {
@@ -158,9 +175,9 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const { code, shown } = await answer(await guided(here, ['k.csv']), [
       ['k.csv:1: the byte at offset', 'Enter'],
       ['k.csv: what are its rows?', 'Enter'],
-      ['Which columns to send?', 'Enter'],
       ['How do column names become keys?', 'Enter'],
-      ['Send?', 'Enter'],
+      ['Which columns to send?', 'Enter'],
+      ['Send to region sandbox', 'Enter'],
       ['Save the answers as k.mapping.json?', 'n', 'Enter'],
     ]);
     expect(code, shown).toBe(0);
@@ -180,13 +197,14 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       await terminal.resize(columns === 60 ? 90 : 70);
       await terminal.resize(columns);
       await terminal.press('Enter');
+      await terminal.until('the keys', asks('How do column names become keys?'));
+      await terminal.press('Down', 'Enter');
       await terminal.until('the columns', asks('Which columns to send?'));
       for (let n = 0; n < 30; n++) await terminal.press('Down');
       await terminal.until('a later column', (screen) => screen.some((line) => line.includes('列 30')));
       await terminal.press('Space', 'Enter');
       const { code, shown } = await answer(terminal, [
-        ['How do column names become keys?', 'Down', 'Enter'],
-        ['Send?', 'Enter'],
+        ['Send to region sandbox', 'Enter'],
         ['Save the answers as 表.mapping.json?', 'Enter'],
       ]);
       expect(code, shown).toBe(0);
@@ -203,12 +221,12 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const ends = (text: string) => (screen: string[]) => screen.at(-1)?.endsWith(text) === true;
     for (const [question, ...keys] of [
       ['Number [1]:', 'Enter'],
+      ['Number [1]:', 'Enter'],
       ['0 for none [all]:', '9', 'Enter'],
       ['0 for none [all]:', 'Enter'],
-      ['Number [1]:', 'Enter'],
       ['0 for none [all]:', 'Enter'],
       ['0 for none [all]:', 'Enter'],
-      ['Send? [Y/n]:', 'Enter'],
+      ['embedded? [Y/n]:', 'Enter'],
       ['k.mapping.json? [Y/n]:', 'n', 'Enter'],
     ] as const) {
       await terminal.until(question, ends(question));

@@ -46,7 +46,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
   const guided = isAsked ? await guideImport(asked, context) : null;
   const { options = asked.import, apply = null, command = null } = guided ?? {};
-  const reads = mappingFiles(flags);
+  const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
   const ended = await runAndReport(options, null, report, context, {
     savePlan,
     reads,
@@ -87,10 +87,10 @@ async function guideImport({ paths, flags, import: asked }: Options, context: Co
     context,
   );
   if (!guided) return null;
-  const { options, rehearsal, command } = guided;
-  if (!rehearsal) return { options, command };
+  const { options, rehearsal, command, reads } = guided;
+  if (!rehearsal) return { options, command, reads };
   const { optionsOfPlan } = await import('../../engine/run/planned.js');
   const { rejects, outcomes, waitForLockMs, invalid } = options;
   const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
-  return { options: planned, command, apply: { plan: rehearsal.saved, inputs: [], again: false } };
+  return { options: planned, command, reads, apply: { plan: rehearsal.saved, inputs: [], again: false } };
 }

@@ -1,5 +1,5 @@
 /** Puts the questions of a guided import to a person, and collects the answers. */
-import { type CellType, KEY_STYLES, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { type CellType, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
@@ -33,7 +33,9 @@ export async function askIdentity(
   ]);
   const id = await prompter.find(
     `Which column identifies the ${kind}?`,
-    columns.map((column) => ({ value: column, label: column })),
+    columns.map(({ column, values }) => {
+      return { value: column, label: column, hint: values.map(short).join(', ') || undefined };
+    }),
   );
   return { kind, id };
 }
@@ -57,18 +59,23 @@ export async function askAll(
   let leftOut: readonly ColumnOf[] = [];
   let keys: KeyStyle | null = null;
   let nulls: readonly string[] = [];
+  const isSent = ({ path, column }: ColumnOf): boolean =>
+    !leftOut.some((one) => one.path === path && one.column === column);
   for (const question of questions) {
     switch (question.ask) {
       case 'columns':
-        leftOut = await askColumns(question, named, prompter);
+        leftOut = await askColumns(question, keys, named, prompter);
         break;
       case 'keys':
         keys = await askKeys(question, prompter);
         break;
-      case 'types':
-        types.push(...(await askTypes(question, named, prompter)));
+      case 'types': {
+        const choices = question.choices.filter(isSent);
+        if (choices.length > 0) types.push(...(await askTypes(choices, named, prompter)));
         break;
+      }
       case 'reading': {
+        if (!isSent(question)) break;
         const chosen = await askReading(question, named, prompter);
         if (chosen) types.push({ path: question.path, ...chosen });
         break;
@@ -101,26 +108,28 @@ function namesFor(found: readonly Found[]): Named {
 
 async function askColumns(
   { choices }: Of<'columns'>,
+  keys: KeyStyle | null,
   named: Named,
   prompter: Prompter,
 ): Promise<readonly ColumnOf[]> {
   const sent = await prompter.tick(
     'Which columns to send?',
     choices.map((choice) => {
-      const [value] = choice.values;
-      const hint = `${filledIn(choice)}${value === undefined ? '' : `, such as ${quoted(value)}`}`;
-      return { value: choice, label: named(choice), hint };
+      const { column, key, values } = choice;
+      const sentAs = keys === null ? key : keyStyle(keys)(column);
+      const as = sentAs === column ? '' : `as ${sentAs}, `;
+      const example = values[0] === undefined ? '' : `, such as ${quoted(values[0])}`;
+      return { value: choice, label: named(choice), hint: `${as}${filledIn(choice)}${example}` };
     }),
   );
   return choices.filter((choice) => !sent.includes(choice));
 }
 
-const askTypes = ({ choices }: Of<'types'>, named: Named, prompter: Prompter) =>
+const askTypes = (choices: Of<'types'>['choices'], named: Named, prompter: Prompter) =>
   prompter.tick(
     'Which values to convert?',
     choices.map((choice) => {
-      const label = `${named(choice)}  ${quoted(choice.before)} → ${choice.after ?? '…'}`;
-      return { value: choice, label, hint: aboutType(choice) };
+      return { value: choice, label: named(choice), hint: aboutType(choice) };
     }),
   );
 
@@ -154,16 +163,16 @@ function filledIn({ filled, rows }: { filled: number; rows: number }): string {
   return filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
 }
 
-const aboutType = ({ type, markers, strays }: TypeChoice): string =>
+const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string =>
   [
-    type.replace(`@${SOME_ZONE}`, ''),
+    `${quoted(before)} ${after === null ? 'in a time zone' : `→ ${after}`}, ${type.replace(`@${SOME_ZONE}`, '')}`,
     ...(markers.length > 0 ? [`${markers.map(quoted).join(', ')} means empty`] : []),
     ...(strays > 0 ? [`rejects ${count(strays, 'row')} that ${strays === 1 ? 'does' : 'do'} not fit`] : []),
   ].join('; ');
 
-async function askKeys({ columns, suggested }: Of<'keys'>, prompter: Prompter): Promise<KeyStyle> {
-  const example = columns.find((column) => /[^a-z0-9_]/.test(column)) ?? columns[0]!;
-  const styles = [suggested, ...KEY_STYLES.filter((style) => style !== suggested)];
+async function askKeys({ columns, styles }: Of<'keys'>, prompter: Prompter): Promise<KeyStyle> {
+  const different = (column: string): number => new Set(styles.map((style) => keyStyle(style)(column))).size;
+  const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
   return prompter.choose(
     'How do column names become keys?',
     styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
@@ -181,7 +190,7 @@ async function askZone(
   await loadZones();
   const zones = [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
   return prompter.find(
-    `In which time zone are the times of ${zoned.map(named).join(', ')}? Type a part of its name`,
+    `In which time zone are the times of ${zoned.map(named).join(', ')}?`,
     zones.map((zone) => {
       const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
       return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };

@@ -24,7 +24,9 @@ export function commandFor(
   { flags, mapping, saved, skipsInvalid }: Answered,
   { again }: Commands,
 ): string | null {
-  const reading = Object.entries(flags).flatMap(([name, value]) =>
+  const { mapping: used, ...facts } = flags;
+  const named = mapping === null && used !== undefined ? { ...facts, mapping: used } : facts;
+  const reading = Object.entries(named).flatMap(([name, value]) =>
     [value].flat().flatMap((each) => [spelled(name), String(each)]),
   );
   const plus = [...reading, ...(skipsInvalid ? ['--skip-invalid'] : [])];

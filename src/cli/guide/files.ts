@@ -5,34 +5,37 @@ import { UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import type { MappingFile } from '../../engine/read/index.js';
 import { replaceFile } from '../../engine/replace-file.js';
-import { isWebAddress } from '../../engine/service/web-address.js';
+import type { AnySource } from '../../engine/run/sources.js';
 
 /** Several inputs share one name, so that a later import of all of them finds it. */
 const SHARED = 'profiles';
+const ENDING = '.mapping.json';
 
 /** The path of the mapping file for these inputs, without its ending. */
-function stemOf(paths: readonly string[], cwd: string): string {
-  const [only = '', other] = paths;
-  const isFile = !isWebAddress(only) && existsSync(resolve(cwd, only));
-  const folder = isFile ? dirname(only) : '.';
-  const name = other === undefined && isFile ? basename(only, extname(only)) : SHARED;
-  return join(folder, name);
+function stemOf(sources: readonly AnySource[]): string {
+  const files = sources.flatMap((source) => (source.from === 'file' ? [source.path] : []));
+  const [only = '', other] = files;
+  const folders = new Set(files.map((path) => dirname(path)));
+  const [folder = '.'] = folders.size === 1 && files.length === sources.length ? folders : [];
+  return join(folder, only !== '' && other === undefined ? basename(only, extname(only)) : SHARED);
 }
 
-/** The mapping file that lies beside these inputs; null if there is none. */
-export function mappingBeside(paths: readonly string[], cwd: string): string | null {
-  const path = `${stemOf(paths, cwd)}.mapping.json`;
-  return existsSync(resolve(cwd, path)) ? path : null;
-}
-
-/** The first free name for a mapping file beside these inputs. */
-export function freeName(paths: readonly string[], cwd: string): string {
-  const stem = stemOf(paths, cwd);
-  for (let number = 1; ; number++) {
-    const path = `${stem}${number === 1 ? '' : `-${number}`}.mapping.json`;
-    if (!existsSync(resolve(cwd, path))) return path;
+/** `companies.mapping.json`, `companies.mapping-2.json`, and so on: those that exist, and the first free one. */
+function namesFor(sources: readonly AnySource[], cwd: string): { taken: string[]; free: string } {
+  const stem = stemOf(sources);
+  const taken: string[] = [];
+  for (let path = stem + ENDING; ; path = `${stem}.mapping-${taken.length + 1}.json`) {
+    if (!existsSync(resolve(cwd, path))) return { taken, free: path };
+    taken.push(path);
   }
 }
+
+/** The newest mapping file beside these inputs; null if there is none. */
+export const mappingBeside = (sources: readonly AnySource[], cwd: string): string | null =>
+  namesFor(sources, cwd).taken.at(-1) ?? null;
+
+/** The first free name for a mapping file beside these inputs. */
+export const freeName = (sources: readonly AnySource[], cwd: string): string => namesFor(sources, cwd).free;
 
 /**
  * Writes the mapping to a new file.

@@ -8,14 +8,15 @@ import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
 import { checkOpened, type MappingFile, Pool } from '../../engine/read/index.js';
-import { expandInputs } from '../../engine/run/sources.js';
+import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import { whereTo } from '../commands/confirm.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
 import { askAll, askIdentity } from './ask.js';
 import { commandFor } from './command.js';
 import { freeName, mappingBeside, saveMapping } from './files.js';
 import { Inputs, type LookOptions } from './inputs.js';
-import { mappingOf } from './mapping.js';
+import { canShare, mappingOf, notShared } from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
 import { invalidLines, planLines, type Rehearsal } from './rehearsal.js';
 import { Spool, sourceDeps } from './spool.js';
@@ -39,6 +40,8 @@ export interface Guided {
   rehearsal: Rehearsal | null;
   /** The same import as a command without questions; null if flags cannot say it, or if it is what was typed. */
   command: string | null;
+  /** Mapping files that were used or saved: nothing else may be written there. */
+  reads: readonly string[];
 }
 
 type Ask = () => Promise<Prompter>;
@@ -53,27 +56,27 @@ export async function guide(asked: Asked, context: Context): Promise<Guided | nu
   const spool = new Spool(context);
   const pool = new Pool({ threads: Math.min(2, context.cores) });
   try {
-    const beside = asked.isMapped ? null : mappingBeside(asked.paths, context.cwd);
+    const sources = await expandInputs(asked.paths, sourceDeps(context));
+    const beside = asked.isMapped ? null : mappingBeside(sources, context.cwd);
     const isUsed = beside !== null && (await (await ask()).confirm(`Use the mapping in ${beside}?`, true));
     const start = isUsed ? { mapping: [beside] } : {};
     const options = isUsed ? await asked.remake(start, null) : asked.options;
     const remake = (flags: Readonly<Record<string, unknown>>) => asked.remake({ ...start, ...flags }, null);
     const inputs = new Inputs(options, remake, { spool, pool, ask }, context);
-    for (const source of await expandInputs(asked.paths, sourceDeps(context))) {
-      if (!(await inputs.open(source))) return null;
-    }
+    for (const source of sources) if (!(await inputs.open(source))) return null;
     checkOpened(inputs.opened, options);
     const given = { ...asked.given, columns: asked.given.columns || isUsed };
     const { mapping, isInvalid } = await settle(inputs, given, ask, (looks) => withKnown(looks, context));
     const flags = { ...start, ...inputs.flags };
     const isChanged = mapping !== null || Object.keys(flags).length > 0;
     const final = isChanged ? await asked.remake(flags, mapping) : options;
+    const reads = isUsed ? [beside] : [];
     if (mapping === null && !given.all && !(isInvalid && stopsAtInvalid(final))) {
       if (!isChanged) return null;
       const command = commandFor({ flags, mapping, saved: null, skipsInvalid: false }, context.commands);
-      return { options: final, rehearsal: null, command };
+      return { options: final, rehearsal: null, command, reads };
     }
-    return await finish({ asked, final, flags, mapping }, await ask(), context);
+    return await finish({ asked, sources, final, flags, mapping, reads }, await ask(), context);
   } finally {
     await pool.close();
     await spool.remove();
@@ -144,7 +147,12 @@ async function settle(
   if (identities.length > 0) found = await known(await inputs.looks());
   const questions = mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
   const isInvalid = found.some(({ rejected }) => rejected > 0);
-  if (identities.length + questions.length === 0) return { mapping: null, isInvalid };
+  if (!canShare(found)) {
+    if (identities.length > 0 || given.all) throw notShared();
+    return { mapping: null, isInvalid }; // each file says what it is
+  }
+  const isFixed = Object.keys(inputs.flags).length > 0;
+  if (identities.length + questions.length === 0 && !isFixed) return { mapping: null, isInvalid };
   const machineZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const answers = await askAll(questions, found, { given, prompter: await ask(), machineZone });
   return { mapping: mappingOf(found, answers), isInvalid };
@@ -172,14 +180,16 @@ async function withKnown(looks: readonly Look[], context: Context): Promise<Foun
 async function finish(
   of: {
     asked: Asked;
+    sources: readonly AnySource[];
     final: ImportOptions;
     flags: Readonly<Record<string, unknown>>;
     mapping: MappingFile | null;
+    reads: readonly string[];
   },
   ask: Prompter,
   context: Context,
 ): Promise<Guided> {
-  const { asked, final, flags, mapping } = of;
+  const { asked, sources, final, flags, mapping, reads } = of;
   const found = final.dryRun ? null : await asked.rehearse(final);
   if (found) ask.show(planLines(found));
   const rehearsal = found && isSendable(found) ? found : null;
@@ -194,9 +204,9 @@ async function finish(
     ]);
     if (!sendsOthers) throw new NotConfirmedError('stopped: nothing was written, and nothing was sent');
   }
-  const isSafe = (await context.settings()).embedded;
-  const sends = rehearsal === null || (await ask.confirm('Send?', isSafe));
-  const name = mapping === null ? null : freeName(asked.paths, context.cwd);
+  const settings = await context.settings();
+  const sends = rehearsal === null || (await ask.confirm(`Send to ${whereTo(settings)}?`, settings.embedded));
+  const name = mapping === null ? null : freeName(sources, context.cwd);
   const isSaved = name !== null && (await ask.confirm(`Save the answers as ${name}?`, true));
   if (isSaved) await saveMapping(name, mapping!, context);
   const command = commandFor(
@@ -204,5 +214,10 @@ async function finish(
     context.commands,
   );
   if (!sends) throw new NotConfirmedError('nothing was sent', { hint: command ?? undefined });
-  return { options: skipsInvalid ? { ...final, invalid: 'any' } : final, rehearsal, command };
+  return {
+    options: skipsInvalid ? { ...final, invalid: 'any' } : final,
+    rehearsal,
+    command,
+    reads: isSaved ? [...reads, name] : reads,
+  };
 }

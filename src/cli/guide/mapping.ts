@@ -1,20 +1,38 @@
 /** The mapping file that answers make: every column with its key and its type. A later import with it does the same. */
 import { UsageError } from '../../engine/errors.js';
-import { COLUMN_TYPES, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { COLUMN_TYPES, KINDS, SOME_ZONE } from '../../engine/model.js';
 import { keyStyle, type MappingFile, type MappingSection } from '../../engine/read/index.js';
 import type { Answers, Found } from './questions.js';
+
+/** Whether one mapping can name the identifiers of all inputs. */
+export const canShare = (found: readonly Found[]): boolean =>
+  KINDS.every((kind) => {
+    const alike = found.filter((one) => one.kind === kind);
+    const ids = new Set(alike.map(({ id }) => id));
+    const companies = new Set(alike.flatMap(({ company }) => company ?? []));
+    return ids.size <= 1 && companies.size <= 1;
+  });
+
+export const notShared = (): UsageError =>
+  new UsageError(
+    'the identifiers of inputs of one kind have different names, which one mapping cannot express',
+    { hint: 'import these files one by one, or write a mapping for each' },
+  );
 
 /**
  * One mapping for all inputs; with several, it has a section for each kind.
  * @throws UsageError if two inputs of a kind cannot share a mapping
  */
 export function mappingOf(found: readonly Found[], answers: Answers): MappingFile {
+  if (!canShare(found)) throw notShared();
   const [only, other] = found;
-  if (only && !other) return { kind: only.kind, ...sectionOf(only, answers) };
+  if (only && !other) return { kind: only.kind, ...sectionOf(only, found, answers) };
   return Object.fromEntries(
     KINDS.flatMap((kind) => {
-      const [first, ...more] = found.filter((one) => one.kind === kind).map((one) => sectionOf(one, answers));
-      return first ? [[kind, more.reduce(merged(kind), first)]] : [];
+      const [first, ...more] = found
+        .filter((one) => one.kind === kind)
+        .map((one) => sectionOf(one, found, answers));
+      return first ? [[kind, more.reduce(merged, first)]] : [];
     }),
   );
 }
@@ -25,9 +43,14 @@ export const openZones = ({ type, companies, users }: MappingFile): string[] =>
     Object.entries(types ?? {}).flatMap(([column, name]) => (name.endsWith(`@${SOME_ZONE}`) ? [column] : [])),
   );
 
-function sectionOf({ path, id, company, rules, columns, markers }: Found, answers: Answers): MappingSection {
+function sectionOf(
+  { path, kind, id, company, rules, columns, markers }: Found,
+  found: readonly Found[],
+  answers: Answers,
+): MappingSection {
+  const alike = new Set(found.flatMap((one) => (one.kind === kind ? [one.path] : [])));
   const isLeftOut = (column: string): boolean =>
-    answers.leftOut.some((one) => one.path === path && one.column === column);
+    answers.leftOut.some((one) => alike.has(one.path) && one.column === column);
   const exclude = [
     ...rules.exclude,
     ...columns.flatMap(({ column, key }) => (key !== null && isLeftOut(column) ? [column] : [])),
@@ -81,29 +104,23 @@ const withZone = (type: string, zone: string | undefined): string =>
   zone === undefined ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
 
 /** Merges the sections of two inputs of a kind. A column in both gets a type that fits both. */
-const merged =
-  (kind: Kind) =>
-  (section: MappingSection, next: MappingSection): MappingSection => {
-    const company = section.company_id ?? next.company_id;
-    if (next.id !== section.id || (next.company_id ?? company) !== company) {
-      throw new UsageError(
-        `the identifiers of ${kind} have different names, which one mapping cannot express`,
-        { hint: 'write a separate mapping for each of these files' },
-      );
-    }
-    const before = new Map(Object.entries(section.type ?? {}));
-    const types = Object.entries(next.type ?? {}).map(
-      ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
-    );
-    const nulls = [...new Set([...(section.null ?? []), ...(next.null ?? [])])];
-    return {
-      ...section,
-      ...(nulls.length > 0 && { null: nulls }),
-      ...(company !== undefined && { company_id: company }),
-      map: { ...section.map, ...next.map },
-      type: { ...section.type, ...Object.fromEntries(types) },
-    };
+function merged(section: MappingSection, next: MappingSection): MappingSection {
+  const company = section.company_id ?? next.company_id;
+  const before = new Map(Object.entries(section.type ?? {}));
+  const types = Object.entries(next.type ?? {}).map(
+    ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
+  );
+  const nulls = [...new Set([...(section.null ?? []), ...(next.null ?? [])])];
+  const exclude = [...new Set([...(section.exclude ?? []), ...(next.exclude ?? [])])];
+  return {
+    ...section,
+    ...(exclude.length > 0 && { exclude }),
+    ...(nulls.length > 0 && { null: nulls }),
+    ...(company !== undefined && { company_id: company }),
+    map: { ...section.map, ...next.map },
+    type: { ...section.type, ...Object.fromEntries(types) },
   };
+}
 
 function shared(a: string, b: string): string {
   if (a === b) return a;

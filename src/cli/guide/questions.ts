@@ -1,7 +1,8 @@
 /** What an import has to ask a person, from what its inputs hold and what its flags already say. Pure. */
 
-import { type KeyStyle, SOME_ZONE } from '../../engine/model.js';
+import { KEY_STYLES, type KeyStyle, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, ColumnLook, Look, TypeChoice } from '../../engine/plan/look.js';
+import { keyStyle } from '../../engine/read/index.js';
 
 /** A look at an input, and whether this state has sent rows with its columns before. */
 export interface Found extends Look {
@@ -31,15 +32,15 @@ export interface IdentityQuestion {
   rows: number;
   whole: boolean;
   choices: Candidate[];
-  columns: string[];
+  columns: { column: string; values: string[] }[];
 }
 
 export type Question =
   | IdentityQuestion
+  /** How columns become keys: the likeliest style first. A style that gives two columns one key is left out. */
+  | { ask: 'keys'; columns: string[]; styles: KeyStyle[] }
   /** Which columns to send. */
   | { ask: 'columns'; choices: (ColumnOf & ColumnLook & { rows: number })[] }
-  /** How columns become keys, with an example for each style. */
-  | { ask: 'keys'; columns: string[]; suggested: KeyStyle }
   /** Which texts to convert. */
   | { ask: 'types'; choices: (ColumnOf & TypeChoice)[] }
   /** How to read values that can be read in several ways; text, unless the person decides. */
@@ -60,20 +61,11 @@ export interface Answers {
 
 /** The first questions: what the inputs are. After the answers, look again with what was chosen. */
 export const identityQuestions = (found: readonly Found[], { all }: Given): IdentityQuestion[] =>
-  found.flatMap(({ guessed, path, rows, whole, candidates, columns, id }): IdentityQuestion[] =>
-    (guessed || all) && candidates.length > 0
-      ? [
-          {
-            ask: 'identity',
-            path,
-            rows,
-            whole,
-            choices: candidates,
-            columns: [id, ...columns.map(({ column }) => column)],
-          },
-        ]
-      : [],
-  );
+  found
+    .filter(({ guessed, candidates }) => (guessed || all) && candidates.length > 0)
+    .map(({ path, rows, whole, candidates, named }) => {
+      return { ask: 'identity', path, rows, whole, choices: candidates, columns: named };
+    });
 
 /**
  * The other questions, in their order.
@@ -86,10 +78,19 @@ export function mappingQuestions(
 ): Question[] {
   const open = found.filter(({ path, known }) => given.all || !known || wasAsked.has(path));
   const unseen = given.columns ? [] : open.filter(({ path }) => given.all || wasAsked.has(path));
-  const columns = unseen.flatMap(({ path, rows, columns }) =>
-    columns.flatMap((look) => (look.key === null ? [] : [{ path, rows, ...look }])),
-  );
+  // A rule is for all inputs of a kind, so a column of several is asked about once.
+  const columns = unseen.flatMap(({ path, kind, rows, columns }, at) => {
+    const before = unseen.slice(0, at).filter((one) => one.kind === kind);
+    const isAsked = (column: string) =>
+      before.some((one) => one.columns.some((look) => look.column === column));
+    return columns.flatMap((look) =>
+      look.key === null || isAsked(look.column) ? [] : [{ path, rows, ...look }],
+    );
+  });
   const names = [...new Set(columns.map(({ column }) => column))];
+  const styles = STYLES.filter((style) => {
+    return unseen.every(({ path }) => differ(columns.filter((one) => one.path === path).map(style.keyOf)));
+  });
   const choices = open.flatMap(({ path, types }) => types.map((choice) => ({ path, ...choice })));
   const isTwofold = ({ path, column }: ColumnOf): boolean =>
     choices.filter((one) => one.path === path && one.column === column).length > 1;
@@ -108,10 +109,10 @@ export function mappingQuestions(
     }
   }
   const questions: (Question | null)[] = [
-    columns.length > 0 ? { ask: 'columns', choices: columns } : null,
-    columns.length > 0 && names.some((name) => !isSnakeCase(name))
-      ? { ask: 'keys', columns: names, suggested: 'snake_case' }
+    styles.length > 1 && names.some((name) => !isSnakeCase(name))
+      ? { ask: 'keys', columns: names, styles: styles.map(({ style }) => style) }
       : null,
+    columns.length > 0 ? { ask: 'columns', choices: columns } : null,
     single.length > 0 ? { ask: 'types', choices: single } : null,
     ...twofold.map((each): Question => ({ ask: 'reading', ...each })),
     ...(given.zone === null ? zoneQuestions(choices) : []),
@@ -126,6 +127,13 @@ function zoneQuestions(choices: readonly (ColumnOf & TypeChoice)[]): Question[] 
   const paths = [...new Set(zoned.map(({ path }) => path))];
   return paths.map((path) => ({ ask: 'zone', choices: zoned.filter((choice) => choice.path === path) }));
 }
+
+/** `snake_case` is suggested. */
+const STYLES = [...KEY_STYLES]
+  .sort((a, b) => Number(b === 'snake_case') - Number(a === 'snake_case'))
+  .map((style) => ({ style, keyOf: ({ column }: ColumnOf) => keyStyle(style)(column) }));
+
+const differ = (keys: readonly string[]): boolean => new Set(keys).size === keys.length;
 
 const isSnakeCase = (name: string): boolean => /^[a-z0-9_]+$/.test(name);
 

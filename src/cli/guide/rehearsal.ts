@@ -29,9 +29,11 @@ export function planLines({ plan, saved }: Rehearsal): string[] {
 const MOST_CAUSES = 8;
 
 /** The invalid rows by cause. */
-export function invalidLines({ summary }: Rehearsal): string[] {
+export function invalidLines({ summary, plan }: Rehearsal): string[] {
   const { causes } = summary;
-  const shown = causes.slice(0, MOST_CAUSES).map((cause) => causeText(cause, true));
+  const shown = causes.slice(0, MOST_CAUSES).map((cause) => {
+    return `${plan.files.length > 1 ? `${cause.file}: ` : ''}${causeText(cause, true)}`;
+  });
   const more = causes.length - shown.length;
   return more > 0 ? [...shown, `and ${count(more, 'more cause')}`] : shown;
 }

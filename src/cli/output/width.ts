@@ -38,6 +38,22 @@ export function cutTo(line: string, cells: number): string {
   return `${line.slice(0, end)}…`;
 }
 
+/** Breaks a line into lines of at most `cells`, at spaces where it has any. Later lines keep its indent. */
+export function wrapTo(line: string, cells: number): string[] {
+  const indent = /^ */.exec(line)![0];
+  const lines: string[] = [];
+  let rest = line;
+  while (widthOf(rest) > cells) {
+    const fits = cutTo(rest, cells).slice(0, -1); // without its ellipsis
+    const space = fits.lastIndexOf(' ');
+    const end = space > indent.length ? space : fits.length;
+    if (end <= indent.length) break;
+    lines.push(rest.slice(0, end).trimEnd());
+    rest = indent + rest.slice(end).trimStart();
+  }
+  return [...lines, rest];
+}
+
 function* segments(line: string): Generator<string> {
   graphemes ??= new Intl.Segmenter();
   for (const { segment } of graphemes.segment(line)) yield segment;

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Context } from '../context.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine, safeText } from '../output/safe.js';
 import { type Check, type Choice, interrupted, type Prompter, whileOpen } from './prompter.js';
 
 /** If several lines are pasted at once, the next questions use the others as answers. */
@@ -30,7 +30,7 @@ export function plainPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
       reader.once('SIGINT', end).once('close', end).once('error', end);
     });
     try {
-      stderr.write(question);
+      stderr.write(safeText(question));
       if (lines.length === 0) await typed;
       return lines.shift()!;
     } finally {
@@ -50,7 +50,7 @@ export function plainPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
     }
   };
   const list = (question: string, choices: readonly Choice<unknown>[]): void => {
-    say(question);
+    say(safeText(question));
     for (const [at, { label, hint }] of choices.entries()) {
       say(`  ${at + 1}. ${safeLine(label)}${hint ? ` (${safeLine(hint)})` : ''}`);
     }
@@ -116,7 +116,7 @@ export function plainPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
     },
     text: (question, { initial, check } = {}) => text(question, initial, check),
     hidden: (question, { check } = {}) => text(question, undefined, check, true),
-    show: (shown) => shown.forEach(say),
+    show: (shown) => shown.map(safeLine).forEach(say),
   };
 }
 

@@ -70,6 +70,8 @@ export interface Look {
   rules: MappingRules;
   /** Without the identifiers. */
   columns: ColumnLook[];
+  /** All columns that have a name, with values. */
+  named: Pick<Values, 'column' | 'values'>[];
   /** The likeliest first. The last one is of the other kind. */
   candidates: Candidate[];
   /** Several for one column if its values can be read in several ways. */
@@ -147,6 +149,7 @@ export async function lookAt(
     columns: looks.map(({ column, key, type, conversion }) => {
       return { ...counts.of(column), key, type, conversion };
     }),
+    named: names.map((column) => ({ column, values: counts.values(column) })),
     candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
     types: [...lower, ...found.map((each) => withReading(each, counts, new Set(rules.nulls)))],
     markers: markers.map((text) => ({ text, cells: counts.marked(text) })),

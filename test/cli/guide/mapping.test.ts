@@ -9,6 +9,7 @@ import {
   type Given,
   identityQuestions,
   mappingQuestions,
+  type Question,
   suggestedAnswers,
 } from '../../../src/cli/guide/questions.js';
 import { NUMBERS } from '../../../src/engine/options.js';
@@ -21,17 +22,27 @@ const chunkBytes = NUMBERS.chunkBytes.default;
 const maxCellBytes = NUMBERS.maxCellBytes.default;
 const { signal } = new AbortController();
 
-async function lookAtText(name: string, text: string): Promise<Found> {
+/** What flags say. */
+type Flags = Partial<Parameters<typeof openInput>[0]>;
+
+async function lookAtText(name: string, text: string, flags: Flags = {}): Promise<Found> {
   const cwd = scratch();
   writeFileSync(join(cwd, name), text);
   const pool = new Pool({ threads: 0 });
   try {
-    const where = { path: name, location: name, cwd, rules: NO_RULES, maxCellBytes, guess: true };
+    const where = { path: name, location: name, cwd, rules: NO_RULES, maxCellBytes, guess: true, ...flags };
     const first = await scanFirst(await openInput(where), { chunkBytes, pool, signal });
     return { ...(await lookAt(first.opened, first, signal)), known: false };
   } finally {
     await pool.close();
   }
+}
+
+function questionsOf(found: readonly Found[], given: Partial<Given> = {}): Question[] {
+  const all = { ...NOTHING, ...given };
+  const identities = identityQuestions(found, all);
+  const wasAsked = new Set(identities.map(({ path }) => path));
+  return [...identities, ...mappingQuestions(found, all, wasAsked)];
 }
 
 const suggested = (found: Found[], given = NOTHING) => mappingOf(found, suggestedAnswers(found, given));
@@ -48,19 +59,67 @@ describe('what is asked', () => {
       { all: true },
       ['identity', 'columns'],
     ],
-    ['a new export', CRM, {}, ['identity', 'columns', 'keys', 'types', 'zone', 'markers']],
+    ['a new export', CRM, {}, ['identity', 'keys', 'columns', 'types', 'zone', 'markers']],
     ['rules for columns were given', CRM, { columns: true }, ['identity', 'types', 'zone', 'markers']],
-    ['a zone was given', CRM, { zone: 'UTC' }, ['identity', 'columns', 'keys', 'types', 'markers']],
+    ['a zone was given', CRM, { zone: 'UTC' }, ['identity', 'keys', 'columns', 'types', 'markers']],
     ['a conversion in a file with identifiers', 'company_id,size\na,"1,200,000"\nb,"3,400"\n', {}, ['types']],
     ['dates that can be read in two ways', 'company_id,on\na,03/04/2024\nb,05/06/2024\n', {}, ['reading']],
     ['a marker in a column of numbers', 'company_id,score\na,-\nb,3\n', {}, ['types', 'markers']],
   ])('%s', async (_, text, given, asked) => {
-    const found = [await lookAtText('a.csv', text)];
-    const all = { ...NOTHING, ...given };
-    const identities = identityQuestions(found, all);
-    const wasAsked = new Set(identities.map(({ path }) => path));
-    const questions = [...identities, ...mappingQuestions(found, all, wasAsked)];
+    const questions = questionsOf([await lookAtText('a.csv', text)], given);
     expect(questions.map(({ ask }) => ask)).toEqual(asked);
+  });
+
+  const ITEMS = '[{"Record ID":1,"Revenue":"$1,234.00","Tags":["a"]},{"Record ID":2,"Revenue":"n/a"}]';
+
+  it.each<[what: string, files: [name: string, text: string, flags?: Flags][], asked: string[]]>([
+    [
+      'a kind and an identifier that flags name',
+      [['a.csv', CRM, { kind: 'companies', id: 'Record ID' }]],
+      ['types', 'zone', 'markers'],
+    ],
+    [
+      'a kind that a flag names',
+      [['a.csv', CRM, { kind: 'users' }]],
+      ['identity', 'keys', 'columns', 'types', 'zone', 'markers'],
+    ],
+    ['items', [['a.json', ITEMS]], ['identity', 'keys', 'columns']],
+    [
+      'one of two inputs is clear',
+      [
+        ['a.csv', 'company_id,tier\na,gold\n'],
+        ['b.csv', 'Email,Plan\na@b.example,pro\n'],
+      ],
+      ['identity', 'keys', 'columns'],
+    ],
+    [
+      'two inputs from two programs',
+      [
+        ['a.csv', CRM],
+        ['b.csv', 'Email,Seen\na@b.example,2024-01-02 10:00\nc@d.example,2024-01-03 11:00\n'],
+      ],
+      ['identity', 'identity', 'keys', 'columns', 'types', 'zone', 'zone', 'markers'],
+    ],
+  ])('%s', async (_, files, asked) => {
+    const found = await Promise.all(files.map((file) => lookAtText(...file)));
+    expect(questionsOf(found).map(({ ask }) => ask)).toEqual(asked);
+  });
+
+  it('once about a column of two inputs of a kind', async () => {
+    const inputs = ['a.csv', 'b.csv'].map((path) => lookAtText(path, 'Record ID,Notes\n1,x\n2,y\n'));
+    const columns = questionsOf(await Promise.all(inputs)).filter(({ ask }) => ask === 'columns');
+    expect(columns).toMatchObject([{ choices: [{ path: 'a.csv', column: 'Notes' }] }]);
+  });
+
+  it('no style of keys that gives two columns one key', async () => {
+    const keysOf = async (header: string) =>
+      questionsOf([await lookAtText('a.csv', `Record ID,${header}\n1,x,y\n`)]).find(
+        ({ ask }) => ask === 'keys',
+      );
+    expect(await keysOf('Annual Revenue,Plan')).toMatchObject({
+      styles: ['snake_case', 'as-is', 'camelCase'],
+    });
+    expect(await keysOf('Annual Revenue,annual_revenue')).toBeUndefined();
   });
 
   it('nothing about types that were sent before', async () => {
@@ -130,6 +189,17 @@ describe('the mapping', () => {
       companies: { id: 'Record ID', type: { Size: 'integer', Code: 'string' }, null: ['n/a', '?'] },
       users: { id: 'Email', type: { Email: 'lower', Score: 'integer' }, null: ['?'] },
     });
+  });
+
+  it('leaves a column out of all inputs of a kind, wherever it was ticked off', async () => {
+    const both = [await lookAtText('a.csv', text), await lookAtText('b.csv', 'Record ID,Notes\n3,x\n4,y\n')];
+    const answers = { ...suggestedAnswers(both, NOTHING), leftOut: [{ path: 'b.csv', column: 'Notes' }] };
+    expect(mappingOf(both, answers)).toMatchObject({ companies: { exclude: ['Notes'] } });
+  });
+
+  it('cannot be shared by inputs of a kind with other identifiers', async () => {
+    const both = [await lookAtText('a.csv', text), await lookAtText('b.csv', 'Account ID,Size\n3,4\n')];
+    expect(() => suggested(both)).toThrow('have different names');
   });
 
   it('keeps values in doubt as text', async () => {

@@ -13,8 +13,8 @@ export type Source =
   /** `path` is the path of the archive. `member` is null for the only member. */
   | { from: 'zip'; path: string; location: string; member: string | null };
 
-/** Files that an import wrote next to its input. */
-const REJECTS = /\.rejects(?:-\d+)?\.[a-z]+$/i;
+/** Files that an import wrote next to its input: rejected rows, and answers. */
+const WRITTEN = /\.(?:rejects(?:-\d+)?\.[a-z]+|mapping(?:-\d+)?\.json)$/i;
 
 interface Where {
   cwd: string;
@@ -108,7 +108,7 @@ async function folder(path: string, where: Where): Promise<Source[]> {
   const names = entries
     .filter((entry) => !entry.isDirectory())
     .map(({ name }) => name)
-    .filter((name) => !name.startsWith('.') && !REJECTS.test(name) && formatOfName(name) !== undefined)
+    .filter((name) => !name.startsWith('.') && !WRITTEN.test(name) && formatOfName(name) !== undefined)
     .sort(byName);
   if (names.length === 0) {
     const known = [...EXTENSIONS.keys()].map((extension) => `.${extension}`).join(', ');
@@ -141,7 +141,7 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
     ...(where.signal && { signal: where.signal }),
   });
   where.signal?.throwIfAborted();
-  const names = found.filter((name) => !REJECTS.test(name)).sort(byName);
+  const names = found.filter((name) => !WRITTEN.test(name)).sort(byName);
   const paths = names.map((name) => asWritten(name, path, where.cwd));
   const sources = await sourcesOf(paths, where);
   if (sources.length > 0) return sources;
