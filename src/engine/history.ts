@@ -22,11 +22,11 @@ import {
 } from './run/outcome.js';
 import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';
-import { RequestTree } from './send/tally.js';
 import type { HistoryEntry } from './state/history.js';
 import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import type { KnownJob } from './state/state.js';
+import { RequestTree } from './state/tally.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {

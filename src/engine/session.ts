@@ -191,7 +191,7 @@ export class Session {
   async *#adopt(here: Scope, scanned: Scanned): AsyncGenerator<ImportEvent> {
     const { state, service } = this.deps;
     const identity = identityOf(here, contentOf(scanned), this.options);
-    const found = await unfinished(identity, here, service.account, state);
+    const found = await unfinished(identity, here, service.account, state, this.options.resume);
     if (!found) return;
     if (!this.options.resume) {
       // A run that cannot be continued is superseded, as without `offer`.
@@ -201,7 +201,10 @@ export class Session {
       yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
     }
-    await this.#run.continueWith(found);
+    // Another process may have ended it before its lock was taken.
+    await this.#run.continueWith(
+      await stillUnfinished(found, state, (now) => !now.finished || hasUnseenJobs(now)),
+    );
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }

@@ -161,7 +161,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   }
   const found = findRun(runs, id);
   if (!found.finished || hasUnseenJobs(found)) return found;
-  const hasFailed = failedOf(await state.requests(id)).length > 0;
+  const hasFailed = found.status !== 'superseded' && failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
     ({ command }) =>
@@ -194,7 +194,7 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   }
   if (!found.finished) {
     throw hinted(
-      new UsageError(`run ${found.run} is unfinished (${found.status})`),
+      new UsageError(`run ${found.run} is unfinished (${await statusOf(found, state)})`),
       ({ command }) => `finish it first: ${command('resume', found.run)}`,
     );
   }
@@ -208,6 +208,10 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
     ({ command }) => `${command('runs', found.run)} shows its requests`,
   );
 }
+
+/** `crashed` also before another import has found out. */
+const statusOf = async (run: StoredRun, state: State): Promise<string> =>
+  run.status === 'running' && !(await isAlive(run, state)) ? 'crashed' : run.status;
 
 /** The first run that meets the condition. */
 async function firstOf(

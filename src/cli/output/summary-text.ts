@@ -46,6 +46,9 @@ export function partialWords({ rows, jobs, status }: Summary): string {
   if (rows.unknown) return 'some rows may have arrived, and were not sent again';
   if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
+  if (jobs.some((job) => job.status === 'failed')) {
+    return 'some rows of failed jobs were not sent again, since others sent their identifiers later';
+  }
   const isUnknown = jobs.some((job) => job.status === 'unknown');
   const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
   if (isShort) return 'a job completed fewer rows than it was sent';

@@ -9,6 +9,7 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { isWebAddress } from '../service/web-address.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Made, Scope, State } from '../state/state.js';
 import { hasUnseenJobs } from './earlier.js';
@@ -121,6 +122,22 @@ export async function beginRun(
   const paths = scanned.inputs.map(({ opened }) => opened.path);
   // Paths of web addresses are stored without their query strings, which may contain signatures.
   const shown = { ...options, paths };
+  const known = await state.knownRuns();
+  // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
+  const addresses = new Set(scanned.inputs.map(({ opened }) => opened.path).filter(isWebAddress));
+  const digests = new Map(scanned.inputs.map(({ opened, scan }) => [opened.location, scan.digest]));
+  // On another machine, a path may lead to another file.
+  const isOfFile = ({ machine, inputs }: StoredRun): boolean =>
+    inputs.some(
+      ({ path, location, digest }) =>
+        addresses.has(path) ||
+        (digests.has(location) && (machine === state.machine || digests.get(location) === digest)),
+    );
+  const old = known.filter(
+    (r) =>
+      sends && r.run !== run && !r.finished && !hasUnseenJobs(r) && sameScope(r.scope, scope) && isOfFile(r),
+  );
+  const replaces = old.flatMap((r) => [r.run, ...r.replaces]);
   const stored = {
     run,
     scope,
@@ -130,6 +147,8 @@ export async function beginRun(
     finished: false,
     item_format: ITEM_FORMAT_VERSION,
     options: await storeOptions(state, run, shown),
+    machine: state.machine,
+    replaces,
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,
@@ -143,13 +162,6 @@ export async function beginRun(
   await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
-  const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
-  // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
-  const addresses = new Set(scanned.inputs.map(({ opened }) => opened.path).filter(isWebAddress));
-  const known = await state.knownRuns();
-  const old = known
-    .filter((r) => r.run !== run && !r.finished && !hasUnseenJobs(r) && sameScope(r.scope, scope))
-    .filter((r) => r.inputs.some((input) => locations.has(input.location) || addresses.has(input.path)));
   for (const { run } of old) {
     await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
     state.removeSpool(run);

@@ -4,16 +4,17 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Plan } from '../model.js';
+import type { Kind, Plan, Rejection } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import type { Scanned } from '../plan/plan.js';
-import { submittedRows } from '../send/tally.js';
+import { submittedRows } from '../state/tally.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { finishOutcomes } from './outcomes.js';
+import { refusedRows } from './refused-rows.js';
 import type { Rejecting } from './rejecting.js';
 import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
-import { type Ending, exitOf, type Facts, isFinished, summarize } from './summary.js';
+import { type Ending, exitOf, type Facts, FIRST_REJECTIONS, isFinished, summarize } from './summary.js';
 
 interface Course {
   run: OpenRun;
@@ -50,12 +51,18 @@ export async function* conclude(
   const left = leftOutWarnings(ending.records, paths);
   const givenUp = finished ? givenUpWarnings(ending.records, paths) : [];
   for (const message of [...left, ...givenUp]) yield { type: 'warning', message };
+  // Rows that an earlier session rejected are among them. Without the state, those of this session are enough.
+  const refused = await refusedRows(run.id, ending.records, paths, deps.state, FIRST_REJECTIONS).catch(
+    () => [],
+  );
+  const isKnown = ({ file, line }: Rejection): boolean =>
+    rejecting.first.some((known) => known.file === file && known.line === line);
   const facts: Facts = {
     run: recorded ? run.id : null,
     kinds,
     service: deps.service,
     inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
-    rejected: rejecting.first,
+    rejected: [...rejecting.first, ...refused.filter((one) => !isKnown(one))].slice(0, FIRST_REJECTIONS),
     causes: rejecting.causes,
     warnings: [...warnings],
     resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? run.id : null,

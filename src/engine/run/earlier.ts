@@ -42,16 +42,20 @@ export function hasUnseenJobs({ finished, status, options, summary }: StoredRun)
   return (finished || follows === true) && !summary.jobs.every(hasEnded);
 }
 
-/** Finds a run with unsent rows and this identity (`identityOf`) that this account may continue. */
+/**
+ * Finds an unfinished run with this identity (`identityOf`) that this account may continue.
+ * @param follows whether also one that has sent everything without waiting for its jobs: it only follows them
+ */
 export async function unfinished(
   identity: string,
   here: Scope,
   account: string | null,
   state: State,
+  follows: boolean,
 ): Promise<StoredRun | undefined> {
-  return (await state.knownRuns({ finished: false })).find(
-    (run) =>
-      run.identity === identity && !hasUnseenJobs(run) && !isPlanned(run) && mayContinue(run, here, account),
+  const isOpen = (run: StoredRun): boolean => (hasUnseenJobs(run) ? follows : !run.finished);
+  return (await state.knownRuns()).find(
+    (run) => run.identity === identity && isOpen(run) && !isPlanned(run) && mayContinue(run, here, account),
   );
 }
 

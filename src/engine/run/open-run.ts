@@ -24,6 +24,7 @@ export class OpenRun {
   #id: string;
   #earlier: StoredRun | null;
   readonly #records: RequestRecord[] = [];
+  #replaces: readonly string[] = [];
   /** The spool to remove in `close`: of a new run until it is recorded. Otherwise null. */
   #unrecorded: string | null;
   /** The paths of the inputs, as the lock shows them to other processes. */
@@ -56,6 +57,11 @@ export class OpenRun {
   /** The run that continues; null for a new one. */
   get earlier(): StoredRun | null {
     return this.#earlier;
+  }
+
+  /** The runs whose place it took. */
+  get replaces(): readonly string[] {
+    return this.#earlier?.replaces ?? this.#replaces;
   }
 
   /** Its requests, those of earlier sessions first. Senders add to this array. */
@@ -137,6 +143,7 @@ export class OpenRun {
     const gaveWay = await beginRun(run, sends, state, clock);
     if (sends) this.#records.push(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
+    this.#replaces = (await state.knownRuns({ run: this.#id }))[0]!.replaces;
     return gaveWay;
   }
 

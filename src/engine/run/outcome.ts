@@ -1,8 +1,8 @@
 /** Derives the outcome of a row (contract §3 "Result") from the records of its requests. Pure. */
 
-import { classOfOvertaken } from '../send/tally.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
+import { classOfOvertaken } from '../state/tally.js';
 import { classOf } from '../states.js';
 
 export const OUTCOMES = [

@@ -9,6 +9,8 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  linkSync,
+  lstatSync,
   openSync,
   readSync,
   renameSync,
@@ -190,8 +192,9 @@ function publish(part: string, name: string, cwd: string, mayReplace: Replaceabl
     const path = copy === 1 ? name : `${name.slice(0, name.length - extension.length)}-${copy}${extension}`;
     const location = resolve(cwd, path);
     try {
-      if (!reserve(location) && !isUnchanged(location, mayReplace(location))) continue;
-      renameSync(part, location);
+      if (isUnchanged(location, mayReplace(location))) renameSync(part, location);
+      else if (!moveTo(part, location)) continue;
+      syncFolder(dirname(location));
       return path;
     } catch (error) {
       throw unwritable(path, error);
@@ -199,14 +202,32 @@ function publish(part: string, name: string, cwd: string, mayReplace: Replaceabl
   }
 }
 
-/** Reserves a path by creating an empty file. False if something exists there. */
-function reserve(location: string): boolean {
+/** Gives a file another name. False if something exists there. */
+function moveTo(part: string, location: string): boolean {
   try {
-    closeSync(openSync(location, 'wx', 0o600));
-    return true;
+    linkSync(part, location);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    // A file system without hard links: another import could take the name in between.
+    if (lstatSync(location, { throwIfNoEntry: false })) return false;
+    renameSync(part, location);
+    return true;
+  }
+  rmSync(part);
+  return true;
+}
+
+/** Writes the names in a folder to disk: the records of its rows survive a power failure. */
+function syncFolder(folder: string): void {
+  let handle: number | undefined;
+  try {
+    handle = openSync(folder, 'r');
+    fsyncSync(handle);
+  } catch {
+    // Windows cannot open a folder, and some file systems cannot sync one.
+  } finally {
+    if (handle !== undefined) closeSync(handle);
   }
 }
 

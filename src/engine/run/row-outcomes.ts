@@ -1,9 +1,10 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
-import { isDecided, RequestTree } from '../send/tally.js';
+
 import type { KnownRows } from '../state/history.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
+import { isDecided, RequestTree } from '../state/tally.js';
 import { classOf } from '../states.js';
 import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
 

@@ -17,6 +17,7 @@ import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import type { Rejecting } from './rejecting.js';
+import { lostIn } from './replaced.js';
 import { repeatRules, sentLater } from './sent-later.js';
 import { isDone } from './summary.js';
 
@@ -72,6 +73,7 @@ export async function* sendKinds({
       sentLater: overtakes
         ? async () => null
         : await sentLater(run, kind, deps.state, repeatRules(run, options).isSentAgain),
+      lost: await lostIn(run.replaces, kind, deps.state),
       remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
       inputs: opened,
       totalRows: acceptedOf(rows),

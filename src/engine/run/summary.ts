@@ -17,9 +17,9 @@ import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import { isOpen } from '../send/isolate.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
-import { completedRows, RequestTree, tallyAll } from '../send/tally.js';
 import { isShort } from '../service/names.js';
 import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
+import { completedRows, RequestTree, tallyAll } from '../state/tally.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
@@ -146,14 +146,21 @@ function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): 
   );
 }
 
-/** A stored summary with the jobs of its requests, and the rows that they completed, as they are now. */
+/**
+ * A stored summary with the jobs of its requests, and the rows that they completed, as they are now. The reasons of
+ * rejected rows are in the rejects file.
+ */
 export const withJobs = (
   summary: Summary,
   records: readonly RequestRecord[],
   inputs: readonly { path: string }[],
 ): Summary => ({
   ...summary,
-  rows: { ...summary.rows, completed: completedRows(records) },
+  rows: { ...summary.rows, completed: Math.min(summary.rows.submitted, completedRows(records)) },
+  rejected: summary.rejected.map((row) => {
+    const file = summary.files.find(({ path }) => path === row.file)?.rejects_file;
+    return { ...row, reason: file ? `see ${file}` : 'see the import that rejected it' };
+  }),
   jobs: lastJobs(
     records,
     inputs.map(({ path }) => path),
@@ -170,8 +177,8 @@ export function maybeSentTwice(
   records: readonly RequestRecord[],
   paths: readonly string[],
 ): MaybeSentTwice[] {
-  const isSentAgain = ({ rows, state, parent }: RequestRecord): boolean =>
-    rows > 0 && (parent === null || !['waiting', 'withdrawn'].includes(state));
+  const isSentAgain = ({ rows, state, retries }: RequestRecord): boolean =>
+    rows > 0 && state !== 'waiting' && (state !== 'withdrawn' || retries > 0);
   return records.filter(isSentAgain).flatMap((r) => {
     const { rows, possibleDuplicate: reason, job_id } = r;
     return reason === null ? [] : [{ ...placeOf(r, paths), rows, reason, job_id }];
@@ -243,7 +250,7 @@ export const isDone = (
 export const isFinished = (end: Ending): boolean => !end.failure;
 
 /** The most rejections in the result document. */
-const FIRST_REJECTIONS = 20;
+export const FIRST_REJECTIONS = 20;
 
 /** Keeps only the first rejections: a file may have millions. */
 export function keepFirst(list: Rejection[], rejection: Rejection): void {

@@ -53,6 +53,7 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
+  if (record.state !== 'acknowledged') record.possibleDuplicate ??= lostBefore(chunk, deps);
   const { isolate, continueOnError } = deps.options;
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
@@ -78,6 +79,12 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
   await rejectWhole({ chunk, root: record, error }, deps, continueOnError || error.status === 413);
   return [];
+}
+
+/** Why a run that this one has replaced may have sent some of the rows; null if none. */
+function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
+  const id = lost.size === 0 ? undefined : prints.ids.find((one) => lost.has(one));
+  return id === undefined ? null : lost.get(id)!;
 }
 
 /** @param first number of items in the first part. Default: half */

@@ -9,10 +9,10 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
+import type { Totals } from '../state/tally.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
-import { placeOf, placeText, runJob } from './row-counts.js';
-import type { Totals } from './tally.js';
+import { isImpossible, placeOf, placeText, runJob } from './row-counts.js';
 import { missingOptions, watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -41,6 +41,8 @@ export interface DeliverDeps {
    * that are sent for the first time, after the data of this run was read. Null if nothing was sent later.
    */
   sentLater(again: RequestRecord | null): Promise<((id: bigint) => string | null) | null>;
+  /** Ids that a run which this one has replaced may have sent, each with the reason. */
+  lost: ReadonlyMap<bigint, string>;
   /** Number of rows to send from all inputs, for progress events. */
   totalRows: number;
   emit(event: ImportEvent): void;
@@ -156,7 +158,12 @@ function reportJob(kind: Kind, record: RequestRecord, deps: FollowDeps): void {
     rows: deps.totals.completed,
     total_rows: deps.totals.submitted,
   });
-  if (isShort(job, record.rows)) {
+  if (isFinal(job.status) && isImpossible(job, record.rows)) {
+    deps.emit({
+      type: 'warning',
+      message: `the service says that job ${job.job_id} completed ${job.completed_rows} of ${job.total_rows ?? record.rows} rows, which cannot be`,
+    });
+  } else if (isShort(job, record.rows)) {
     deps.emit({
       type: 'warning',
       message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${placeText(placeOf(record, pathsOf(deps)))})`,

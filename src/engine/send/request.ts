@@ -117,6 +117,7 @@ export async function sendRequest(
       }
       if (!deps.abort.aborted) {
         // Nothing was written to the socket. If that cannot be recorded either, the first error is reported.
+        record.possibleDuplicate = possibleDuplicate;
         if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
         throw error;
       }

@@ -34,9 +34,17 @@ export function placeText(place: Place): string {
   return ends.map(text).join(ranges.length > 2 ? ' … ' : ' and ');
 }
 
+/** A count that no job can have: more rows than it was sent, or fewer than none. */
+export const isImpossible = ({ completed_rows: done, total_rows }: Job, rows: number): boolean =>
+  done != null && (done < 0 || done > (total_rows ?? rows));
+
 /** A job and where its rows are. If the record of the service has a field `file`, that value is kept. */
-export function runJob(job: Job, r: RequestRecord, paths: readonly string[]): RunJob {
+export function runJob(seen: Job, r: RequestRecord, paths: readonly string[]): RunJob {
   const place = placeOf(r, paths);
+  const most = seen.total_rows ?? r.rows;
+  const job = isImpossible(seen, r.rows)
+    ? { ...seen, completed_rows: Math.min(most, Math.max(0, seen.completed_rows!)) }
+    : seen;
   return 'first_line' in place
     ? { file: place.file, ...job, first_line: place.first_line, last_line: place.last_line }
     : { ...job, ...place };

@@ -10,6 +10,7 @@ import type { ImportEvent } from '../events.js';
 import { count } from '../numbers.js';
 import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
+import { Totals } from '../state/tally.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
@@ -18,7 +19,6 @@ import { type DeliverDeps, follow, pathsOf } from './follow.js';
 import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
 import { Searches } from './searches.js';
-import { Totals } from './tally.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */

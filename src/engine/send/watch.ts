@@ -65,11 +65,26 @@ export function pollInterval(ageMs: number): number {
   return Math.min(10_000, Math.max(200, ageMs / 10));
 }
 
-/**
- * The most simultaneous polls. Without a limit, a hundred jobs would begin with a burst of a hundred
- * requests.
- */
+/** The most simultaneous polls of a client, whoever asks. Without a limit, a hundred jobs would be a burst of requests. */
 const AT_ONCE = 8;
+
+/** The polls of each client. */
+const POLLS = new WeakMap<object, { open: number; waiting: (() => void)[] }>();
+
+/** Polls a job as soon as fewer than `AT_ONCE` polls of the client are open. */
+async function poll(client: Pick<ServiceClient, 'job'>, id: string, signal: AbortSignal): Promise<Job> {
+  const polls = POLLS.get(client) ?? { open: 0, waiting: [] };
+  POLLS.set(client, polls);
+  while (polls.open >= AT_ONCE) await new Promise<void>((resolve) => polls.waiting.push(resolve));
+  polls.open++;
+  try {
+    signal.throwIfAborted();
+    return await client.job(id, signal);
+  } finally {
+    polls.open--;
+    polls.waiting.shift()?.();
+  }
+}
 
 interface Watched {
   id: string;
@@ -146,7 +161,7 @@ export function readJobs(
   ids: readonly string[],
   options: Pick<WatchOptions, 'clock' | 'signal'>,
 ): Promise<Job[]> {
-  return before(options, [], (signal) => Promise.all(ids.map((id) => client.job(id, signal))));
+  return before(options, [], (signal) => Promise.all(ids.map((id) => poll(client, id, signal))));
 }
 
 function changed(last: Job | undefined, job: Job): boolean {
@@ -161,7 +176,7 @@ async function look(
   signal: AbortSignal,
 ): Promise<JobSnapshot | null> {
   try {
-    const job = await client.job(watched.id, signal);
+    const job = await poll(client, watched.id, signal);
     if (watched.missingSince !== null) await missing?.found(watched.id);
     watched.missingSince = null;
     return { job_id: watched.id, missing: false, job };

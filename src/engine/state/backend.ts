@@ -23,6 +23,8 @@ export interface Writer {
 export interface Backend {
   /** Its location for messages, without a password. */
   readonly name: string;
+  /** This machine, if the database is shared by several; otherwise empty. */
+  readonly machine: string;
   /** The database, upgraded to this version. */
   readonly db: Database;
   /** Null if another process has the lock. */

@@ -1,7 +1,8 @@
 /** Checks that the records in a database are consistent. */
 import type { Reader } from './database.js';
-import type { RequestRange } from './requests.js';
+import { type RequestRange, Requests } from './requests.js';
 import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
+import { submittedRows } from './tally.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {
@@ -77,14 +78,14 @@ const RECORDS: readonly { check: string; sql: string }[] = [
 
 /** Finds finished runs that reported another number of submitted rows than their requests have. */
 async function* miscounted(on: Reader): AsyncGenerator<string> {
-  const runs = on.each<{ run: string; summary: string; recorded: number }>(
-    `SELECT run, summary, (SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) FROM requests
-       WHERE requests.run = runs.run AND state IN ('acknowledged', 'settled', 'failed') AND ${STANDS}) AS recorded
-     FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL`,
+  // Not one by one: the requests of a run are read in between.
+  const runs = await on.all<{ run: string; summary: string }>(
+    "SELECT run, summary FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL",
   );
-  for await (const { run, summary, recorded } of runs) {
-    const reported =
-      storedJson<{ rows: { submitted?: number } }>(summary, STORED.summary, run).rows.submitted ?? recorded;
+  const requests = new Requests();
+  for (const { run, summary } of runs) {
+    const recorded = submittedRows(await requests.ofRun(on, run));
+    const reported = storedJson<{ rows: { submitted: number } }>(summary, STORED.summary, run).rows.submitted;
     if (reported !== recorded)
       yield `run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`;
   }

@@ -17,6 +17,8 @@ import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse
 export interface State {
   /** The state directory of this machine. */
   readonly folder: string;
+  /** This machine, if others share the state; otherwise empty. */
+  readonly machine: string;
   /** The key of all stored hashes: 32 random bytes, created with the database. */
   readonly secret: Buffer;
   /** Records of rejects files. */

@@ -33,6 +33,10 @@ export interface StoredRun extends KnownRun {
   ended_by: string | null;
   /** Version of the rules by which its rows became items. */
   item_format: number;
+  /** Where it began (`State.machine`). */
+  machine: string;
+  /** The runs whose place it took, and those whose place these took. */
+  replaces: readonly string[];
   /** The options of the import, without private values (`run/private.ts`). */
   options: unknown;
   inputs: RunInput[];
@@ -44,7 +48,7 @@ export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' 
 /** Removes reasons and warnings, because they quote cells, which the state must not hold (contract §4). */
 const withoutCells = (summary: Summary): Summary => ({
   ...summary,
-  rejected: [],
+  rejected: summary.rejected.map(({ file, line }) => ({ file, line, reason: '' })),
   causes: [],
   warnings: [],
 });
@@ -64,6 +68,8 @@ interface RunRow {
   summary: string | null;
   started_at: string;
   ended_at: string | null;
+  machine: string;
+  replaces: string;
 }
 
 type InputRow = Omit<RunInput, 'types'> & { run: string; types: string };
@@ -78,8 +84,8 @@ export interface RunFilter {
 export class Runs {
   async insert(tx: Transaction, scope: number, run: NewRun): Promise<void> {
     await tx.run(
-      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at, machine, replaces)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run.run,
       scope,
       run.named_account,
@@ -89,6 +95,8 @@ export class Runs {
       run.item_format,
       JSON.stringify(run.options),
       run.started_at,
+      run.machine,
+      JSON.stringify(run.replaces),
     );
     for (const [index, { path, location, kind, digest, rejects_file, types }] of run.inputs.entries()) {
       await tx.run(
@@ -211,6 +219,8 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     finished: row.finished === 1,
     ended_by: row.ended_by,
     item_format: row.item_format,
+    machine: row.machine,
+    replaces: storedJson<string[]>(row.replaces, STORED.replaces, row.run),
     options: storedJson(row.options, STORED.options, row.run),
     inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({
       path,

@@ -47,6 +47,7 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
   });
   return {
     folder,
+    machine: tables.backend.machine,
     secret,
     rejects: tables.rejects,
     scope: (service) => scopeOf(service, secret),

@@ -24,6 +24,7 @@ const isSummary = (value: unknown): boolean =>
 export const STORED = {
   options: { table: 'runs', column: 'options', of: ['run', 'run'], fits: isObject },
   summary: { table: 'runs', column: 'summary', of: ['run', 'run'], fits: isSummary },
+  replaces: { table: 'runs', column: 'replaces', of: ['run', 'run'], fits: isList(isText) },
   types: { table: 'inputs', column: 'types', of: ['run', 'run'], fits: isList(isText) },
   ranges: {
     table: 'requests',

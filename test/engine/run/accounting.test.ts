@@ -10,9 +10,9 @@ import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
-import { submittedRows, Totals } from '../../../src/engine/send/tally.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { IdleClock } from '../../support/clock.js';
 import { ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';
@@ -125,6 +125,7 @@ class Import {
       run: 'run',
       isCanary: false,
       sentLater: async () => null,
+      lost: new Map(),
       remembering: new Remembering('companies', Buffer.from('key'), false),
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {

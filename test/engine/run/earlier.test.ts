@@ -40,7 +40,8 @@ describe('unfinished', () => {
     state,
   }) => {
     await state.startRun(aRun({ named_account: null }));
-    const find = async (account: string | null) => (await unfinished(identity, other, account, state))?.run;
+    const find = async (account: string | null) =>
+      (await unfinished(identity, other, account, state, false))?.run;
     await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: null, summary: null });
     expect(await find(null)).toBeUndefined();
     await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'unauthorised', summary: null });
@@ -51,6 +52,6 @@ describe('unfinished', () => {
   test('leaves a run of a saved plan to that plan', async ({ state }) => {
     const plan = { run: RUN, digest: 'd'.repeat(64), created_at: '2026-01-15T12:00:00.000Z' };
     await state.startRun(aRun({ options: { plan } }));
-    expect(await unfinished(identity, SCOPE, 'production', state)).toBeUndefined();
+    expect(await unfinished(identity, SCOPE, 'production', state, false)).toBeUndefined();
   });
 });

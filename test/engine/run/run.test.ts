@@ -186,6 +186,8 @@ describe('options of a run', () => {
       status: 'running',
       finished: false,
       item_format: 1,
+      machine: '',
+      replaces: [],
       options: await storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [

@@ -24,9 +24,9 @@ import {
   maybeSentTwice,
   statusOf,
 } from '../../../src/engine/run/summary.js';
-import { completedRows } from '../../../src/engine/send/tally.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
+import { completedRows } from '../../../src/engine/state/tally.js';
 import { recordedRange } from '../support/rows.js';
 
 /** A request of ten rows whose job is this. */
@@ -281,7 +281,7 @@ describe('what is reported of requests', () => {
     const twice = { possibleDuplicate: 'connection reset' };
     const records = [
       recordedRange(0, 5, { ...twice, state: 'acknowledged', job_id: 'job-1' }),
-      recordedRange(5, 9, { ...twice, input: 1, state: 'withdrawn' }),
+      recordedRange(5, 9, { ...twice, input: 1, state: 'withdrawn', retries: 1 }),
       recordedRange(9, 12, { state: 'unknown', reason: 'reply timeout' }),
     ];
     expect(maybeSentTwice(records, ['a.csv', 'b.csv'])).toEqual([

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeOf } from '../../../src/engine/send/row-counts.js';
-import { completedRows, submittedRows, Totals } from '../../../src/engine/send/tally.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { completedRows, submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { recordedRange } from '../support/rows.js';
 
 const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'failed'] as const;

@@ -318,7 +318,15 @@ test.each(['begins', 'is forgotten'])(
   'a run that %s between two looks is not seen without its inputs',
   async (what) => {
     const scope = { account: 'a', region: 'eu', base_url: 'https://eu.test' };
-    const run = { run: 'r', ...scope, options: '{}', summary: null, finished: 0, item_format: 1 };
+    const run = {
+      run: 'r',
+      ...scope,
+      options: '{}',
+      summary: null,
+      finished: 0,
+      item_format: 1,
+      replaces: '[]',
+    };
     const input = { run: 'r', input: 0, path: 'a.csv', kind: 'users', types: [] };
     let looks = 0;
     const reader = {

@@ -1,4 +1,5 @@
 /** The PostgreSQL backend, which several machines can share. */
+import { hostname } from 'node:os';
 import type { Backend } from '../backend.js';
 import { Scopes } from '../scopes.js';
 import { backupTo } from './backup.js';
@@ -40,6 +41,7 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
     );
   return {
     name: location.name,
+    machine: hostname(),
     db: {
       all: (...of) => db.all(...of),
       get: (...of) => db.get(...of),

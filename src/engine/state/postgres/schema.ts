@@ -66,7 +66,9 @@ export const MIGRATIONS: readonly string[] = [
     started_at ${TEXT} NOT NULL,
     ended_at ${TEXT},
     item_format BIGINT NOT NULL,
-    began BIGINT NOT NULL DEFAULT 0
+    began BIGINT NOT NULL DEFAULT 0,
+    machine ${TEXT} NOT NULL,
+    replaces ${TEXT} NOT NULL
   );
 
   CREATE TABLE inputs (

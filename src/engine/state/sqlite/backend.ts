@@ -21,6 +21,7 @@ export function openSqlite(folder: string): Backend {
   const locks = new Locks(folder, inUse);
   return {
     name: `sqlite:${folder}`,
+    machine: '',
     db,
     takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
     isLocked: async (...of) => locks.isHeld(...of),

@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO counters (name, last) VALUES ('sends', 0);
 
+  -- replaces: the runs whose place it took, as JSON.
   CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     scope INTEGER NOT NULL REFERENCES scopes,
@@ -33,7 +34,9 @@ export const MIGRATIONS: readonly string[] = [
     started_at TEXT NOT NULL,
     ended_at TEXT,
     item_format INTEGER NOT NULL,
-    began INTEGER NOT NULL DEFAULT 0
+    began INTEGER NOT NULL DEFAULT 0,
+    machine TEXT NOT NULL,
+    replaces TEXT NOT NULL
   );
 
   CREATE TABLE inputs (

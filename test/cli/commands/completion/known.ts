@@ -37,6 +37,8 @@ export async function knownMachine(): Promise<string> {
     named_account: 'production',
     identity: '0',
     item_format: 1,
+    machine: '',
+    replaces: [],
     options: {},
     inputs: [
       {

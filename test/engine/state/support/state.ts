@@ -105,6 +105,8 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
     status: 'running',
     finished: false,
     item_format: 1,
+    machine: '',
+    replaces: [],
     options: { chunkSize: 100 },
     started_at: '2026-01-15T12:00:00.000Z',
     inputs: [

@@ -1,6 +1,7 @@
 /** Counts rows by what became of them. Pure. */
-import { type RequestRecord, requestOf } from '../state/requests.js';
+
 import { classOf, isClosed, type RowClass, requestStatus } from '../states.js';
+import { type RequestRecord, requestOf } from './requests.js';
 
 /** The requests of a run, with those that send rows of others again below them. */
 export class RequestTree {

@@ -1,0 +1,31 @@
+/** The rows that the service refused, of all sessions of a run. */
+import type { Rejection } from '../model.js';
+import { notReplaced, type RequestRecord } from '../state/requests.js';
+import type { State } from '../state/state.js';
+import { RequestTree } from '../state/tally.js';
+
+/** @param most how many are enough */
+export async function refusedRows(
+  run: string,
+  records: readonly RequestRecord[],
+  paths: readonly string[],
+  state: Pick<State, 'rowsOf'>,
+  most: number,
+): Promise<Rejection[]> {
+  const found: Rejection[] = [];
+  const tree = new RequestTree(records);
+  for (const record of notReplaced(records)) {
+    if (record.state !== 'rejected') continue;
+    // If a part was never sent itself, the rows are recorded for the request that it is a part of.
+    for (const { seq } of tree.chainOf(record)) {
+      const rows = await state.rowsOf(run, seq);
+      if (!rows) continue;
+      for (const { input, lines } of rows.sent) {
+        for (const line of lines) found.push({ file: paths[input]!, line, reason: record.reason ?? '' });
+      }
+      break;
+    }
+    if (found.length >= most) break;
+  }
+  return found.slice(0, most);
+}
