@@ -25,7 +25,11 @@ const HELD_BY_NOW = 'the service has completed the same content since';
 
 export const ROWS: Record<RowClass, Next<RowClass>> = {
   filtered: {},
-  rejected: { submitted: 'it is sent again', unknown: 'it is sent again, and the answer is lost' },
+  rejected: {
+    submitted: 'it is sent again',
+    unknown: 'it is sent again, and the answer is lost',
+    unsent: 'it is to be sent again, or newer data of others went out',
+  },
   unchanged: {},
   merged: { rejected: AT_FAULT },
   submitted: { rejected: AT_FAULT },

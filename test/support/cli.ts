@@ -32,6 +32,8 @@ export interface CliOptions {
   clock?: World['clock'];
   stop?: AbortSignal;
   abort?: AbortSignal;
+  /** What runs it. Default: the source; a build has it too. */
+  program?: { runCommand: typeof runCommand };
 }
 
 /** Makes a folder with these files for one test. It is deleted at the end of the run (`temporary.ts`). */
@@ -63,7 +65,7 @@ function capture(columns: number | undefined): { stream: TextStream; text: () =>
  * Runs a command line. State and config are below `cwd`, unless `env` says otherwise, so tests do not affect
  * each other.
  */
-export async function cli(argv: string[], options: CliOptions = {}): Promise<CliResult> {
+export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const cwd = options.cwd ?? scratch();
   const stdout = capture(options.columns);
   const stderr = capture(options.columns);
@@ -71,7 +73,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     options.stdin instanceof Readable
       ? options.stdin
       : Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
-  const code = await runCommand(argv, {
+  const code = await (options.program ?? { runCommand }).runCommand(argv, {
     env: {
       HOME: cwd,
       PROFILES_STATE_DIR: join(cwd, '.state'),

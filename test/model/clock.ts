@@ -1,0 +1,66 @@
+/**
+ * A clock for real sockets and files: its time passes only while nothing else happens, and then at once. So a wait of an
+ * hour takes no time, and a deadline passes only where a real one would.
+ */
+import type { Clock } from '../../src/engine/clock.js';
+
+interface Sleeper {
+  at: number;
+  wake(): void;
+}
+
+/** What the event loop still waits for, other than time and the next request. */
+const AT_WORK = /^(?:FS|FileHandle|TCPConnect|Write|Shutdown|Zlib)/;
+/** Turns of the event loop without work, after which what one side has written has arrived at the other. */
+const QUIET_TURNS = 6;
+
+export class SocketClock implements Clock {
+  /** Requests that a service has not answered yet. */
+  open = 0;
+  readonly #epoch = Date.UTC(2026, 0, 15, 12);
+  #time = 0;
+  #sleepers: Sleeper[] = [];
+  #isWatched = false;
+
+  readonly now = (): number => this.#epoch + this.#time;
+  readonly monotonic = (): number => this.#time;
+
+  /** Time passes at once, for those who do not sleep. */
+  pass(ms: number): void {
+    this.#time += ms;
+  }
+
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const end = (): void => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        at: this.#time + ms,
+        wake: () => {
+          signal?.removeEventListener('abort', end);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', end, { once: true });
+      this.#sleepers.push(sleeper);
+      if (!this.#isWatched) this.#watch(0);
+    });
+
+  /** Wakes the next sleeper once nothing has happened for some turns of the event loop. */
+  #watch(quiet: number): void {
+    this.#isWatched = this.#sleepers.length > 0;
+    if (!this.#isWatched) return;
+    setImmediate(() => {
+      const isAtWork = this.open > 0 || process.getActiveResourcesInfo().some((name) => AT_WORK.test(name));
+      if (isAtWork || quiet < QUIET_TURNS) return this.#watch(isAtWork ? 0 : quiet + 1);
+      const next = this.#sleepers.reduce<Sleeper | null>((a, b) => (a && a.at <= b.at ? a : b), null);
+      this.#sleepers = this.#sleepers.filter((other) => other !== next);
+      this.#time = Math.max(this.#time, next?.at ?? 0);
+      next?.wake();
+      this.#watch(0);
+    });
+  }
+}
