@@ -72,7 +72,7 @@ function add(sum: Tally, more: Tally): Tally {
 }
 
 /** Counts the rows of a request, as its parts have them. */
-export function tallyOf(r: RequestRecord, tree: RequestTree): Tally {
+function tallyOf(r: RequestRecord, tree: RequestTree): Tally {
   const parts = tree.partsOf(r);
   if (parts.length === 0) return ofLast(r, tree.chainOf(r));
   const all = parts.map((part) => tallyOf(part, tree)).reduce(add, nothing());
