@@ -10,7 +10,6 @@ import { nearest } from '../engine/nearest.js';
 import type { Commands } from './again.js';
 import { declare, examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
-import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/write.js';
 import { worldOf } from './world.js';
@@ -97,10 +96,11 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [{ Command }, { builtIn, declareOptions }, { firstPage }] = await Promise.all([
+  const [{ Command }, { builtIn, declareOptions }, { firstPage }, { usageError }] = await Promise.all([
     import('commander'),
     import('./options/index.js'),
     import('./commands/help-page.js'),
+    import('./commands/usage.js'),
   ]);
   const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')

@@ -30,7 +30,7 @@ function failure(work: () => void): unknown {
 /** A file system of its own, which only root can make. */
 function smallDisk(skip: (why: string) => void): { folder: string; mount(options: string): void } {
   const folder = join(scratch(), 'disk');
-  mkdirSync(folder);
+  mkdirSync(folder, { mode: 0o700 });
   const mount = (options: string): void => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' });
   };
