@@ -1,11 +1,10 @@
 /** The data of the sandbox without its listeners, to show or erase what a rehearsal left. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_FILE } from './database.js';
+import { DATABASE_FILE, openDatabase } from './database.js';
 import { DEFAULT_LOOKUPS } from './lookups.js';
-import { openStore } from './store.js';
 import type { SandboxClock } from './types.js';
-import { createWorld, type World } from './world.js';
+import { World } from './world.js';
 
 /** @internal */
 export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
@@ -18,5 +17,5 @@ export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'rese
  */
 export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
   if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;
-  return createWorld(openStore(dataDir), clock, DEFAULT_LOOKUPS);
+  return new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
 }

@@ -1,4 +1,4 @@
-/** Opens the sandbox's SQLite database: private, durable, and shared by any number of processes. */
+/** The sandbox's SQLite database: private, durable, and shared by any number of processes. */
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError } from '../engine/errors.js';
@@ -59,7 +59,7 @@ const SCHEMA = `
  * @param dataDir null for memory
  * @throws StateError if it cannot be opened, or is of another version
  */
-export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
+export function openDatabase(dataDir: string | null): Database {
   const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
     if (dataDir !== null) {
@@ -67,15 +67,16 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
       // Before SQLite opens it: its -wal and -shm files get the same mode.
       privateFile(file);
     }
-    const db = new DatabaseSync(file, { timeout: BUSY_MS });
-    useWriteAheadLog(db, BUSY_MS);
-    db.exec('PRAGMA synchronous = FULL;');
-    if (version(db) === 0) {
-      db.exec('BEGIN IMMEDIATE');
-      if (version(db) === 0) db.exec(SCHEMA); // checked again, because another process may have been first
-      db.exec('COMMIT');
+    const native = new DatabaseSync(file, { timeout: BUSY_MS });
+    useWriteAheadLog(native, BUSY_MS);
+    native.exec('PRAGMA synchronous = FULL;');
+    const db = new Database(native, dataDir === null);
+    const version = (): number => db.one<{ user_version: number }>('PRAGMA user_version')!.user_version;
+    if (version() === 0) {
+      // Checked again, because another process may have been first.
+      db.transaction(() => version() === 0 && db.exec(SCHEMA));
     }
-    if (version(db) === VERSION) return db;
+    if (version() === VERSION) return db;
     db.close();
   } catch (error) {
     if (error instanceof ProfilesError) throw error;
@@ -89,6 +90,75 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   });
 }
 
-function version(db: DatabaseSyncInstance): number {
-  return (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+type Value = string | number | null;
+
+/** A connection that prepares each statement once. */
+export class Database {
+  readonly inMemory: boolean;
+  readonly #native: DatabaseSyncInstance;
+  readonly #statements = new Map<string, ReturnType<DatabaseSyncInstance['prepare']>>();
+
+  constructor(native: DatabaseSyncInstance, inMemory: boolean) {
+    this.#native = native;
+    this.inMemory = inMemory;
+  }
+
+  all<T>(sql: string, ...values: Value[]): T[] {
+    return this.#prepared(sql).all(...values) as T[];
+  }
+
+  one<T>(sql: string, ...values: Value[]): T | undefined {
+    return this.#prepared(sql).get(...values) as T | undefined;
+  }
+
+  /** The number in the first column, which is named `n`. */
+  count(sql: string, ...values: Value[]): number {
+    return this.one<{ n: number }>(sql, ...values)?.n ?? 0;
+  }
+
+  run(sql: string, ...values: Value[]): { changes: number; lastInsertRowid: number } {
+    const { changes, lastInsertRowid } = this.#prepared(sql).run(...values);
+    return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+  }
+
+  exec(sql: string): void {
+    this.#native.exec(sql);
+  }
+
+  /** Makes a function that SQL can call with two texts. */
+  define(name: string, work: (a: string, b: string) => Value): void {
+    this.#native.function(name, { deterministic: true }, (a: unknown, b: unknown) =>
+      work(String(a), String(b)),
+    );
+  }
+
+  /**
+   * Runs `work` as one transaction, isolated from other processes, or as a part of the one that is open. It is
+   * on disk when this returns.
+   */
+  transaction<T>(work: () => T): T {
+    if (this.#native.isTransaction) return work();
+    this.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (this.#native.isTransaction) this.exec('ROLLBACK'); // on a full disk, SQLite has rolled back already
+      throw error;
+    }
+  }
+
+  close(): void {
+    if (this.#native.isOpen) this.#native.close();
+  }
+
+  #prepared(sql: string) {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#native.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
 }

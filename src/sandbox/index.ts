@@ -19,6 +19,5 @@ export type { FailRow, Limits } from './limits.js';
 export { type Checklist, type Embed, type Lookups, readLookups } from './lookups.js';
 export type { ProfilePage, ProfileQuery, ProfileRow, ProfileSort } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
-export type { Counts } from './store.js';
 export type { Kind, Region, SandboxClock } from './types.js';
-export type { Profile } from './world.js';
+export type { Counts, Profile } from './world.js';

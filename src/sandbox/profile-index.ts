@@ -1,10 +1,10 @@
 /**
- * An index of all profiles as they are now, to search, sort, and page them. The store is a log: appending to
+ * An index of all profiles as they are now, to search, sort, and page them. The data is a log: appending to
  * it and reading one profile are cheap, but listing all profiles is not. The index is a temporary table of
  * this connection. It is updated when it is queried, and ends with the process. So it adds nothing to the
  * cost of accepting a request, and no other process sees it.
  */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Database } from './database.js';
 import { type Folded, foldPieces, objectOf, type Piece } from './profile.js';
 import { eachMember, space } from './raw-json.js';
 import type { Kind, Region } from './types.js';
@@ -53,8 +53,8 @@ const SEARCHED_CHARACTERS = 20_000;
 
 const TABLES = `
   CREATE TEMP TABLE profile (
-    region TEXT NOT NULL,
     kind TEXT NOT NULL,
+    region TEXT NOT NULL,
     id TEXT NOT NULL,
     companyId TEXT,
     createdAt INTEGER NOT NULL,
@@ -68,180 +68,151 @@ const TABLES = `
   CREATE TEMP TABLE indexed (submission INTEGER PRIMARY KEY);
 `;
 
-interface Pending {
+/** A submission that is being added, and the entry after which to continue. */
+interface Reading {
   n: number;
   region: Region;
   kind: Kind;
   at: number;
-}
-
-interface EntryRow {
-  id: string;
-  ordinal: number;
-  companyId: string | null;
-  metadata: string | null;
+  afterId: string;
+  afterOrdinal: number;
 }
 
 export class ProfileIndex {
-  readonly #db: DatabaseSyncInstance;
-  readonly #inMemory: boolean;
+  readonly #db: Database;
+  #reading: Reading | undefined;
+  /** The submission read last. While it is in the data, nothing was erased. */
+  #last: Reading | undefined;
   #made = false;
-  /** The submission that is being read, and the entry after which to continue. */
-  #current: (Pending & { afterId: string; afterOrdinal: number }) | undefined;
-  /** The submission read last. While it is in the store, nothing was erased. */
-  #last: { n: number; at: number } | undefined;
-  #revision = 0;
-
-  /** @param inMemory whether the temporary table must not use the disk, either */
-  constructor(db: DatabaseSyncInstance, inMemory: boolean) {
-    this.#db = db;
-    this.#inMemory = inMemory;
-  }
-
   /** Increases with every change. */
-  get revision(): number {
-    return this.#revision;
+  revision = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
   }
 
   /**
-   * Adds what was applied by `now`, up to `entries` entries, so that a server can answer other requests in
+   * Adds what was applied by `now`, up to `most` entries, so that a server can answer other requests in
    * between.
    * @returns whether the index is up to date
    */
-  advance(now: number, entries: number): boolean {
-    if (!this.#made) this.#make();
-    if (this.#erased()) this.#clear();
-    let left = entries;
+  advance(now: number, most: number): boolean {
+    this.#make();
+    if (this.#last && this.#db.count('SELECT n FROM submission WHERE n = ?', this.#last.n) === 0)
+      this.#clear();
+    let left = most;
     this.#db.exec('BEGIN');
     try {
-      while (left > 0) {
-        this.#current ??= this.#next(now);
-        if (this.#current === undefined) return true;
-        left -= this.#takeIn(this.#current, left);
+      for (;;) {
+        this.#reading ??= this.#next(now);
+        if (this.#reading === undefined) return true;
+        if (left <= 0) return false;
+        left -= this.#add(this.#reading, left);
       }
-      return this.#current === undefined && this.#next(now) === undefined;
     } finally {
       this.#db.exec('COMMIT');
     }
   }
 
   list({ kind, region, search = '', sort, offset = 0, limit = -1 }: ProfileQuery): ProfilePage {
-    if (!this.#made) this.#make();
     const total = this.count(kind, region);
     const needle = search.trim().toLowerCase();
     const { by, values: keys } = orderBy(sort);
     const columns = 'id, companyId, createdAt, updatedAt, upserts, metadata';
     if (needle === '') {
-      const rows = this.#all<ProfileRow>(
+      const rows = this.#db.all<ProfileRow>(
         `SELECT ${columns} FROM temp.profile WHERE kind = ? AND region = ? ORDER BY ${by} LIMIT ? OFFSET ?`,
         ...[kind, region, ...keys, limit, offset],
       );
       return { total, found: total, rows };
     }
     // One pass over all texts, in the order in which they are stored, finds both the number and the page.
-    const found = this.#all<{ at: number }>(
+    const found = this.#db.all<{ at: number }>(
       `SELECT rowid AS at FROM temp.profile NOT INDEXED
        WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,
       ...[kind, region, needle, ...keys],
     );
-    const one = this.#db.prepare(`SELECT ${columns} FROM temp.profile WHERE rowid = ?`);
     const page = found.slice(offset, limit < 0 ? undefined : offset + limit);
-    return { total, found: found.length, rows: page.map(({ at }) => one.get(at) as unknown as ProfileRow) };
+    const one = `SELECT ${columns} FROM temp.profile WHERE rowid = ?`;
+    return { total, found: found.length, rows: page.map(({ at }) => this.#db.one<ProfileRow>(one, at)!) };
   }
 
   count(kind: Kind, region: Region): number {
-    if (!this.#made) this.#make();
-    const counted = this.#db
-      .prepare('SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?')
-      .get(kind, region) as { n: number };
-    return counted.n;
-  }
-
-  #all<T>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#db.prepare(sql).all(...values) as T[];
+    this.#make();
+    return this.#db.count(
+      'SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?',
+      kind,
+      region,
+    );
   }
 
   #make(): void {
-    this.#db.exec(
-      `PRAGMA temp_store = ${this.#inMemory ? 'MEMORY' : 'FILE'}; PRAGMA temp.journal_mode = MEMORY; PRAGMA temp.cache_size = -16000; ${TABLES}`,
-    );
-    this.#db.function('sort_value', { deterministic: true }, (metadata: unknown, key: unknown) =>
-      sortValue(String(metadata), String(key)),
-    );
+    if (this.#made) return;
     this.#made = true;
-  }
-
-  #erased(): boolean {
-    return (
-      this.#last !== undefined &&
-      this.#db.prepare('SELECT 1 FROM submission WHERE n = ?').get(this.#last.n) === undefined
+    const store = this.#db.inMemory ? 'MEMORY' : 'FILE';
+    this.#db.exec(
+      `PRAGMA temp_store = ${store}; PRAGMA temp.journal_mode = MEMORY; PRAGMA temp.cache_size = -16000; ${TABLES}`,
     );
+    this.#db.define('sort_value', sortValue);
   }
 
   #clear(): void {
     this.#db.exec('DELETE FROM temp.profile; DELETE FROM temp.indexed;');
-    this.#current = undefined;
+    this.#reading = undefined;
     this.#last = undefined;
-    this.#revision++;
+    this.revision++;
   }
 
   /** The next submission to add, in the order in which submissions took effect. */
-  #next(now: number): (Pending & { afterId: string; afterOrdinal: number }) | undefined {
-    const found = this.#db
-      .prepare(
-        `SELECT n, region, kind, applies_at AS at FROM submission s
-         WHERE applies_at <= ? AND NOT EXISTS (SELECT 1 FROM temp.indexed i WHERE i.submission = s.n)
-         ORDER BY applies_at, n LIMIT 1`,
-      )
-      .get(now) as Pending | undefined;
-    if (found === undefined) return undefined;
+  #next(now: number): Reading | undefined {
+    const found = this.#db.one<Reading>(
+      `SELECT n, region, kind, applies_at AS at, '' AS afterId, -1 AS afterOrdinal FROM submission s
+       WHERE applies_at <= ? AND NOT EXISTS (SELECT 1 FROM temp.indexed i WHERE i.submission = s.n)
+       ORDER BY applies_at, n LIMIT 1`,
+      now,
+    );
     // If the clock was set back, this submission comes before ones that were already added: start again.
-    if (this.#last !== undefined && found.at < this.#last.at) {
+    if (found !== undefined && this.#last !== undefined && found.at < this.#last.at) {
       this.#clear();
       return this.#next(now);
     }
-    this.#last = found;
-    return { ...found, afterId: '', afterOrdinal: -1 };
+    if (found !== undefined) this.#last = found;
+    return found;
   }
 
   /** Adds entries of one submission, and returns how many. */
-  #takeIn(from: Pending & { afterId: string; afterOrdinal: number }, most: number): number {
+  #add(from: Reading, most: number): number {
     const { n, region, kind, at } = from;
-    const entries = this.#db
-      .prepare(
-        `SELECT id, ordinal, company_id AS companyId, metadata FROM entry
-         WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
-      )
-      .all(n, from.afterId, from.afterOrdinal, most) as unknown as EntryRow[];
-    const insert = this.#db.prepare(
-      'INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING',
-    );
-    const held = this.#db.prepare(
-      'SELECT companyId, metadata FROM temp.profile WHERE kind = ? AND region = ? AND id = ?',
-    );
-    const update = this.#db.prepare(
-      `UPDATE temp.profile SET companyId = ?, updatedAt = ?, upserts = upserts + 1, text = ?, metadata = ?
-       WHERE kind = ? AND region = ? AND id = ?`,
+    const entries = this.#db.all<Piece & { id: string; ordinal: number }>(
+      `SELECT id, ordinal, company_id AS companyId, metadata FROM entry
+       WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
+      ...[n, from.afterId, from.afterOrdinal, most],
     );
     for (const entry of entries) {
-      const { id } = entry;
+      const key = [kind, region, entry.id] as const;
       const fresh = foldPieces([entry]);
-      const texts = [searchedText(id, fresh), objectOf(fresh.values)] as const;
-      if (insert.run(region, kind, id, fresh.companyId, at, at, ...texts).changes !== 0) continue;
-      const before = held.get(kind, region, id) as unknown as Piece;
-      const folded = foldPieces([before, entry]);
-      const text = searchedText(id, folded);
-      update.run(folded.companyId, at, text, objectOf(folded.values), kind, region, id);
+      const { changes } = this.#db.run(
+        'INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING',
+        ...[...key, fresh.companyId, at, at, searchedText(entry.id, fresh), objectOf(fresh.values)],
+      );
+      if (changes !== 0) continue;
+      const where = 'WHERE kind = ? AND region = ? AND id = ?';
+      const held = this.#db.one<Piece>(`SELECT companyId, metadata FROM temp.profile ${where}`, ...key)!;
+      const folded = foldPieces([held, entry]);
+      this.#db.run(
+        `UPDATE temp.profile SET companyId = ?, updatedAt = ?, upserts = upserts + 1, text = ?, metadata = ? ${where}`,
+        ...[folded.companyId, at, searchedText(entry.id, folded), objectOf(folded.values), ...key],
+      );
     }
     const last = entries.at(-1);
     if (last !== undefined) {
       from.afterId = last.id;
       from.afterOrdinal = last.ordinal;
-      this.#revision++;
+      this.revision++;
     }
     if (entries.length < most) {
-      this.#db.prepare('INSERT INTO temp.indexed VALUES (?)').run(n);
-      this.#current = undefined;
+      this.#db.run('INSERT INTO temp.indexed VALUES (?)', n);
+      this.#reading = undefined;
     }
     // A submission without entries counts as one: otherwise, a slice over many of them would not end.
     return Math.max(1, entries.length);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { checkNames, type Names } from '../engine/option-names.js';
 import { type Api, createApi } from './api.js';
 import { createControl } from './control.js';
+import { openDatabase } from './database.js';
 import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
 import { createLedger, type LedgerEntry } from './ledger.js';
@@ -16,9 +17,8 @@ import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './look
 import { createPage } from './page/server.js';
 import type { ProfilePage, ProfileQuery } from './profile-index.js';
 import { createService } from './service.js';
-import { openStore } from './store.js';
 import type { Kind, Region, SandboxClock } from './types.js';
-import { createWorld, type Profile } from './world.js';
+import { type Profile, World } from './world.js';
 
 /** How to start a sandbox. */
 export interface SandboxOptions {
@@ -133,7 +133,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   for (const spec of options.faults ?? []) faults.add(spec);
   const lookups = options.lookups ? { ...DEFAULT_LOOKUPS, ...options.lookups } : lookupsOf(dataDir);
   const addresses: { base: string; eu: string | null; lookup: string } = { base: '', eu: null, lookup: '' };
-  const world = createWorld(openStore(dataDir), clock, lookups, (region) =>
+  const world = new World(openDatabase(dataDir), clock, lookups, (region) =>
     region === 'eu' ? (addresses.eu ?? '') : addresses.base,
   );
   const ledger = createLedger();

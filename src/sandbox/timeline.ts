@@ -2,6 +2,7 @@
  * The state of a job at a time. There is no timer: everything about a job is decided when it is accepted, and
  * its state is computed from that and the clock (contract §8).
  */
+import type { Kind, Region } from './types.js';
 
 /** How a job will end, decided when it is accepted. */
 export type SimulatedOutcome =
@@ -62,17 +63,6 @@ export function appliedRows({ rows, outcome }: Pick<JobPlan, 'rows' | 'outcome'>
   return outcome.type === 'short' ? Math.max(0, rows - outcome.rows) : rows;
 }
 
-/** The job at `now`. If the clock was set back, it looks as if it had just been accepted. */
-export function jobAt(plan: JobPlan, now: number): JobState {
-  const end = jobEnd(plan);
-  const elapsedMs = Math.max(0, now - plan.acceptedAt);
-  if (end !== null && now >= end) {
-    const status = plan.outcome.type === 'failed' ? 'failed' : 'completed';
-    return { status, completedRows: appliedRows(plan), elapsedMs: end - plan.acceptedAt, endedAt: end };
-  }
-  return { ...underWay(plan, elapsedMs / plan.durationMs), elapsedMs, endedAt: null };
-}
-
 /**
  * One state of a job, and when it starts and ends, in milliseconds since 1970; `until` is null if it never
  * ends.
@@ -83,7 +73,10 @@ export interface JobPhase {
   until: number | null;
 }
 
-/** All states of the job, past and future. The last one is the state in which it ends or stays. */
+/**
+ * All states of the job, past and future. The last one is the state in which it ends or stays. A status that
+ * is not one of the states is shown instead of `processing`.
+ */
 export function jobPhases(plan: JobPlan): JobPhase[] {
   const { acceptedAt, durationMs, outcome } = plan;
   const at = (share: number): number => acceptedAt + Math.round(durationMs * share);
@@ -101,20 +94,95 @@ export function jobPhases(plan: JobPlan): JobPhase[] {
   return [...phases, { status, from: jobEnd(plan) ?? at(1), until: null }];
 }
 
+/** The job at `now`. If the clock was set back, it looks as if it had just been accepted. */
+export function jobAt(plan: JobPlan, now: number): JobState {
+  const end = jobEnd(plan);
+  const elapsedMs = Math.max(0, now - plan.acceptedAt);
+  const phases = jobPhases(plan);
+  const { status, until } = phases.findLast((phase) => phase.from <= now) ?? phases[0]!;
+  if (end !== null && now >= end)
+    return { status, completedRows: appliedRows(plan), elapsedMs: end - plan.acceptedAt, endedAt: end };
+  // A stuck job stops in the middle of its state.
+  const middle = PHASES.find((phase) => phase.status === status) ?? PROCESSING;
+  const share =
+    until === null
+      ? Math.min(elapsedMs / plan.durationMs, (middle.from + middle.until) / 2)
+      : elapsedMs / plan.durationMs;
+  const progress = (share - PROCESSING.from) / (PROCESSING.until - PROCESSING.from);
+  const most = plan.outcome.type === 'short' ? appliedRows(plan) : plan.rows;
+  const completedRows = Math.floor(most * Math.min(1, Math.max(0, progress)));
+  return { status, completedRows, elapsedMs, endedAt: null };
+}
+
+/** An accepted request. */
+export interface Job extends JobPlan {
+  n: number;
+  region: Region;
+  kind: Kind;
+  /** Size of the body. */
+  bytes: number;
+}
+
+/** The job record, with every field of the spec (spec: Job). */
+export interface JobRecord {
+  job_id: string;
+  type: string;
+  status: string;
+  filename: string;
+  /** Bytes of the request's body. */
+  file_size: number;
+  total_rows: number;
+  /** Only in the job status response. */
+  completed_rows?: number;
+  /** Seconds. Only in the job status response. */
+  elapsed_time?: number;
+  /** ISO 8601. */
+  start_time: string;
+  end_time: string | null;
+  /** The URL of the job status operation for this job. */
+  links: string;
+}
+
 /**
- * A stuck job stops in the middle of its state. A status that is not one of the states is shown instead of
- * `processing`.
+ * @param reply `accepted` for the record of a bulk operation, `status` for that of the job status operation,
+ * with progress
+ * @param baseUrl URL of the listener that received the request
  */
-function underWay({ rows, outcome }: JobPlan, share: number): { status: string; completedRows: number } {
-  const named = 'status' in outcome ? outcome.status : undefined;
-  const known = PHASES.find((phase) => phase.status === named);
-  const held = known ?? PROCESSING;
-  const at = outcome.type === 'stuck' ? Math.min(share, (held.from + held.until) / 2) : share;
-  const phase = PHASES.find((one) => at < one.until) ?? PHASES[3];
-  const progress = (at - PROCESSING.from) / (PROCESSING.until - PROCESSING.from);
-  const most = outcome.type === 'short' ? appliedRows({ rows, outcome }) : rows;
+export function jobRecord(
+  reply: 'accepted' | 'status',
+  job: Job,
+  instance: string,
+  now: number,
+  baseUrl: string,
+): JobRecord {
+  const { n, region, kind } = job;
+  const job_id = formatJobId(region, instance, n);
+  const state = jobAt(job, now);
+  const started = new Date(job.acceptedAt).toISOString();
   return {
-    status: phase === PROCESSING && named !== undefined && !known ? named : phase.status,
-    completedRows: Math.floor(most * Math.min(1, Math.max(0, progress))),
+    job_id,
+    type: `${kind}_bulk_identify`,
+    status: state.status,
+    filename: `${kind}-${started.replace(/[-:]|\.\d+/g, '')}-${n}.json`,
+    file_size: job.bytes,
+    total_rows: job.rows,
+    ...(reply === 'status' && {
+      completed_rows: state.completedRows,
+      elapsed_time: state.elapsedMs / 1_000,
+    }),
+    start_time: started,
+    end_time: state.endedAt === null ? null : new Date(state.endedAt).toISOString(),
+    // The id is one segment of the path (spec: Endpoint 4).
+    links: `${baseUrl}/v1/background_jobs/${encodeURIComponent(job_id)}`,
   };
+}
+
+export function formatJobId(region: Region, instance: string, n: number): string {
+  return `urn:profiles:job:${region}/${instance}-${n}`;
+}
+
+/** The number of the job, or undefined if the id is not one of this instance and region. */
+export function parseJobId(id: string, region: Region, instance: string): number | undefined {
+  const n = Number(id.slice(id.lastIndexOf('-') + 1));
+  return Number.isSafeInteger(n) && formatJobId(region, instance, n) === id ? n : undefined;
 }

@@ -1,10 +1,10 @@
 /** Converts the sandbox's data to the form of its API. */
 import type { LedgerEntry } from './ledger.js';
 import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
+import type { Chapter } from './profile.js';
 import { type ProfileRow, plain } from './profile-index.js';
 import { dataType } from './properties.js';
 import { eachMember, space } from './raw-json.js';
-import type { Chapter } from './story.js';
 import type { JobView, Profile } from './world.js';
 
 /** Maximum number of characters of a value in a profile, and in a change. */

@@ -1,17 +1,29 @@
 /**
- * The service without HTTP: a state machine over a clock and a store. Nothing runs in the background:
- * everything that it returns is computed from what was accepted and from the time.
+ * The service without HTTP: what was accepted, and what follows from it at a time. It is a log: an accepted
+ * request is one submission with one entry per item, written in one transaction and not changed afterwards.
+ * Profiles, jobs, and lists are computed from the log and the clock. So nothing acknowledged is lost, no
+ * writer overwrites another one's update, and accepting a request only appends.
  */
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
-import { formatJobId, type JobRecord, jobRecord, parseJobId } from './job-record.js';
+import type { Database } from './database.js';
 import type { Lookups } from './lookups.js';
-import { mergePieces } from './profile.js';
-import type { ProfilePage, ProfileQuery } from './profile-index.js';
-import { userProperties } from './properties.js';
-import type { Counts, JobCounts, NumberedSubmission, Store, Submission } from './store.js';
-import { type Chapter, storyOf } from './story.js';
-import { type JobPhase, jobDuration, jobPhases, type SimulatedOutcome } from './timeline.js';
+import { type Chapter, foldPieces, objectOf, storyOf, type Upsert } from './profile.js';
+import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
+import { type DataType, userProperties } from './properties.js';
+import {
+  appliedRows,
+  formatJobId,
+  type Job,
+  type JobPhase,
+  type JobRecord,
+  jobDuration,
+  jobEnd,
+  jobPhases,
+  jobRecord,
+  parseJobId,
+  type SimulatedOutcome,
+} from './timeline.js';
 import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
 
 /** Where a request arrived, and facts about its body. */
@@ -22,6 +34,12 @@ export interface Arrival {
   bytes: number;
   /** SHA-256 of the body, in hexadecimal. */
   sha256: string;
+}
+
+export interface JobRules {
+  rowsPerSecond: number;
+  oneAtATime: boolean;
+  outcome(): SimulatedOutcome;
 }
 
 /** A company or user in the sandbox. */
@@ -44,207 +62,282 @@ export interface JobView {
   phases: JobPhase[];
 }
 
+/** Totals over all regions. @internal */
+export interface Counts {
+  /** An identifier counts once per region. */
+  companies: number;
+  users: number;
+  /** Bulk requests. A single company's upsert is not a job. */
+  jobs: number;
+}
+
+const JOB =
+  'n, region, kind, rows, bytes, accepted_at AS acceptedAt, duration_ms AS durationMs, fate FROM submission';
+type JobRow = Omit<Job, 'outcome'> & { fate: string };
+const jobOf = ({ fate, ...row }: JobRow): Job => ({
+  ...row,
+  outcome: JSON.parse(fate) as SimulatedOutcome,
+});
+
+/** Entries of one profile, with their submissions. */
+const ENTRIES = `FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
+  WHERE s.region = ? AND s.kind = ?`;
+
+/** Several processes may write at the same time: if the clock is set back by less, it does not count. */
+const SET_BACK_MS = 1_000;
+
 /**
  * Maximum number of entries that are added to the list of profiles at a time, before other requests get a
  * turn.
  */
 const SLICE = 500;
 
-export interface World {
+export class World {
+  readonly #db: Database;
+  readonly #clock: SandboxClock;
+  readonly #lookups: Lookups;
+  readonly #baseUrl: (region: Region) => string;
+  readonly #index: ProfileIndex;
+  /** A random text, created with the data, which makes job ids different from those of other sandboxes. */
+  readonly #instance: string;
+
+  /**
+   * @param lookups the lists that imports do not change
+   * @param baseUrl returns the URL of a region's listener, for links; empty if there is none
+   */
+  constructor(
+    db: Database,
+    clock: SandboxClock,
+    lookups: Lookups,
+    baseUrl: (region: Region) => string = () => '',
+  ) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#lookups = lookups;
+    this.#baseUrl = baseUrl;
+    this.#index = new ProfileIndex(db);
+    this.#instance = db.one<{ value: string }>("SELECT value FROM meta WHERE key = 'instance'")!.value;
+  }
+
   /**
    * Endpoints 1 and 3. `busy`: a job of the region is unfinished, and only one may run. `rules.outcome` is
    * called only if the job is accepted.
    */
-  submit(arrival: Arrival, kind: Kind, bulk: Bulk, rules: JobRules): JobRecord | 'busy';
+  submit(arrival: Arrival, kind: Kind, { items, properties }: Bulk, rules: JobRules): JobRecord | 'busy' {
+    return this.#db.transaction(() => {
+      const now = this.#now();
+      const { region, baseUrl } = arrival;
+      const unfinished =
+        'SELECT count(*) AS n FROM submission WHERE region = ? AND bulk AND (ends_at IS NULL OR ends_at > ?)';
+      if (rules.oneAtATime && this.#db.count(unfinished, region, now) > 0) return 'busy';
+      const durationMs = jobDuration(items.length, rules.rowsPerSecond);
+      const job = { bulk: true, kind, durationMs, outcome: rules.outcome(), properties };
+      // The record at the time of acceptance: queued, however long the writing took.
+      return jobRecord('accepted', this.#accept(arrival, now, job, items), this.#instance, now, baseUrl);
+    });
+  }
+
   /** Endpoint 2: takes effect at once. */
-  upsertCompany(arrival: Arrival, item: Item): void;
+  upsertCompany(arrival: Arrival, item: Item): void {
+    const outcome = { type: 'completed' } as const;
+    const upsert = { bulk: false, kind: 'companies' as const, durationMs: 0, outcome, properties: {} };
+    this.#db.transaction(() => this.#accept(arrival, this.#now(), upsert, [item]));
+  }
+
   /** Endpoint 4. Undefined for an id that is not one of this region. */
-  job(region: Region, jobId: string, baseUrl: string): JobRecord | undefined;
+  job(region: Region, jobId: string, baseUrl: string): JobRecord | undefined {
+    const now = this.#now(); // first: it moves submissions back if the clock was set back
+    const job = this.#find(region, jobId);
+    return job && jobRecord('status', job, this.#instance, now, baseUrl);
+  }
+
   /** Endpoints 5 to 7. There is one lookup host, so the lists cover both regions. */
-  lookup(list: LookupList): unknown[];
-  profile(kind: Kind, id: string, region: Region): Profile | undefined;
-  /** Whether an unfinished job will change the profile when it completes. */
-  pending(kind: Kind, id: string, region: Region): boolean;
+  lookup(list: LookupList): unknown[] {
+    if (list !== 'user_properties') return this.#lookups[list];
+    const rows = this.#db.all<{ properties: string }>(
+      "SELECT properties FROM submission WHERE kind = 'users' AND applies_at <= ? ORDER BY applies_at, n",
+      this.#now(),
+    );
+    return userProperties(rows.map((row) => JSON.parse(row.properties) as Record<string, DataType>));
+  }
+
+  profile(kind: Kind, id: string, region: Region): Profile | undefined {
+    const pieces = this.#upserts(kind, id, region);
+    if (pieces.length === 0) return undefined;
+    const { companyId, values } = foldPieces(pieces);
+    const metadata = objectOf(values);
+    const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
+    if (companyId !== null) parts.push(`"company_id":${JSON.stringify(companyId)}`);
+    parts.push(`"metadata":${metadata}`);
+    const json = `{${parts.join(',')}}`;
+    return { kind, region, id, companyId, metadata: JSON.parse(metadata) as Profile['metadata'], json };
+  }
+
   /** What each upsert changed, oldest first; empty if there is no such profile. */
-  story(kind: Kind, id: string, region: Region): (Chapter & { jobId: string | null })[];
+  story(kind: Kind, id: string, region: Region): (Chapter & { jobId: string | null })[] {
+    return storyOf(this.#upserts(kind, id, region)).map((chapter) => ({
+      ...chapter,
+      jobId: chapter.bulk ? formatJobId(region, this.#instance, chapter.n) : null,
+    }));
+  }
+
+  /** Whether an unfinished job will change the profile when it completes. */
+  pending(kind: Kind, id: string, region: Region): boolean {
+    const sql = `SELECT count(*) AS n ${ENTRIES} AND s.applies_at > ?`;
+    return this.#db.count(sql, id, region, kind, this.#now()) > 0;
+  }
+
   /**
    * Profiles as they are now.
    * @param patient whether to let other work run in between; otherwise, everything is done at once
    */
-  profiles(query: ProfileQuery, patient?: boolean): Promise<ProfilePage>;
+  async profiles(query: ProfileQuery, patient = false): Promise<ProfilePage> {
+    const asOf = this.#now(); // read once, or the loop might never catch up with an import
+    while (!this.#index.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
+      await new Promise((resolve) => setImmediate(resolve));
+    return this.#index.list(query);
+  }
+
   /** Adds a slice of what was applied to the list of profiles; true if nothing is left. */
-  catchUp(): boolean;
-  /** Jobs of all regions, newest first. */
-  jobs(offset: number, limit: number): JobView[];
-  jobView(jobId: string): JobView | undefined;
-  /** Identifiers that a completed job upserted, at most `limit`. */
-  idsOf(n: number, limit: number): string[];
-  jobCounts(): JobCounts;
-  profileCounts(): Record<Region, Record<Kind, number>>;
+  catchUp(): boolean {
+    return this.#index.advance(this.#now(), SLICE);
+  }
+
+  profileCounts(): Record<Region, Record<Kind, number>> {
+    const count = (region: Region) => ({
+      companies: this.#index.count('companies', region),
+      users: this.#index.count('users', region),
+    });
+    return { default: count('default'), eu: count('eu') };
+  }
+
   /** Increases with every change of the list of profiles. */
-  readonly revision: number;
-  /** Erases all profiles and jobs. Returns the totals before that. */
-  reset(): Counts;
-  close(): void;
-}
+  get revision(): number {
+    return this.#index.revision;
+  }
 
-export interface JobRules {
-  rowsPerSecond: number;
-  oneAtATime: boolean;
-  outcome(): SimulatedOutcome;
-}
+  /** Jobs of all regions, newest first. */
+  jobs(offset: number, limit: number): JobView[] {
+    const now = this.#now();
+    const rows = this.#db.all<JobRow>(
+      `SELECT ${JOB} WHERE bulk ORDER BY n DESC LIMIT ? OFFSET ?`,
+      limit,
+      offset,
+    );
+    return rows.map((row) => this.#view(jobOf(row), now));
+  }
 
-/**
- * @param lookups the lists that imports do not change
- * @param baseUrl returns the URL of a region's listener, for links; empty if there is none
- */
-export function createWorld(
-  store: Store,
-  clock: SandboxClock,
-  lookups: Lookups,
-  baseUrl: (region: Region) => string = () => '',
-): World {
-  const { instance } = store;
-  const now = (): number => {
-    const at = clock.now();
-    store.moveBack(at);
-    return at;
-  };
-  const view = (submission: NumberedSubmission, time: number): JobView => {
-    const { n, region } = submission;
-    const at = { now: time, instance, baseUrl: baseUrl(region) };
-    return { n, region, record: jobRecord('status', n, submission, at), phases: jobPhases(submission) };
-  };
+  jobView(jobId: string): JobView | undefined {
+    const now = this.#now();
+    const job = this.#find('default', jobId) ?? this.#find('eu', jobId);
+    return job && this.#view(job, now);
+  }
 
-  return {
-    submit(arrival, kind, bulk, rules) {
-      return store.transaction(() => {
-        const acceptedAt = now();
-        if (rules.oneAtATime && store.unfinished(arrival.region, acceptedAt) > 0) return 'busy';
-        const rows = bulk.items.length;
-        const submission: Submission = {
-          bulk: true,
-          kind,
-          region: arrival.region,
-          bytes: arrival.bytes,
-          sha256: arrival.sha256,
-          acceptedAt,
-          rows,
-          durationMs: jobDuration(rows, rules.rowsPerSecond),
-          outcome: rules.outcome(),
-          properties: bulk.properties,
-        };
-        const n = store.add(submission, bulk.items);
-        // The record at the time of acceptance: queued, however long the writing took.
-        return jobRecord('accepted', n, submission, { now: acceptedAt, instance, baseUrl: arrival.baseUrl });
-      });
-    },
+  /** Identifiers that a completed job upserted, at most `limit`. */
+  idsOf(n: number, limit: number): string[] {
+    const sql = 'SELECT DISTINCT id FROM entry WHERE submission = ? LIMIT ?';
+    return this.#db.all<{ id: string }>(sql, n, limit).map(({ id }) => id);
+  }
 
-    upsertCompany(arrival, item) {
-      store.transaction(() =>
-        store.add(
-          {
-            bulk: false,
-            kind: 'companies',
-            region: arrival.region,
-            bytes: arrival.bytes,
-            sha256: arrival.sha256,
-            acceptedAt: now(),
-            rows: 1,
-            durationMs: 0,
-            outcome: { type: 'completed' },
-            properties: {},
-          },
-          [item],
-        ),
+  jobCounts(): { total: number; unfinished: number; failed: number } {
+    return this.#db.one<ReturnType<World['jobCounts']>>(
+      `SELECT count(*) AS total,
+         count(*) FILTER (WHERE ends_at IS NULL OR ends_at > ?1) AS unfinished,
+         count(*) FILTER (WHERE ends_at <= ?1 AND fate = '{"type":"failed"}') AS failed
+       FROM submission WHERE bulk`,
+      this.#now(),
+    )!;
+  }
+
+  /** Erases everything that was accepted, from the disk too. Returns the totals before that. */
+  reset(): Counts {
+    const profiles = `SELECT count(*) AS n FROM
+      (SELECT DISTINCT s.region, e.id FROM submission s JOIN entry e ON e.submission = s.n WHERE s.kind = ?)`;
+    const counts = {
+      companies: this.#db.count(profiles, 'companies'),
+      users: this.#db.count(profiles, 'users'),
+      jobs: this.#db.count('SELECT count(*) AS n FROM submission WHERE bulk'),
+    };
+    // Numbers are not given twice.
+    this.#db.transaction(() => this.#db.exec('DELETE FROM entry; DELETE FROM submission;'));
+    this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE);');
+    return counts;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /**
+   * The time. If something was accepted later than it, the clock was set back: everything is moved back with
+   * it, so that the last job ends now. Otherwise, jobs would stand still until the clock is there again.
+   */
+  #now(): number {
+    const now = this.#clock.now();
+    const newest = 'SELECT accepted_at AS n FROM submission ORDER BY n DESC LIMIT 1';
+    const isSetBack = (): boolean => this.#db.count(newest) - now >= SET_BACK_MS;
+    if (!isSetBack()) return now;
+    this.#db.transaction(() => {
+      if (!isSetBack()) return; // another process was first
+      const last = this.#db.count('SELECT max(coalesce(ends_at, accepted_at)) AS n FROM submission');
+      this.#db.run(
+        'UPDATE submission SET accepted_at = accepted_at - ?1, ends_at = ends_at - ?1, applies_at = applies_at - ?1',
+        last - now,
       );
-    },
+    });
+    return now;
+  }
 
-    job(region, jobId, baseUrl) {
-      const at = { now: now(), instance, baseUrl }; // first: it moves submissions back if the clock was set back
-      const n = parseJobId(jobId, region, instance);
-      const submission = n === undefined ? undefined : store.get(n);
-      if (n === undefined || !submission?.bulk || submission.region !== region) return undefined;
-      return jobRecord('status', n, submission, at);
-    },
+  #accept(
+    { region, bytes, sha256 }: Arrival,
+    acceptedAt: number,
+    accepted: Pick<Job, 'kind' | 'durationMs' | 'outcome'> & Pick<Bulk, 'properties'> & { bulk: boolean },
+    items: readonly Item[],
+  ): Job {
+    const { bulk, kind, durationMs, outcome, properties } = accepted;
+    const fate = JSON.stringify(outcome);
+    const plan = { region, kind, bytes, acceptedAt, durationMs, outcome, rows: items.length };
+    const [ends, applied] = [jobEnd(plan), appliedRows(plan)];
+    const { lastInsertRowid: n } = this.#db.run(
+      `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[bulk ? 1 : 0, region, kind, items.length, bytes, sha256, acceptedAt, durationMs, fate],
+      ...[ends, applied > 0 ? ends : null, JSON.stringify(properties)],
+    );
+    for (const [ordinal, { id, companyId, metadata }] of items.slice(0, applied).entries())
+      this.#db.run('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', n, id, ordinal, companyId, metadata);
+    // Entries of requests that were sent again with the same body, and applied again, no longer matter. So
+    // repeated rehearsals with one file do not fill the disk. The newest applied ones stay.
+    const repeated = this.#db.all<{ n: number }>(
+      `SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
+       ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1`,
+      ...[sha256, region, kind, fate, acceptedAt],
+    );
+    for (const one of repeated) {
+      this.#db.run('DELETE FROM entry WHERE submission = ?', one.n);
+      this.#db.run('UPDATE submission SET sha256 = NULL WHERE n = ?', one.n);
+    }
+    return { n, ...plan };
+  }
 
-    lookup(list) {
-      return list === 'user_properties' ? userProperties(store.properties(now())) : lookups[list];
-    },
+  #find(region: Region, jobId: string): Job | undefined {
+    const n = parseJobId(jobId, region, this.#instance) ?? -1;
+    const row = this.#db.one<JobRow>(`SELECT ${JOB} WHERE n = ? AND bulk AND region = ?`, n, region);
+    return row && jobOf(row);
+  }
 
-    profile(kind, id, region) {
-      const pieces = store.upserts(region, kind, id, now());
-      if (pieces.length === 0) return undefined;
-      const { companyId, metadata } = mergePieces(pieces);
-      const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
-      if (companyId !== null) parts.push(`"company_id":${JSON.stringify(companyId)}`);
-      parts.push(`"metadata":${metadata}`);
-      return {
-        kind,
-        region,
-        id,
-        companyId,
-        metadata: JSON.parse(metadata) as Record<string, unknown>,
-        json: `{${parts.join(',')}}`,
-      };
-    },
+  #view(job: Job, now: number): JobView {
+    const { n, region } = job;
+    const record = jobRecord('status', job, this.#instance, now, this.#baseUrl(region));
+    return { n, region, record, phases: jobPhases(job) };
+  }
 
-    story: (kind, id, region) =>
-      storyOf(store.upserts(region, kind, id, now())).map((chapter) => ({
-        ...chapter,
-        jobId: chapter.bulk ? formatJobId(region, instance, chapter.n) : null,
-      })),
-
-    async profiles(query, patient = false) {
-      const { profiles } = store;
-      const asOf = now(); // read once, or the loop might never catch up with an import
-      while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
-        await new Promise((resolve) => setImmediate(resolve));
-      return profiles.list(query);
-    },
-
-    catchUp: () => store.profiles.advance(now(), SLICE),
-
-    jobs(offset, limit) {
-      const at = now();
-      return store.jobs(offset, limit).map((submission) => view(submission, at));
-    },
-
-    jobView(jobId) {
-      const at = now();
-      for (const region of ['default', 'eu'] as const) {
-        const n = parseJobId(jobId, region, instance);
-        const submission = n === undefined ? undefined : store.get(n);
-        if (n !== undefined && submission?.bulk && submission.region === region)
-          return view({ n, ...submission }, at);
-      }
-      return undefined;
-    },
-
-    idsOf: (n, limit) => store.idsOf(n, limit),
-
-    jobCounts: () => store.jobCounts(now()),
-
-    profileCounts() {
-      const count = (region: Region) => ({
-        companies: store.profiles.count('companies', region),
-        users: store.profiles.count('users', region),
-      });
-      return { default: count('default'), eu: count('eu') };
-    },
-
-    get revision() {
-      return store.profiles.revision;
-    },
-
-    pending: (kind, id, region) => store.pending(region, kind, id, now()),
-
-    reset() {
-      const counts = store.counts();
-      store.clear();
-      return counts;
-    },
-
-    close: () => store.close(),
-  };
+  /** The upserts of a profile that have taken effect, in order. */
+  #upserts(kind: Kind, id: string, region: Region): Upsert[] {
+    return this.#db.all<Upsert>(
+      `SELECT s.n, s.bulk, s.applies_at AS at, e.company_id AS companyId, e.metadata ${ENTRIES}
+       AND s.applies_at <= ? ORDER BY s.applies_at, s.n, e.ordinal`,
+      ...[id, region, kind, this.#now()],
+    );
+  }
 }

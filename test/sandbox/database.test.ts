@@ -30,7 +30,7 @@ it.each(['BEGIN IMMEDIATE; CREATE TABLE other (x);', 'BEGIN EXCLUSIVE;'])('waits
     holder.once('error', reject);
   });
   const db = openDatabase(folder);
-  expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  expect(db.one('PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' });
   db.close();
   expect(await ended).toBe(0);
 });

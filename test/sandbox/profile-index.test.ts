@@ -3,21 +3,30 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ProfileQuery } from '../../src/sandbox/profile-index.js';
-import { openStore, type Store } from '../../src/sandbox/store.js';
+import { openDatabase } from '../../src/sandbox/database.js';
+import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
+import type { ProfilePage, ProfileQuery } from '../../src/sandbox/profile-index.js';
 import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 import type { Kind, Region } from '../../src/sandbox/types.js';
+import { World } from '../../src/sandbox/world.js';
 
-function storeIn(dir: string | null = null): Store {
-  const store = openStore(dir);
-  onTestFinished(() => store.close());
-  return store;
+/** A world whose clock says what the test sets. */
+class TimedWorld extends World {
+  readonly time: { at: number };
+
+  constructor(dir: string | null = null) {
+    const time = { at: 0 };
+    super(openDatabase(dir), { now: () => time.at }, DEFAULT_LOOKUPS);
+    this.time = time;
+    onTestFinished(() => this.close());
+  }
 }
 
 type Row = [id: string, metadata: object | string | null, companyId?: string];
 
+/** Accepts a request at a time. Its job takes 300 ms. */
 function accept(
-  store: Store,
+  world: TimedWorld,
   at: number,
   rows: Row[],
   {
@@ -31,39 +40,31 @@ function accept(
     companyId,
     metadata: typeof metadata === 'object' && metadata !== null ? JSON.stringify(metadata) : metadata,
   }));
-  const submission = {
-    bulk: true,
-    kind,
-    region,
-    rows: rows.length,
-    bytes: 1,
-    sha256: `${at} ${rows.length}`,
-    outcome,
-  };
-  store.transaction(() =>
-    store.add({ ...submission, acceptedAt: at, durationMs: 300, properties: {} }, items),
-  );
+  world.time.at = at;
+  const arrival = { region, baseUrl: '', bytes: 1, sha256: `${at} ${rows.length}` };
+  const rules = { rowsPerSecond: 2_000, oneAtATime: false, outcome: () => outcome };
+  world.submit(arrival, kind, { items, properties: {} }, rules);
 }
 
-const list = (store: Store, query: Partial<ProfileQuery> = {}, now = 1e9) => {
-  while (!store.profiles.advance(now, 7)); // in many slices
-  return store.profiles.list({ kind: 'companies', region: 'default', ...query });
+const list = (world: TimedWorld, query: Partial<ProfileQuery> = {}, now = 1e9): Promise<ProfilePage> => {
+  world.time.at = now;
+  return world.profiles({ kind: 'companies', region: 'default', ...query }, true);
 };
-const ids = (store: Store, query: Partial<ProfileQuery> = {}): string[] =>
-  list(store, query).rows.map(({ id }) => id);
+const ids = async (world: TimedWorld, query: Partial<ProfileQuery> = {}): Promise<string[]> =>
+  (await list(world, query)).rows.map(({ id }) => id);
 
 describe('what is in it', () => {
-  it('has each profile as a single look-up returns it: merged, without removed keys, numbers as sent', () => {
-    const store = storeIn();
-    accept(store, 1_000, [
+  it('has each profile as a single look-up returns it: merged, without removed keys, numbers as sent', async () => {
+    const world = new TimedWorld();
+    accept(world, 1_000, [
       ['a', '{"n":1.10,"plan":"free","gone":1}', 'x'],
       ['b', null],
     ]);
-    accept(store, 2_000, [
+    accept(world, 2_000, [
       ['a', '{"plan":"pro","gone":null}'],
       ['a', '{"later":true}', 'y'],
     ]);
-    expect(list(store).rows).toEqual([
+    expect((await list(world)).rows).toEqual([
       {
         id: 'a',
         companyId: 'y',
@@ -76,52 +77,52 @@ describe('what is in it', () => {
     ]);
   });
 
-  it('is of one kind and region, and of jobs that have completed', () => {
-    const store = storeIn();
-    accept(store, 1_000, [['a', {}]]);
-    accept(store, 1_000, [['u', {}]], { kind: 'users' });
-    accept(store, 1_000, [['e', {}]], { region: 'eu' });
-    accept(store, 1_000, [['f', {}]], { outcome: { type: 'failed' } });
-    accept(store, 5_000, [['late', {}]]);
-    expect(list(store, {}, 4_000)).toMatchObject({ total: 1, rows: [{ id: 'a' }] });
-    expect(ids(store, { kind: 'users' })).toEqual(['u']);
-    expect(ids(store, { region: 'eu' })).toEqual(['e']);
-    expect(ids(store)).toEqual(['a', 'late']);
+  it('is of one kind and region, and of jobs that have completed', async () => {
+    const world = new TimedWorld();
+    accept(world, 1_000, [['a', {}]]);
+    accept(world, 1_000, [['u', {}]], { kind: 'users' });
+    accept(world, 1_000, [['e', {}]], { region: 'eu' });
+    accept(world, 1_000, [['f', {}]], { outcome: { type: 'failed' } });
+    accept(world, 3_900, [['late', {}]]);
+    expect(await list(world, {}, 4_000)).toMatchObject({ total: 1, rows: [{ id: 'a' }] });
+    expect(await ids(world, { kind: 'users' })).toEqual(['u']);
+    expect(await ids(world, { region: 'eu' })).toEqual(['e']);
+    expect(await ids(world)).toEqual(['a', 'late']);
   });
 
-  it('follows what another process wrote, and erased', () => {
+  it('follows what another process wrote, and erased', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'profiles-test-'));
-    const [here, there] = [storeIn(dir), storeIn(dir)];
+    const [here, there] = [new TimedWorld(dir), new TimedWorld(dir)];
     accept(there, 1_000, [
       ['a', {}],
       ['b', {}],
     ]);
-    expect(list(here).total).toBe(2);
-    there.clear();
-    expect(list(here).total).toBe(0);
+    expect((await list(here)).total).toBe(2);
+    there.reset();
+    expect((await list(here)).total).toBe(0);
     accept(there, 3_000, [['c', {}]]);
-    expect(ids(here)).toEqual(['c']);
+    expect(await ids(here)).toEqual(['c']);
   });
 
-  it('is correct after the clock was set back', () => {
-    const store = storeIn();
-    accept(store, 5_000, [['a', { plan: 'later' }]]);
-    expect(list(store).rows[0]!.metadata).toBe('{"plan":"later"}');
-    accept(store, 1_000, [['a', { plan: 'earlier', more: 1 }]]);
-    expect(list(store).rows[0]!.metadata).toBe('{"plan":"later","more":1}');
+  it('is correct after the clock was set back', async () => {
+    const world = new TimedWorld();
+    accept(world, 5_000, [['a', { plan: 'later' }]]);
+    expect((await list(world)).rows[0]!.metadata).toBe('{"plan":"later"}');
+    accept(world, 1_000, [['a', { plan: 'last', more: 1 }]]);
+    expect((await list(world)).rows[0]!.metadata).toBe('{"plan":"last","more":1}');
   });
 });
 
 describe('search, order and pages', () => {
-  const filled = (): Store => {
-    const store = storeIn();
-    accept(store, 1_000, [
+  const filled = (): TimedWorld => {
+    const world = new TimedWorld();
+    accept(world, 1_000, [
       ['c-10', { name: 'Zürich Re', employees: 9, city: 'Kraków' }],
       ['c-2', '{"name":"Z\\u00dcRICH","employees":100}'],
       ['c-3', { name: 'say "hi"\n', employees: '7', tags: ['gold'] }, 'holding'],
     ]);
-    accept(store, 2_000, [['c-2', { plan: 'pro' }]]);
-    return store;
+    accept(world, 2_000, [['c-2', { plan: 'pro' }]]);
+    return world;
   };
 
   it.each<[search: string, found: string[]]>([
@@ -135,16 +136,16 @@ describe('search, order and pages', () => {
     ['100', ['c-2']],
     ['%', []],
     ['', ['c-10', 'c-2', 'c-3']],
-  ])('%j finds %j', (search, found) => {
-    const store = filled();
-    expect(ids(store, { search })).toEqual(found);
-    expect(list(store, { search, limit: 1 })).toMatchObject({ total: 3, found: found.length });
+  ])('%j finds %j', async (search, found) => {
+    const world = filled();
+    expect(await ids(world, { search })).toEqual(found);
+    expect(await list(world, { search, limit: 1 })).toMatchObject({ total: 3, found: found.length });
   });
 
-  it('does not find a value that was overwritten', () => {
-    const store = filled();
-    accept(store, 3_000, [['c-2', { plan: 'free' }]]);
-    expect(ids(store, { search: 'pro' })).toEqual([]);
+  it('does not find a value that was overwritten', async () => {
+    const world = filled();
+    accept(world, 3_000, [['c-2', { plan: 'free' }]]);
+    expect(await ids(world, { search: 'pro' })).toEqual([]);
   });
 
   it.each<[by: string, descending: boolean, order: string[]]>([
@@ -156,12 +157,12 @@ describe('search, order and pages', () => {
     ['employees', false, ['c-10', 'c-2', 'c-3']], // numbers by size, before texts
     ['employees', true, ['c-3', 'c-2', 'c-10']],
     ['city', true, ['c-10', 'c-2', 'c-3']], // what has none comes last
-  ])('by %s, descending %s', (by, descending, order) => {
-    expect(ids(filled(), { sort: { by, descending } })).toEqual(order);
+  ])('by %s, descending %s', async (by, descending, order) => {
+    expect(await ids(filled(), { sort: { by, descending } })).toEqual(order);
   });
 
-  it('returns a page', () => {
-    expect(ids(filled(), { offset: 1, limit: 1 })).toEqual(['c-2']);
-    expect(ids(filled(), { offset: 9, limit: 1 })).toEqual([]);
+  it('returns a page', async () => {
+    expect(await ids(filled(), { offset: 1, limit: 1 })).toEqual(['c-2']);
+    expect(await ids(filled(), { offset: 9, limit: 1 })).toEqual([]);
   });
 });

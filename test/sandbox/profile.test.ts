@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mergePieces } from '../../src/sandbox/profile.js';
+import { foldPieces, objectOf } from '../../src/sandbox/profile.js';
 
 it.each<[string, (string | null)[], string]>([
   ['one piece', ['{"a":1}'], '{"a":1}'],
@@ -17,12 +17,13 @@ it.each<[string, (string | null)[], string]>([
   ],
   ['__proto__ is a key', ['{"__proto__":1}', '{"__proto__":2}'], '{"__proto__":2}'],
 ])('%s', (_, metadata, merged) => {
-  expect(mergePieces(metadata.map((text) => ({ companyId: null, metadata: text }))).metadata).toBe(merged);
+  const { values } = foldPieces(metadata.map((text) => ({ companyId: null, metadata: text })));
+  expect(objectOf(values)).toBe(merged);
 });
 
 it('keeps the company of a user until another is named', () => {
   const pieces = ['c-1', null, 'c-2', null].map((companyId) => ({ companyId, metadata: null }));
-  expect(pieces.map((_, i) => mergePieces(pieces.slice(0, i + 1)).companyId)).toEqual([
+  expect(pieces.map((_, i) => foldPieces(pieces.slice(0, i + 1)).companyId)).toEqual([
     'c-1',
     'c-1',
     'c-2',

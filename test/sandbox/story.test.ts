@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { storyOf, type Upsert } from '../../src/sandbox/story.js';
+import { storyOf, type Upsert } from '../../src/sandbox/profile.js';
 
 const upsert = (n: number, metadata: string | null, companyId: string | null = null): Upsert => ({
   n,
-  bulk: true,
+  bulk: 1,
   at: n * 1_000,
   metadata,
   companyId,

@@ -5,18 +5,18 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
 import { readBulk } from '../../src/sandbox/body.js';
+import { openDatabase } from '../../src/sandbox/database.js';
 import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
-import { openStore } from '../../src/sandbox/store.js';
 import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 import type { Kind, Region } from '../../src/sandbox/types.js';
-import { type Arrival, createWorld, type World } from '../../src/sandbox/world.js';
+import { type Arrival, World } from '../../src/sandbox/world.js';
 import { ManualClock } from '../support/sandbox.js';
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
 
 /** A world of its own, with a submit that is easy to say. */
 function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
-  const world = createWorld(openStore(dataDir), clock, DEFAULT_LOOKUPS);
+  const world = new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
   onTestFinished(() => world.close());
   const arrival = (region: Region, sha256: string): Arrival => ({
     region,
@@ -328,15 +328,15 @@ describe('data', () => {
 
   it('of another version, or no database at all, are refused with the hint', () => {
     const other = folder();
-    openStore(other).close();
+    openDatabase(other).close();
     const db = new DatabaseSync(join(other, 'sandbox.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
     const broken = folder();
     writeFileSync(join(broken, 'sandbox.db'), 'no database '.repeat(100), { mode: 0o600 });
     for (const dir of [other, broken, join(broken, 'sandbox.db')]) {
-      expect(() => openStore(dir)).toThrow(StateError);
-      expect(() => openStore(dir)).toThrow(/sandbox\.db/);
+      expect(() => openDatabase(dir)).toThrow(StateError);
+      expect(() => openDatabase(dir)).toThrow(/sandbox\.db/);
     }
   });
 });
