@@ -1,6 +1,7 @@
 /**
  * Parses faults as users write them: `<what>:<when>[,<option>…]`, such as `503:first=3,retry-after=2`,
- * `reset-after:p=0.1`, or `stuck-job:nth=2,status=pending_refresh`. This file is the complete grammar.
+ * `reset-after:p=0.1`, or `stuck-job:nth=2,status=pending_refresh`. This file is the complete grammar, with
+ * its help.
  */
 import { UsageError } from '../engine/errors.js';
 
@@ -10,23 +11,23 @@ export type Target = (typeof TARGETS)[number];
 
 export type When = { type: 'nth' | 'every' | 'first'; n: number } | { type: 'p'; p: number };
 
+/** When a fault applies, and what that means. */
+export const WHEN_HELP = [
+  ['nth=2', 'the second one'],
+  ['every=5', 'every fifth one'],
+  ['first=3', 'the first three'],
+  ['p=0.1', 'one in ten, at random; see --seed'],
+] as const;
+
 export interface FaultOptions {
-  /** The operation that it applies to. Default `submit`; `job` for `job-404`. */
   on?: Target;
   /** HTTP status of `status` (always set) and `redirect` (default 307). */
   status?: number;
-  /**
-   * The status that `stuck-job` stays in (default processing), or that `unknown-status` shows (default
-   * reindexing).
-   */
+  /** The status that a job stays in or shows. */
   state?: string;
-  /** Rows that `short-job` leaves out, default 1. */
   rows?: number;
-  /** The request is carried out, although the answer does not say so. */
   accepted?: true;
-  /** The body is the HTML page of a proxy. */
   html?: true;
-  /** The reply has no Content-Length, and its last chunk is missing. */
   chunked?: true;
   /** The text of `Retry-After`. */
   retryAfter?: string;
@@ -37,8 +38,12 @@ export interface FaultOptions {
   for?: number;
 }
 
-/** Parses the value of an option; undefined if it is invalid. */
-type Option = (value: string) => FaultOptions | undefined;
+/** What an option sets, how its value is read (undefined: it is invalid), and its help. */
+type Option = readonly [
+  key: keyof FaultOptions,
+  read: (value: string) => FaultOptions[keyof FaultOptions] | undefined,
+  help: string,
+];
 
 const within = (text: string, least: number, most: number): number | undefined => {
   const n = /^-?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
@@ -46,71 +51,83 @@ const within = (text: string, least: number, most: number): number | undefined =
 };
 const count = (text: string): number | undefined =>
   /^\d+$/.test(text) ? within(text, 1, Number.MAX_SAFE_INTEGER) : undefined;
-const given = <K extends keyof FaultOptions>(
-  key: K,
-  value: FaultOptions[K] | undefined,
-): FaultOptions | undefined => (value === undefined ? undefined : ({ [key]: value } as FaultOptions));
-
 /** Text that is safe in a header or a job record; otherwise undefined. */
 const printable = (text: string): string | undefined => (/^[\x20-\x7e]+$/.test(text) ? text : undefined);
+const target = (text: string): Target | undefined => TARGETS.find((one) => one === text);
+const flag = (text: string): true | undefined => (text === '' ? true : undefined);
+const redirection = (text: string): number | undefined => (/^3\d\d$/.test(text) ? Number(text) : undefined);
+const date = (text: string): number | undefined => within(text, -1e9, 1e9);
+const seconds = (text: string): number | undefined => within(text, 0, 86_400);
 
-const on: Option = (value) =>
-  given(
+export const OPTIONS = {
+  on: ['on', target, `which requests: ${TARGETS.join(', ')}; by default submit, for job-404 job`],
+  accepted: ['accepted', flag, 'carries the request out all the same'],
+  html: ['html', flag, 'the body is an HTML page'],
+  chunked: ['chunked', flag, 'the reply has no Content-Length, and its last chunk is missing'],
+  'retry-after': ['retryAfter', printable, 'the header Retry-After: seconds, or any text'],
+  'retry-after-date': ['retryAfterDate', date, 'the same as a date, this many seconds from now'],
+  location: ['location', printable, 'the header Location'],
+  status: ['state', printable, 'see redirect, stuck-job, and unknown-status'],
+  for: ['for', seconds, 'seconds; see hang and drip'],
+  rows: ['rows', count, 'see short-job'],
+} satisfies Record<string, Option>;
+const REDIRECTION: Option = ['status', redirection, ''];
+
+type OptionName = keyof typeof OPTIONS;
+
+/** A fault: its help, its options, and which kind it is, if it does not simply replace the answer. */
+const fault = (help: string, options: readonly OptionName[] = [], kind?: 'carries out' | 'of a job') => ({
+  help,
+  options,
+  /** Whether the request is carried out although the fault applies to it. */
+  carriesOut: kind === 'carries out',
+  /** A fault of a job, not of an answer: `<when>` counts accepted jobs. */
+  ofJob: kind === 'of a job',
+});
+
+const CLOSES = 'carries it out, then closes in the middle of the';
+
+/**
+ * Every fault. The first one is written as its number, such as `503`, so lists of names leave it out.
+ */
+export const FAULTS = {
+  status: fault('an HTTP status from 200 to 599, such as 503; only a 2xx carries the request out', [
     'on',
-    TARGETS.find((target) => target === value),
-  );
-const accepted: Option = (value) => (value === '' ? { accepted: true } : undefined);
-const html: Option = (value) => (value === '' ? { html: true } : undefined);
-const chunked: Option = (value) => (value === '' ? { chunked: true } : undefined);
-const location: Option = (value) => given('location', printable(value));
-const retryAfter: Option = (value) => given('retryAfter', printable(value));
-const retryAfterDate: Option = (value) => given('retryAfterDate', within(value, -1e9, 1e9));
-const lasting: Option = (value) => given('for', within(value, 0, 86_400));
-const redirection: Option = (value) => (/^3\d\d$/.test(value) ? { status: Number(value) } : undefined);
-const state: Option = (value) => given('state', printable(value));
-const rows: Option = (value) => given('rows', count(value));
-
-/** Every fault and its options. */
-const FAULTS = {
-  /**
-   * Written as its number, such as `503`. Must be the first entry, because lists of names leave the first one
-   * out. Answers with this status: a 2xx status after carrying the request out, any other without doing so.
-   */
-  status: { on, accepted, html, location, 'retry-after': retryAfter, 'retry-after-date': retryAfterDate },
-  /** Answers 200 with an HTML page, as a captive portal does. */
-  html: { on, accepted },
-  redirect: { on, location, status: redirection },
-  /** Resets the connection: before the request is read, half-way through its body, or after carrying it out. */
-  'reset-before': { on },
-  'reset-body': { on },
-  'reset-after': { on },
-  /** Carries the request out, then closes the connection in the middle of the reply's header or body. */
-  'cut-header': { on },
-  'cut-body': { on, chunked },
-  /** Never answers. */
-  hang: { on, accepted, for: lasting },
-  /** Carries the request out, then stops in the middle of the reply's body. */
-  'hang-body': { on, for: lasting },
-  /** Carries the request out, then sends the reply's body slowly, in small pieces. */
-  drip: { on, for: lasting },
-  /** Carries the request out; the reply lacks `job_id`, or is not JSON. */
-  'no-job-id': {},
-  'broken-json': { on },
-  /** Answers, then closes the connection although it is a keep-alive one. */
-  close: { on },
-  'job-404': {},
-  /** Faults of jobs, not of answers. `<when>` counts accepted jobs. */
-  'fail-job': {},
-  'stuck-job': { status: state },
-  'unknown-status': { status: state },
-  'short-job': { rows },
-} satisfies Record<string, Record<string, Option>>;
+    'accepted',
+    'html',
+    'location',
+    'retry-after',
+    'retry-after-date',
+  ]),
+  html: fault('200 with an HTML page, as a captive portal answers', ['on', 'accepted']),
+  redirect: fault('a redirect to location=<url>, with status=<status> (307)', ['on', 'location', 'status']),
+  'reset-before': fault('resets the connection before the request is read', ['on']),
+  'reset-body': fault('resets it half-way through the body of the request', ['on']),
+  'reset-after': fault('carries the request out, then resets the connection', ['on'], 'carries out'),
+  'cut-header': fault(`${CLOSES} header of the reply`, ['on'], 'carries out'),
+  'cut-body': fault(`${CLOSES} body of the reply`, ['on', 'chunked'], 'carries out'),
+  hang: fault('never answers, or after for=<seconds> closes the connection', ['on', 'accepted', 'for']),
+  'hang-body': fault(
+    'carries it out, then stops in the middle of the body of the reply',
+    ['on', 'for'],
+    'carries out',
+  ),
+  drip: fault(
+    'carries it out, then sends the reply in small pieces, over for=<seconds> (2)',
+    ['on', 'for'],
+    'carries out',
+  ),
+  'no-job-id': fault('carries it out; the reply has no job_id', [], 'carries out'),
+  'broken-json': fault('carries it out; the reply is not JSON', ['on'], 'carries out'),
+  close: fault('answers, then closes the connection, although it is a keep-alive one', ['on'], 'carries out'),
+  'job-404': fault('answers a poll of a job with 404'),
+  'fail-job': fault('the job fails', [], 'of a job'),
+  'stuck-job': fault('the job stays in status=<status> (processing)', ['status'], 'of a job'),
+  'unknown-status': fault('the job shows status=<status> (reindexing) on its way', ['status'], 'of a job'),
+  'short-job': fault('the job leaves out rows=<n> (1)', ['rows'], 'of a job'),
+};
 
 export type FaultKind = keyof typeof FAULTS;
-export type FaultOption = { [K in FaultKind]: keyof (typeof FAULTS)[K] }[FaultKind];
-
-const JOB_FAULTS: readonly FaultKind[] = ['fail-job', 'stuck-job', 'unknown-status', 'short-job'];
-export const isJobFault = (kind: FaultKind): boolean => JOB_FAULTS.includes(kind);
 
 export interface Fault {
   /** The text of the fault, as the user wrote it. */
@@ -127,35 +144,30 @@ const FORM =
 export function parseFault(spec: string): Fault {
   const wrong = (what: string, hint = FORM): UsageError =>
     new UsageError(`fault "${spec}": ${what}`, { hint });
-  const colon = spec.indexOf(':');
-  const what = colon < 0 ? spec : spec.slice(0, colon);
-  const [moment = '', ...words] = colon < 0 ? [] : spec.slice(colon + 1).split(',');
-
-  const options: FaultOptions = {};
-  const kind = /^[2-5]\d\d$/.test(what) ? 'status' : what;
+  const [, what = '', moment = '', rest = ''] = /^([^:]*):?([^,]*),?(.*)$/s.exec(spec) ?? [];
+  const kind = (/^[2-5]\d\d$/.test(what) ? 'status' : what) as FaultKind;
   if (!Object.hasOwn(FAULTS, kind) || what === 'status') {
     const all = Object.keys(FAULTS).slice(1).join(', ');
     throw wrong(`unknown fault "${what}"`, `use an HTTP status from 200 to 599, or ${all}`);
   }
-  if (kind === 'status') options.status = Number(what);
-
   const when = parseWhen(moment);
   if (when === undefined)
     throw wrong(`"${moment}" is not nth=, every= or first= with a number from 1, or p= with one up to 1`);
 
-  const known: Readonly<Record<string, Option>> = FAULTS[kind as FaultKind];
-  for (const word of words) {
-    const [name = ''] = word.split('=', 1);
-    if (!Object.hasOwn(known, name)) {
-      const names = Object.keys(known).join(', ') || 'none';
-      throw wrong(`${what} has no option "${name}"`, `available options: ${names}`);
-    }
-    const read = known[name]!(word.slice(name.length + 1));
-    if (read === undefined) throw wrong(`"${word}" is not a valid value of ${name}`);
-    Object.assign(options, read);
+  const options: FaultOptions = kind === 'status' ? { status: Number(what) } : {};
+  const known = FAULTS[kind].options;
+  for (const word of rest === '' ? [] : rest.split(',')) {
+    const [given = ''] = word.split('=', 1);
+    const name = known.find((one) => one === given);
+    if (name === undefined)
+      throw wrong(`${what} has no option "${given}"`, `available options: ${known.join(', ') || 'none'}`);
+    const [key, read] = kind === 'redirect' && name === 'status' ? REDIRECTION : OPTIONS[name];
+    const value = read(word.slice(name.length + 1));
+    if (value === undefined) throw wrong(`"${word}" is not a valid value of ${name}`);
+    Object.assign(options, { [key]: value });
   }
   if (kind === 'redirect' && options.location === undefined) throw wrong('it needs location=<url>');
-  return { spec, kind: kind as FaultKind, when, options };
+  return { spec, kind, when, options };
 }
 
 function parseWhen(text: string): When | undefined {

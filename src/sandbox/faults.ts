@@ -1,5 +1,5 @@
 /** The faults that are set, and whether one applies to a request or a job. */
-import { type Fault, isJobFault, parseFault, type Target, type When } from './fault-spec.js';
+import { FAULTS, type Fault, parseFault, type Target, type When } from './fault-spec.js';
 import type { SimulatedOutcome } from './timeline.js';
 
 /** The faults of a running sandbox. `profiles sandbox --help` lists them. */
@@ -77,13 +77,13 @@ export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan
     },
     strike: (operation) =>
       struck((fault) => {
-        if (isJobFault(fault.kind)) return false;
+        if (FAULTS[fault.kind].ofJob) return false;
         const on = fault.options.on ?? (fault.kind === 'job-404' ? 'job' : 'submit');
         return on === 'any' || on === operation;
       }),
     outcome: (rows) => {
       jobs++;
-      const fault = struck((one) => isJobFault(one.kind));
+      const fault = struck((one) => FAULTS[one.kind].ofJob);
       if (fault !== undefined) return outcomeOf(fault, rows);
       return chance(seed, 'fail-jobs', jobs) < failJobs() ? { type: 'failed' } : { type: 'completed' };
     },

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, refuse } from './answer.js';
-import { deliver } from './deliver.js';
-import { carriesOut, distort } from './distort.js';
+import { carriesOut, deliver, distort } from './deliver.js';
 import type { Fault } from './fault-spec.js';
 import type { FaultPlan } from './faults.js';
 import { answersTo } from './host.js';
