@@ -48,30 +48,51 @@ const LARGEST_PAGE = 1_000;
 /** The maximum number of identifiers shown for a job. */
 const MOST_IDS = 20;
 
-const faultSchema = z.strictObject({ spec: z.string() });
-const pageQuery = {
+const page = {
   offset: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(LARGEST_PAGE).default(PAGE_SIZE),
 };
-const profileQuery = {
+const inRegion = {
   kind: z.enum(['companies', 'users']),
   region: z.enum(['default', 'eu']).default('default'),
 };
-const profilesQuery = z.strictObject({
-  ...profileQuery,
-  ...pageQuery,
-  search: z.string().default(''),
-  sort: z
-    .string()
-    .regex(/^-?(?!-)./s)
-    .default('-updated'),
-});
-const oneProfileQuery = z.strictObject({ ...profileQuery, id: z.string().min(1) });
-const requestsQuery = z.strictObject({ ...pageQuery, only: z.enum(REQUEST_FILTERS).default('all') });
-const ledgerQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
-const faultQuery = z.strictObject({ spec: z.string().optional() });
+const oneProfile = { ...inRegion, id: z.string().min(1) };
+const sort = z
+  .string()
+  .regex(/^-?(?!-)./s)
+  .default('-updated');
 
 type Handler = (query: URLSearchParams, body: string) => Answer | Promise<Answer>;
+
+/** A route with the parameters of its query, and its body if it has one. An unknown parameter is refused. */
+function route<Q extends z.ZodRawShape, B = undefined>(
+  query: Q,
+  act: (query: z.infer<z.ZodObject<Q>>, body: B) => Answer | Promise<Answer>,
+  body?: z.ZodType<B>,
+): Handler {
+  return (given, text) => {
+    const asked = z.strictObject(query).safeParse(Object.fromEntries(given));
+    if (!asked.success) return invalid(asked.error, 'query');
+    if (body === undefined) return act(asked.data as z.infer<z.ZodObject<Q>>, undefined as B);
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      return refuse(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
+    }
+    const sent = body.safeParse(value);
+    return sent.success ? act(asked.data as z.infer<z.ZodObject<Q>>, sent.data) : invalid(sent.error, 'body');
+  };
+}
+
+function invalid({ issues }: z.ZodError, otherwise: string): Answer {
+  return refuse(
+    422,
+    issues.map(({ path, message }) => ({ where: path.join('.') || otherwise, message })),
+  );
+}
+
+const missing = (message: string): Answer => refuse(404, { message });
 
 export function createApi(parts: ApiParts): Api {
   const { world, faults, limits, ledger, clock } = parts;
@@ -97,12 +118,13 @@ export function createApi(parts: ApiParts): Api {
   }
 
   const routes: Record<string, Handler> = {
-    'GET /overview': plain(() => json(200, overview())),
-    'GET /profiles': (query) =>
-      withQuery(query, profilesQuery, async ({ kind, region, search, sort, offset, limit }) => {
-        const by = { by: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
-        const page = await world.profiles({ kind, region, search, sort: by, offset, limit }, true);
-        const { total, found, rows } = page;
+    'GET /overview': route({}, () => json(200, overview())),
+    'GET /profiles': route(
+      { ...inRegion, ...page, search: z.string().default(''), sort },
+      async ({ sort: order, ...query }) => {
+        const by = { by: order.replace(/^-/, ''), descending: order.startsWith('-') };
+        const { total, found, rows } = await world.profiles({ ...query, sort: by }, true);
+        const { kind, region } = query;
         return json(200, {
           kind,
           region,
@@ -110,53 +132,50 @@ export function createApi(parts: ApiParts): Api {
           found,
           profiles: rows.map(profileLine),
         } satisfies ProfileList);
-      }),
-    'GET /profile': (query) =>
-      withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
-        const held = world.profile(kind, id, region);
-        return json(200, {
-          profile: held ? profileDetail(held, world.story(kind, id, region)) : null,
-          pending: world.pending(kind, id, region),
-        } satisfies ProfileAnswer);
-      }),
-    'GET /profile.json': (query) =>
-      withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
-        const held = world.profile(kind, id, region);
-        // Sent as text, so that numbers stay as they were sent.
-        return held ? { ...json(200, null), body: held.json } : missing('no such profile');
-      }),
-    'GET /jobs': (query) =>
-      withQuery(query, z.strictObject(pageQuery), ({ offset, limit }) => {
-        const jobs = world.jobs(offset, limit).map(jobLine);
-        return json(200, { now: now(), total: world.jobCounts().total, jobs } satisfies JobList);
-      }),
-    'GET /job': (query) =>
-      withQuery(query, z.strictObject({ id: z.string() }), ({ id }) => {
-        const job = world.jobView(id);
-        const request = job && ledger.ofJob(id);
-        return json(200, {
-          now: now(),
-          job: job ? jobLine(job) : null,
-          ids: job?.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
-          request: request ? requestLine(request) : null,
-        } satisfies JobDetail);
-      }),
-    'GET /requests': (query) =>
-      withQuery(query, requestsQuery, ({ only, offset, limit }) => {
+      },
+    ),
+    'GET /profile': route(oneProfile, ({ kind, region, id }) => {
+      const held = world.profile(kind, id, region);
+      const profile = held ? profileDetail(held, world.story(kind, id, region)) : null;
+      return json(200, { profile, pending: world.pending(kind, id, region) } satisfies ProfileAnswer);
+    }),
+    'GET /profile.json': route(oneProfile, ({ kind, region, id }) => {
+      const held = world.profile(kind, id, region);
+      // Sent as text, so that numbers stay as they were sent.
+      return held ? { ...json(200, null), body: held.json } : missing('no such profile');
+    }),
+    'GET /jobs': route(page, ({ offset, limit }) => {
+      const jobs = world.jobs(offset, limit).map(jobLine);
+      return json(200, { now: now(), total: world.jobCounts().total, jobs } satisfies JobList);
+    }),
+    'GET /job': route({ id: z.string() }, ({ id }) => {
+      const job = world.jobView(id);
+      const request = job && ledger.ofJob(id);
+      return json(200, {
+        now: now(),
+        job: job ? jobLine(job) : null,
+        ids: job?.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
+        request: request ? requestLine(request) : null,
+      } satisfies JobDetail);
+    }),
+    'GET /requests': route(
+      { ...page, only: z.enum(REQUEST_FILTERS).default('all') },
+      ({ only, offset, limit }) => {
         const { total, entries } = ledger.page(only, offset, limit);
         return json(200, { total, requests: entries.map(requestLine) } satisfies RequestList);
-      }),
-    'GET /request': (query) =>
-      withQuery(query, z.strictObject({ n: z.coerce.number().int().min(1) }), ({ n }) => {
-        const entry = ledger.get(n);
-        return json(200, { request: entry ? requestLine(entry) : null } satisfies RequestAnswer);
-      }),
-    'GET /properties': plain(() =>
+      },
+    ),
+    'GET /request': route({ n: z.coerce.number().int().min(1) }, ({ n }) => {
+      const entry = ledger.get(n);
+      return json(200, { request: entry ? requestLine(entry) : null } satisfies RequestAnswer);
+    }),
+    'GET /properties': route({}, () =>
       json(200, { properties: world.lookup('user_properties') } as PropertyList),
     ),
-    'GET /faults': plain(() => json(200, { faults: faults.list() })),
-    'POST /faults': plain((body) =>
-      withBody(body, faultSchema, ({ spec }) => {
+    'GET /faults': route({}, () => json(200, { faults: faults.list() })),
+    'POST /faults': route(
+      {},
+      (_, { spec }) => {
         try {
           faults.add(spec);
         } catch (error) {
@@ -164,24 +183,27 @@ export function createApi(parts: ApiParts): Api {
           return refuse(422, { where: 'spec', message: `${error.message}; ${error.hint}` });
         }
         return json(201, { faults: faults.list() });
-      }),
+      },
+      z.strictObject({ spec: z.string() }),
     ),
-    'DELETE /faults': (query) =>
-      withQuery(query, faultQuery, ({ spec }) => {
-        if (spec === undefined) faults.clear();
-        else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
-        return json(200, { faults: faults.list() });
-      }),
-    'GET /ledger': (query) =>
-      withQuery(query, ledgerQuery, ({ after }) => json(200, { ledger: ledger.list(after) })),
-    'GET /settings': plain(() => json(200, settingsOf(limits))),
-    'PATCH /settings': plain((body) =>
-      withBody(body, settingsSchema, (change) => {
+    'DELETE /faults': route({ spec: z.string().optional() }, ({ spec }) => {
+      if (spec === undefined) faults.clear();
+      else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
+      return json(200, { faults: faults.list() });
+    }),
+    'GET /ledger': route({ after: z.coerce.number().int().min(0).default(0) }, ({ after }) =>
+      json(200, { ledger: ledger.list(after) }),
+    ),
+    'GET /settings': route({}, () => json(200, settingsOf(limits))),
+    'PATCH /settings': route(
+      {},
+      (_, change) => {
         Object.assign(limits, limitsOf(change));
         return json(200, settingsOf(limits));
-      }),
+      },
+      settingsSchema,
     ),
-    'POST /reset': plain(() => {
+    'POST /reset': route({}, () => {
       parts.reset();
       return json(200, { reset: true });
     }),
@@ -204,39 +226,4 @@ export function createApi(parts: ApiParts): Api {
       }
     },
   };
-}
-
-const missing = (message: string): Answer => refuse(404, { message });
-
-/** A route without parameters. */
-const plain =
-  (act: (body: string) => Answer): Handler =>
-  (query, body) =>
-    withQuery(query, z.strictObject({}), () => act(body));
-
-function withQuery<T>(
-  query: URLSearchParams,
-  schema: z.ZodType<T>,
-  act: (value: T) => Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
-  const read = schema.safeParse(Object.fromEntries(query));
-  return read.success ? act(read.data) : invalid(read.error, 'query');
-}
-
-function withBody<T>(body: string, schema: z.ZodType<T>, act: (value: T) => Answer): Answer {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (error) {
-    return refuse(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
-  }
-  const read = schema.safeParse(value);
-  return read.success ? act(read.data) : invalid(read.error, 'body');
-}
-
-function invalid({ issues }: z.ZodError, otherwise: string): Answer {
-  return refuse(
-    422,
-    issues.map(({ path, message }) => ({ where: path.join('.') || otherwise, message })),
-  );
 }

@@ -7,8 +7,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type Answer, refuse } from './answer.js';
 import type { Api } from './api.js';
 import type { Events } from './events.js';
-import { answersTo } from './host.js';
-import { sameText } from './same-text.js';
+import { answersTo, sameText } from './guard.js';
 
 /** Maximum size of a request body, in bytes. A body is a fault spec or settings. */
 const MOST_BYTES = 64 * 1024;
@@ -19,47 +18,62 @@ export interface Keyed {
   path: string;
 }
 
-/** A key of 144 bits, for the path of an address: only those who know the address can use it. */
-export const newKey = (): string => randomBytes(18).toString('base64url');
-
-/** The path after the key; undefined if the key is another one. */
-export function pathAfter(key: string, url: string): string | undefined {
-  const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
-  return sameText(given, key) ? rest : undefined;
+/** What differs between the servers that ask for a key. */
+interface Rules {
+  headers: Readonly<Record<string, string>>;
+  /** Refuses a request for what it is, whatever its key; undefined if it is allowed. */
+  refusal(request: IncomingMessage): Answer | undefined;
+  /** The answer to a request with another key. */
+  stranger(): Answer;
+  /** The answer to a request that is not for the API, or the target of one that is. */
+  other(rest: string, request: IncomingMessage, key: string): Answer | string;
 }
 
-export function createControl(api: Api, events: Events): Keyed {
-  const key = newKey();
+/** A server of the API, for those who have the key that is made here. */
+export function createKeyed(api: Api, events: Events, rules: Rules): Keyed {
+  // 144 bits in the path: only those who know the address can use it.
+  const key = randomBytes(18).toString('base64url');
   const server = createServer((request, reply) => {
-    const { host, origin } = request.headers;
-    const { method = '' } = request;
+    const { method = '', url = '/' } = request;
     const send = ({ status, headers, body }: Answer): void => {
-      reply.writeHead(status, headers).end(body);
+      const length = { 'content-length': String(Buffer.byteLength(body)) };
+      reply.writeHead(status, { ...rules.headers, ...headers, ...length }).end(body);
     };
-    // A web page can reach loopback, too: through a host name that resolves to it, or by sending a form.
-    if (origin !== undefined || fromPage(request) || !answersTo(host, '127.0.0.1'))
-      return send(refuse(403, { message: 'this is for programs on this machine only' }));
-    const url = pathAfter(key, request.url ?? '');
-    if (url === undefined)
-      return send(
-        refuse(403, { message: 'the key is missing: use the address that was printed at the start' }),
-      );
-    if (method === 'GET' && url === '/events') return events.attach(reply, {});
+    const refusal = rules.refusal(request);
+    if (refusal !== undefined) return send(refusal);
+    const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
+    if (!sameText(given, key)) return send(rules.stranger());
+    const target = rules.other(rest, request, key);
+    if (typeof target !== 'string') return send(target);
+    if (method === 'GET' && target === '/events') return events.attach(reply, rules.headers);
+    const tooLong = { where: 'body', message: `more than ${MOST_BYTES} bytes` };
     void readBody(request).then(
       async (body) =>
-        send(
-          body === undefined
-            ? refuse(
-                413,
-                { where: 'body', message: `more than ${MOST_BYTES} bytes` },
-                { connection: 'close' },
-              )
-            : await api.answer(method, url, body),
-        ),
+        send(body === undefined ? refuse(413, tooLong, CLOSE) : await api.answer(method, target, body)),
       () => reply.destroy(),
     );
   });
   return { server, path: `/${key}` };
+}
+
+const CLOSE = { connection: 'close' };
+
+const OTHERS = refuse(403, { message: 'this is for programs on this machine only' });
+const NO_KEY = refuse(403, {
+  message: 'the key is missing: use the address that was printed at the start',
+});
+
+export function createControl(api: Api, events: Events): Keyed {
+  return createKeyed(api, events, {
+    headers: {},
+    // A web page can reach loopback, too: through a host name that resolves to it, or by sending a form.
+    refusal: (request) => {
+      const { host, origin } = request.headers;
+      return origin !== undefined || fromPage(request) || !answersTo(host, '127.0.0.1') ? OTHERS : undefined;
+    },
+    stranger: () => NO_KEY,
+    other: (rest) => rest,
+  });
 }
 
 /**
@@ -72,7 +86,7 @@ function fromPage({ headers }: IncomingMessage): boolean {
 }
 
 /** @returns undefined if the body is too large */
-export async function readBody(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -53,69 +53,61 @@ export interface Accepted {
 export const REQUEST_FILTERS = ['all', 'writes', 'polls', 'lookups', 'problems'] as const;
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 
-export interface Ledger {
-  /** Increases with every change of an entry. */
-  readonly revision: number;
-  readonly count: number;
-  /** Adds an entry. The caller fills it in, and then calls `changed`. */
-  open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry;
-  changed(): void;
-  /** Copies of the entries after number `after`, oldest first. */
-  list(after?: number): LedgerEntry[];
-  /** A page of entries, newest first, without identifiers. `total` is the number of entries that match. */
-  page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] };
-  get(n: number): LedgerEntry | undefined;
-  /** The request that created a job. */
-  ofJob(jobId: string): LedgerEntry | undefined;
-  clear(): void;
-}
-
 /** The number of entries to keep. Up to 10% more are kept for a while. */
 const MOST = 100_000;
 
-export function createLedger(): Ledger {
-  let entries: LedgerEntry[] = [];
-  let n = 0;
-  let revision = 0;
-  return {
-    get revision() {
-      return revision;
-    },
-    get count() {
-      return entries.length;
-    },
-    open(entry) {
-      n++;
-      revision++;
-      const opened = { n, ...entry };
-      entries.push(opened);
-      if (entries.length > MOST * 1.1) entries = entries.slice(-MOST);
-      return opened;
-    },
-    changed() {
-      revision++;
-    },
-    list: (after = 0) => entries.filter((entry) => entry.n > after).map((entry) => structuredClone(entry)),
-    page(filter, offset, limit) {
-      const found = filter === 'all' ? entries : entries.filter((entry) => isOf(filter, entry));
-      const end = Math.max(0, found.length - offset);
-      const slice = found.slice(Math.max(0, end - limit), end).reverse();
-      return { total: found.length, entries: slice.map(withoutIds) };
-    },
-    get(wanted) {
-      // Numbers have no gaps, because only the oldest entries are removed.
-      const entry = entries[wanted - (entries[0]?.n ?? 0)];
-      return entry && withoutIds(entry);
-    },
-    ofJob(jobId) {
-      const entry = entries.findLast(({ accepted }) => accepted?.job_id === jobId);
-      return entry && withoutIds(entry);
-    },
-    clear() {
-      entries = [];
-      revision++;
-    },
-  };
+export class Ledger {
+  /** Increases with every change of an entry. */
+  revision = 0;
+  #entries: LedgerEntry[] = [];
+  #n = 0;
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  /** Adds an entry. The caller fills it in, and then calls `changed`. */
+  open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry {
+    const opened = { n: ++this.#n, ...entry };
+    this.#entries.push(opened);
+    if (this.#entries.length > MOST * 1.1) this.#entries = this.#entries.slice(-MOST);
+    this.changed();
+    return opened;
+  }
+
+  changed(): void {
+    this.revision++;
+  }
+
+  /** Copies of the entries after number `after`, oldest first. */
+  list(after = 0): LedgerEntry[] {
+    return this.#entries.filter((entry) => entry.n > after).map((entry) => structuredClone(entry));
+  }
+
+  /** A page of entries, newest first, without identifiers. `total` is the number of entries that match. */
+  page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] } {
+    const found = filter === 'all' ? this.#entries : this.#entries.filter((entry) => isOf(filter, entry));
+    const end = Math.max(0, found.length - offset);
+    const slice = found.slice(Math.max(0, end - limit), end).reverse();
+    return { total: found.length, entries: slice.map(withoutIds) };
+  }
+
+  get(n: number): LedgerEntry | undefined {
+    // Numbers have no gaps, because only the oldest entries are removed.
+    const entry = this.#entries[n - (this.#entries[0]?.n ?? 0)];
+    return entry && withoutIds(entry);
+  }
+
+  /** The request that created a job. */
+  ofJob(jobId: string): LedgerEntry | undefined {
+    const entry = this.#entries.findLast(({ accepted }) => accepted?.job_id === jobId);
+    return entry && withoutIds(entry);
+  }
+
+  clear(): void {
+    this.#entries = [];
+    this.changed();
+  }
 }
 
 function isOf(filter: RequestFilter, { operation, status, fault, duration_ms }: LedgerEntry): boolean {

@@ -7,7 +7,7 @@ import { type Answer, refuse } from './answer.js';
 import { carriesOut, deliver, distort } from './deliver.js';
 import type { Fault } from './fault-spec.js';
 import type { FaultPlan } from './faults.js';
-import { answersTo } from './host.js';
+import { answersTo } from './guard.js';
 import type { Ledger } from './ledger.js';
 import { countRequest, type Limits, type RateWindow } from './limits.js';
 import { type Role, type Route, routeOf } from './routes.js';

@@ -9,7 +9,7 @@ import { createControl } from './control.js';
 import { openDatabase } from './database.js';
 import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
-import { createLedger, type LedgerEntry } from './ledger.js';
+import { Ledger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { listen, stopServer } from './listen.js';
 import { createListener, type Shared } from './listener.js';
@@ -136,7 +136,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const world = new World(openDatabase(dataDir), clock, lookups, (region) =>
     region === 'eu' ? (addresses.eu ?? '') : addresses.base,
   );
-  const ledger = createLedger();
+  const ledger = new Ledger();
   const { expectToken = randomBytes(24).toString('base64url') } = options;
   const stopping = new AbortController();
   const servers: Server[] = [];

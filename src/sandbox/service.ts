@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';
+import { sameText } from './guard.js';
 import type { Accepted } from './ledger.js';
 import type { Limits } from './limits.js';
 import { inOrder, sortOut } from './limits.js';
 import type { Route } from './routes.js';
-import { sameText } from './same-text.js';
 import type { SimulatedOutcome } from './timeline.js';
 import type { Arrival, World } from './world.js';
 

@@ -17,34 +17,22 @@ export const settingsSchema = z
   })
   .partial();
 
-export function settingsOf(limits: Readonly<Limits>): Settings {
-  return {
-    latency_ms: limits.latencyMs,
-    rows_per_second: limits.rowsPerSecond,
-    one_job_at_a_time: limits.oneJobAtATime,
-    max_items: limits.maxItems,
-    max_bytes: limits.maxBytes,
-    rate_limit: limits.rateLimit,
-    fail_jobs: limits.failJobs,
-    fail_rows: limits.failRows.map(([key, value]) => `${key}=${value}`),
-    fail_rows_with: limits.failRowsWith,
-  };
+/** The same names in the form of the API: `max_items` for `maxItems`. */
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camel = (name: string): string => name.replace(/_[a-z]/g, (pair) => pair.charAt(1).toUpperCase());
+
+export function settingsOf({ failRows, ...limits }: Readonly<Limits>): Settings {
+  const renamed = Object.entries(limits).map(([name, value]) => [snake(name), value]);
+  return { ...Object.fromEntries(renamed), fail_rows: failRows.map((rule) => rule.join('=')) } as Settings;
 }
 
-export function limitsOf(change: z.infer<typeof settingsSchema>): Partial<Limits> {
-  const all: { [K in keyof Limits]: Limits[K] | undefined } = {
-    latencyMs: change.latency_ms,
-    rowsPerSecond: change.rows_per_second,
-    oneJobAtATime: change.one_job_at_a_time,
-    maxItems: change.max_items,
-    maxBytes: change.max_bytes,
-    rateLimit: change.rate_limit,
-    failJobs: change.fail_jobs,
-    failRows: change.fail_rows?.map((rule) => {
-      const at = rule.indexOf('=');
-      return [rule.slice(0, at), rule.slice(at + 1)] as const;
-    }),
-    failRowsWith: change.fail_rows_with,
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+export function limitsOf({ fail_rows, ...settings }: z.infer<typeof settingsSchema>): Partial<Limits> {
+  const limits: Partial<Limits> = Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [camel(name), value]),
+  );
+  const failRows = fail_rows?.map((rule) => {
+    const at = rule.indexOf('=');
+    return [rule.slice(0, at), rule.slice(at + 1)] as const;
+  });
+  return failRows === undefined ? limits : { ...limits, failRows };
 }

@@ -4,10 +4,12 @@
  * Profiles, jobs, and lists are computed from the log and the clock. So nothing acknowledged is lost, no
  * writer overwrites another one's update, and accepting a request only appends.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
-import type { Database } from './database.js';
-import type { Lookups } from './lookups.js';
+import { DATABASE_FILE, type Database, openDatabase } from './database.js';
+import { DEFAULT_LOOKUPS, type Lookups } from './lookups.js';
 import { type Chapter, foldPieces, objectOf, storyOf, type Upsert } from './profile.js';
 import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
 import { type DataType, userProperties } from './properties.js';
@@ -340,4 +342,18 @@ export class World {
       ...[id, region, kind, this.#now()],
     );
   }
+}
+
+/** The data of the sandbox without its listeners, to show or erase what a rehearsal left. @internal */
+export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
+
+/**
+ * Opens the data in a folder, even while a sandbox or a command uses it.
+ * @returns undefined if there is no data; creates nothing
+ * @throws StateError
+ * @internal
+ */
+export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
+  if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;
+  return new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
 }

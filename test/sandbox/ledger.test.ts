@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLedger, type Ledger, type LedgerEntry } from '../../src/sandbox/ledger.js';
+import { Ledger, type LedgerEntry } from '../../src/sandbox/ledger.js';
 
 /** Opens an entry of a request that has no reply yet. */
 const open = (ledger: Ledger, change: Partial<LedgerEntry> = {}): LedgerEntry =>
@@ -20,7 +20,7 @@ const open = (ledger: Ledger, change: Partial<LedgerEntry> = {}): LedgerEntry =>
 
 describe('a ledger', () => {
   it('keeps the newest entries, under their numbers', () => {
-    const ledger = createLedger();
+    const ledger = new Ledger();
     for (let n = 1; n <= 110_001; n++) open(ledger);
     expect(ledger.count).toBe(100_000);
     expect([10_001, 10_002, 110_001, 110_002].map((n) => ledger.get(n)?.n)).toEqual([
@@ -32,14 +32,14 @@ describe('a ledger', () => {
   });
 
   it('lists copies, which do not change it', () => {
-    const ledger = createLedger();
+    const ledger = new Ledger();
     open(ledger);
     ledger.list()[0]!.status = 500;
     expect(ledger.get(1)?.status).toBeNull();
   });
 
   it('counts as problems what failed, also without a reply, and not what is under way', () => {
-    const ledger = createLedger();
+    const ledger = new Ledger();
     open(ledger); // under way
     open(ledger, { duration_ms: 5 }); // ended without a reply
     open(ledger, { status: 202, duration_ms: 5 });
@@ -50,14 +50,14 @@ describe('a ledger', () => {
   });
 
   it('has nothing on a page after the last one', () => {
-    const ledger = createLedger();
+    const ledger = new Ledger();
     for (let n = 1; n <= 3; n++) open(ledger);
     expect(ledger.page('all', 2, 10).entries.map(({ n }) => n)).toEqual([1]);
     expect(ledger.page('all', 5, 10)).toEqual({ total: 3, entries: [] });
   });
 
   it('tells those who watch it when it was cleared', () => {
-    const ledger = createLedger();
+    const ledger = new Ledger();
     open(ledger);
     const { revision } = ledger;
     ledger.clear();

@@ -2,12 +2,12 @@
  * The server of the page: its document, module, and style sheet, and the sandbox's API. All paths begin with
  * a key that is made at the start, so only those who know the address can open anything.
  */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Answer, refuse } from '../answer.js';
 import type { Api } from '../api.js';
-import { type Keyed, newKey, pathAfter, readBody } from '../control.js';
+import { createKeyed, type Keyed } from '../control.js';
 import type { Events } from '../events.js';
-import { answersTo } from '../host.js';
+import { answersTo } from '../guard.js';
 import { ICON, readAsset, shell, stranger } from './shell.js';
 
 /** Nothing from other hosts, no inline script, no way for data to become script, and no framing. */
@@ -41,39 +41,29 @@ const TYPES = {
   svg: 'image/svg+xml',
 } as const;
 
+const ASSETS: Readonly<Record<string, () => Answer>> = {
+  'page.js': () => file('js', readAsset('page.js')),
+  'page.css': () => file('css', readAsset('page.css')),
+  'icon.svg': () => file('svg', ICON),
+};
+
 export function createPage(api: Api, events: Events): Keyed {
-  const key = newKey();
-  const assets: Readonly<Record<string, () => Answer>> = {
-    'page.js': () => file('js', readAsset('page.js')),
-    'page.css': () => file('css', readAsset('page.css')),
-    'icon.svg': () => file('svg', ICON),
-  };
-  const server = createServer((request, reply) => {
-    const { method = '', url = '/', headers } = request;
-    const refusal = refusalOf(method, headers);
-    if (refusal !== undefined) return send(reply, refusal);
-    const rest = pathAfter(key, url);
-    if (rest === undefined) return send(reply, { ...file('html', stranger()), status: 403 });
-    const [, target] = /^\/api(\/.*)$/s.exec(rest) ?? [];
-    if (target === undefined) {
+  const { server, path } = createKeyed(api, events, {
+    headers: HEADERS,
+    refusal: ({ method, headers }) => refusalOf(method ?? '', headers),
+    stranger: () => ({ ...file('html', stranger()), status: 403 }),
+    other: (rest, { method, headers }, key) => {
+      const [, target] = /^\/api(\/.*)$/s.exec(rest) ?? [];
+      if (target !== undefined && !mayAsk(headers))
+        return refuse(403, { message: 'the page itself may ask this' });
+      if (target !== undefined) return target;
       if (method !== 'GET' && method !== 'HEAD')
-        return send(reply, refuse(405, { message: 'only GET' }, { allow: 'GET' }));
-      const [path = ''] = rest.split('?', 1);
-      const name = path.slice(1);
-      return send(reply, Object.hasOwn(assets, name) ? assets[name]!() : file('html', shell(`/${key}/`)));
-    }
-    if (!mayAsk(headers)) return send(reply, refuse(403, { message: 'the page itself may ask this' }));
-    if (method === 'GET' && target === '/events') return events.attach(reply, HEADERS);
-    void readBody(request).then(
-      async (body) =>
-        send(
-          reply,
-          body === undefined ? refuse(413, { message: 'too long' }) : await api.answer(method, target, body),
-        ),
-      () => reply.destroy(),
-    );
+        return refuse(405, { message: 'only GET' }, { allow: 'GET' });
+      const name = rest.split('?', 1)[0]!.slice(1);
+      return Object.hasOwn(ASSETS, name) ? ASSETS[name]!() : file('html', shell(`/${key}/`));
+    },
   });
-  return { server, path: `/${key}/` };
+  return { server, path: `${path}/` };
 }
 
 /**
@@ -104,10 +94,4 @@ function mayAsk(headers: IncomingHttpHeaders): boolean {
 
 function file(type: keyof typeof TYPES, body: string): Answer {
   return { status: 200, headers: { 'content-type': TYPES[type] }, body };
-}
-
-function send(reply: ServerResponse, { status, headers, body }: Answer): void {
-  reply
-    .writeHead(status, { ...HEADERS, ...headers, 'content-length': String(Buffer.byteLength(body)) })
-    .end(body);
 }
