@@ -2,7 +2,7 @@
 import { FAULTS, type Fault, parseFault, type Target, type When } from './fault-spec.js';
 import type { SimulatedOutcome } from './timeline.js';
 
-/** The faults of a running sandbox. `profiles sandbox --help` lists them. */
+/** The faults of a running sandbox. `profiles help faults` lists them. */
 export interface Faults {
   /**
    * Adds a fault, such as `503:first=3`. It counts requests from now on.

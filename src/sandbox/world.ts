@@ -345,7 +345,13 @@ export class World {
 }
 
 /** The data of the sandbox without its listeners, to show or erase what a rehearsal left. @internal */
-export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
+export interface SandboxData {
+  profile(kind: Kind, id: string, region: Region): Profile | undefined;
+  profiles(query: ProfileQuery): Promise<ProfilePage>;
+  pending(kind: Kind, id: string, region: Region): boolean;
+  reset(): Counts;
+  close(): void;
+}
 
 /**
  * Opens the data in a folder, even while a sandbox or a command uses it.

@@ -5,7 +5,7 @@ import { twoColumns } from '../../output/two-columns.js';
 const what = Object.entries(FAULTS).map(([name, { help }]) => [name === 'status' ? '<status>' : name, help]);
 const options = Object.entries(OPTIONS).map(([name, [, , help]]) => [name, help]);
 
-/** Follows the options of `profiles sandbox --help`. */
+/** The text of `profiles help faults`. */
 export const FAULT_HELP = `A fault is <what>:<when>[,<option>…], such as 503:first=3,retry-after=2.
 
 What:

@@ -117,7 +117,7 @@ function Faults() {
       <p id="fault-form" class="quiet">
         <code>what:when,option…</code>, such as <code>503:first=3</code>, <code>hang:nth=2</code>,{' '}
         <code>reset-after:p=0.1</code> or <code>short-job:every=2,rows=5</code>; all of them:{' '}
-        <code>profiles sandbox --help</code>
+        <code>profiles help faults</code>
       </p>
       <Problem id="fault-problem">{problem}</Problem>
       <h3>Set now</h3>
