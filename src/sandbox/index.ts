@@ -12,11 +12,11 @@
  *
  * @packageDocumentation
  */
+export { openSandboxData, type SandboxData } from './data.js';
 export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
 export type { FailRow, Limits } from './limits.js';
 export { type Checklist, type Embed, type Lookups, readLookups } from './lookups.js';
 export type { ProfilePage, ProfileQuery, ProfileRow, ProfileSort } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
-export type { Kind, Region, SandboxClock } from './types.js';
-export { type Counts, openSandboxData, type Profile, type SandboxData } from './world.js';
+export type { Counts, Kind, Profile, Region, SandboxClock } from './types.js';

@@ -1,5 +1,6 @@
 /** Builds a profile from the items that were sent for it, with merging upserts as in contract §8. */
 import { members } from './raw-json.js';
+import { ID_FIELD, type Kind } from './types.js';
 
 /** What one accepted item contains about a profile. JSON stays text, so that numbers keep their form. */
 export interface Piece {
@@ -47,6 +48,13 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
 export function objectOf(values: ReadonlyMap<string, string>): string {
   const parts = [...values].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
   return `{${parts.join(',')}}`;
+}
+
+/** A whole profile in the form of an item, as JSON text. */
+export function documentOf(kind: Kind, id: string, { companyId, values }: Folded): string {
+  const parts = new Map([[ID_FIELD[kind] as string, JSON.stringify(id)]]);
+  if (companyId !== null) parts.set('company_id', JSON.stringify(companyId));
+  return objectOf(parts.set('metadata', objectOf(values)));
 }
 
 /** One upsert from the log. */

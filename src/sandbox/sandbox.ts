@@ -17,8 +17,8 @@ import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './look
 import { createPage } from './page/server.js';
 import type { ProfilePage, ProfileQuery } from './profile-index.js';
 import { createService } from './service.js';
-import type { Kind, Region, SandboxClock } from './types.js';
-import { type Profile, World } from './world.js';
+import type { Kind, Profile, Region, SandboxClock } from './types.js';
+import { World } from './world.js';
 
 /** How to start a sandbox. */
 export interface SandboxOptions {

@@ -8,7 +8,8 @@ import type { Limits } from './limits.js';
 import { inOrder, sortOut } from './limits.js';
 import type { Route } from './routes.js';
 import type { SimulatedOutcome } from './timeline.js';
-import type { Arrival, World } from './world.js';
+import type { Arrival } from './types.js';
+import type { World } from './world.js';
 
 export interface ServiceRequest {
   /** Headers by lower-case name, as in Node. */

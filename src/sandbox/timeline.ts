@@ -143,6 +143,21 @@ export interface JobRecord {
   links: string;
 }
 
+/** What decides whether a job is accepted, and how it ends. */
+export interface JobRules {
+  rowsPerSecond: number;
+  oneAtATime: boolean;
+  outcome(): SimulatedOutcome;
+}
+
+/** A job with more than its record: its number, its region, and when each state begins and ends. */
+export interface JobView {
+  n: number;
+  region: Region;
+  record: JobRecord;
+  phases: JobPhase[];
+}
+
 /**
  * @param reply `accepted` for the record of a bulk operation, `status` for that of the job status operation,
  * with progress

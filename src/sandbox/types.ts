@@ -16,3 +16,34 @@ export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const s
 export interface SandboxClock {
   now(): number;
 }
+
+/** Where a request arrived, and facts about its body. */
+export interface Arrival {
+  region: Region;
+  /** URL of the listener that received the request. Job records link to it. */
+  baseUrl: string;
+  bytes: number;
+  /** SHA-256 of the body, in hexadecimal. */
+  sha256: string;
+}
+
+/** A company or user in the sandbox. */
+export interface Profile {
+  kind: Kind;
+  region: Region;
+  id: string;
+  /** The company of a user. Null if none was named, and for companies. */
+  companyId: string | null;
+  metadata: Record<string, unknown>;
+  /** The complete profile as JSON text, with numbers as they were sent. */
+  json: string;
+}
+
+/** Totals over all regions. @internal */
+export interface Counts {
+  /** An identifier counts once per region. */
+  companies: number;
+  users: number;
+  /** Bulk requests. A single company's upsert is not a job. */
+  jobs: number;
+}

@@ -5,7 +5,8 @@ import type { Chapter } from './profile.js';
 import { type ProfileRow, plain } from './profile-index.js';
 import { dataType } from './properties.js';
 import { eachMember, space } from './raw-json.js';
-import type { JobView, Profile } from './world.js';
+import type { JobView } from './timeline.js';
+import type { Profile } from './types.js';
 
 /** Maximum number of characters of a value in a profile, and in a change. */
 const LONGEST_VALUE = 2_000;

@@ -4,21 +4,20 @@
  * Profiles, jobs, and lists are computed from the log and the clock. So nothing acknowledged is lost, no
  * writer overwrites another one's update, and accepting a request only appends.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
-import { DATABASE_FILE, type Database, openDatabase } from './database.js';
-import { DEFAULT_LOOKUPS, type Lookups } from './lookups.js';
-import { type Chapter, foldPieces, objectOf, storyOf, type Upsert } from './profile.js';
+import type { Database } from './database.js';
+import type { Lookups } from './lookups.js';
+import { type Chapter, documentOf, foldPieces, storyOf, type Upsert } from './profile.js';
 import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
 import { type DataType, userProperties } from './properties.js';
 import {
   appliedRows,
   formatJobId,
   type Job,
-  type JobPhase,
   type JobRecord,
+  type JobRules,
+  type JobView,
   jobDuration,
   jobEnd,
   jobPhases,
@@ -26,52 +25,7 @@ import {
   parseJobId,
   type SimulatedOutcome,
 } from './timeline.js';
-import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
-
-/** Where a request arrived, and facts about its body. */
-export interface Arrival {
-  region: Region;
-  /** URL of the listener that received the request. Job records link to it. */
-  baseUrl: string;
-  bytes: number;
-  /** SHA-256 of the body, in hexadecimal. */
-  sha256: string;
-}
-
-export interface JobRules {
-  rowsPerSecond: number;
-  oneAtATime: boolean;
-  outcome(): SimulatedOutcome;
-}
-
-/** A company or user in the sandbox. */
-export interface Profile {
-  kind: Kind;
-  region: Region;
-  id: string;
-  /** The company of a user. Null if none was named, and for companies. */
-  companyId: string | null;
-  metadata: Record<string, unknown>;
-  /** The complete profile as JSON text, with numbers as they were sent. */
-  json: string;
-}
-
-/** A job with more than its record: its number, its region, and when each state begins and ends. */
-export interface JobView {
-  n: number;
-  region: Region;
-  record: JobRecord;
-  phases: JobPhase[];
-}
-
-/** Totals over all regions. @internal */
-export interface Counts {
-  /** An identifier counts once per region. */
-  companies: number;
-  users: number;
-  /** Bulk requests. A single company's upsert is not a job. */
-  jobs: number;
-}
+import type { Arrival, Counts, Kind, Profile, Region, SandboxClock } from './types.js';
 
 const JOB =
   'n, region, kind, rows, bytes, accepted_at AS acceptedAt, duration_ms AS durationMs, fate FROM submission';
@@ -88,10 +42,7 @@ const ENTRIES = `FROM submission s CROSS JOIN entry e ON e.submission = s.n AND 
 /** Several processes may write at the same time: if the clock is set back by less, it does not count. */
 const SET_BACK_MS = 1_000;
 
-/**
- * Maximum number of entries that are added to the list of profiles at a time, before other requests get a
- * turn.
- */
+/** How many entries are added to the list of profiles at a time, before other requests get a turn. */
 const SLICE = 500;
 
 export class World {
@@ -166,13 +117,10 @@ export class World {
   profile(kind: Kind, id: string, region: Region): Profile | undefined {
     const pieces = this.#upserts(kind, id, region);
     if (pieces.length === 0) return undefined;
-    const { companyId, values } = foldPieces(pieces);
-    const metadata = objectOf(values);
-    const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
-    if (companyId !== null) parts.push(`"company_id":${JSON.stringify(companyId)}`);
-    parts.push(`"metadata":${metadata}`);
-    const json = `{${parts.join(',')}}`;
-    return { kind, region, id, companyId, metadata: JSON.parse(metadata) as Profile['metadata'], json };
+    const folded = foldPieces(pieces);
+    const json = documentOf(kind, id, folded);
+    const { metadata } = JSON.parse(json) as Profile;
+    return { kind, region, id, companyId: folded.companyId, metadata, json };
   }
 
   /** What each upsert changed, oldest first; empty if there is no such profile. */
@@ -342,24 +290,4 @@ export class World {
       ...[id, region, kind, this.#now()],
     );
   }
-}
-
-/** The data of the sandbox without its listeners, to show or erase what a rehearsal left. @internal */
-export interface SandboxData {
-  profile(kind: Kind, id: string, region: Region): Profile | undefined;
-  profiles(query: ProfileQuery): Promise<ProfilePage>;
-  pending(kind: Kind, id: string, region: Region): boolean;
-  reset(): Counts;
-  close(): void;
-}
-
-/**
- * Opens the data in a folder, even while a sandbox or a command uses it.
- * @returns undefined if there is no data; creates nothing
- * @throws StateError
- * @internal
- */
-export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
-  if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;
-  return new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
 }

@@ -8,8 +8,8 @@ import { readBulk } from '../../src/sandbox/body.js';
 import { openDatabase } from '../../src/sandbox/database.js';
 import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
 import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
-import type { Kind, Region } from '../../src/sandbox/types.js';
-import { type Arrival, World } from '../../src/sandbox/world.js';
+import type { Arrival, Kind, Region } from '../../src/sandbox/types.js';
+import { World } from '../../src/sandbox/world.js';
 import { ManualClock } from '../support/sandbox.js';
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
