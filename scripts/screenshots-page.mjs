@@ -155,7 +155,13 @@ try {
     '--kind',
     'companies',
   );
-  await shoot('companies', 'companies', { act: (page) => page.getByRole('searchbox').fill('zürich') });
+  await shoot('companies', 'companies', {
+    act: async (page) => {
+      await page.getByRole('searchbox').fill('zürich');
+      await page.getByText(/^(?!1,200)[\d,]+ of 1,200 companies$/).waitFor();
+      await page.locator('.profiles.stale').waitFor({ state: 'detached' });
+    },
+  });
   await shoot(
     'profile',
     `profile?kind=companies&id=${encodeURIComponent(companies(1).split('\n')[1].split(',')[0])}`,

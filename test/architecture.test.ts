@@ -122,7 +122,7 @@ const ALLOWED: Record<string, string[]> = {
   // What is said about the engine's problems.
   'cli/typed': ['engine/service', 'cli/options'],
   'cli/again': ['engine/service', 'engine/state', 'cli/options', 'cli/settings', 'cli/shell', 'cli/typed'],
-  'cli/hint': ['engine/errors', 'cli/again'],
+  'cli/hint': ['engine/errors', 'cli/again', 'cli/shell'],
   'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/shell'],
   'cli/settings': [
@@ -135,7 +135,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/options',
     'cli/shell',
   ],
-  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
+  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/hint', 'cli/messages', 'cli/next-steps', 'cli/shell'],
   'cli/optimizing': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [

@@ -25,7 +25,7 @@ export interface Changes {
   identifiers?: readonly string[];
   /** Keys of identifiers: their `--set` is removed. */
   keys?: readonly string[];
-  /** Flags and values to add. A flag that is not repeatable replaces the one that was typed. */
+  /** Flags and values to add. One that is not repeatable, or is for the same column, replaces what was typed. */
   plus?: readonly string[];
 }
 
@@ -123,6 +123,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
         if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, keys, long, words)) return [];
+        if (optionTyped(long)?.distinct && isReplaced(long, words, plus)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       return compose([command], [...kept, ...plus], paths, isRemoved);
@@ -151,6 +152,15 @@ export function commandsOf(running: Running, isShared = false): Commands {
   };
 }
 
+const valueIn = (long: string, words: readonly string[]): string =>
+  words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
+
+/** Whether a pair is added that has the same left side. */
+function isReplaced(long: string, words: readonly string[], plus: readonly string[]): boolean {
+  const [left] = valueIn(long, words).split('=');
+  return plus.some((word, at) => plus[at - 1] === long && word.split('=')[0] === left);
+}
+
 /** Whether a flag is a rule that an identifier cannot have. */
 function isRuleFor(
   identifiers: readonly string[],
@@ -158,7 +168,7 @@ function isRuleFor(
   long: string,
   words: readonly string[],
 ): boolean {
-  const value = words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
+  const value = valueIn(long, words);
   if (long === '--set') return keys.some((key) => value.startsWith(`${key}=`));
   if (long === '--exclude') return identifiers.includes(value);
   if (long !== '--map' && long !== '--type') return false;

@@ -7,7 +7,8 @@ import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/clien
 import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './again.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
-import { safeLine, safeLines } from './output/safe.js';
+import { safeHint } from './output/hint-text.js';
+import { safeLine } from './output/safe.js';
 import {
   requireBaseUrl,
   requireLookupBaseUrl,
@@ -27,7 +28,7 @@ export function createContext(
 ): Context {
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
-    if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
+    if (!flags.quiet) world.stderr.write(`warning: ${safeHint(message, world.platform)}\n`);
   };
 
   /** Reports retries of polls and lookups. An import reports retries of its requests with its own events. */

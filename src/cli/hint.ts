@@ -4,12 +4,33 @@
  */
 import type { ProfilesError } from '../engine/errors.js';
 import type { Commands } from './again.js';
+import { commandLines } from './shell.js';
 
 export type Hint = (commands: Commands) => string;
 
 const hints = new WeakMap<ProfilesError, Hint>();
 
-/** `throw hinted(new UsageError('…'), ({ command }) => `${command('runs')} lists all imports`)` */
+/** A line of a hint: a command to paste, which stands alone below its purpose. */
+export const toRun = (purpose: string, command: string): string => `${purpose}:\n${COMMAND}${command}`;
+
+/** How the line of a command begins. */
+const COMMAND = '  ';
+
+/** A hint where it has only one line, such as in a warning of a JSON document. */
+export const inOneLine = (hint: string): string =>
+  hint.replaceAll(`:\n${COMMAND}`, ': ').replaceAll('\n', '; ');
+
+/** A hint as lines for a terminal. */
+export const hintLines = (hint: string, platform: NodeJS.Platform): string[] =>
+  hint
+    .split('\n')
+    .flatMap((line) =>
+      line.startsWith(COMMAND)
+        ? commandLines(line.slice(COMMAND.length), platform).map((each) => COMMAND + each)
+        : [line],
+    );
+
+/** `throw hinted(new UsageError('…'), ({ command }) => toRun('to list all imports', command('runs')))` */
 export function hinted<E extends ProfilesError>(error: E, hint: Hint): E {
   hints.set(error, hint);
   return error;

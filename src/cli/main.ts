@@ -192,7 +192,7 @@ async function report(
   const { errorLines } = await import('./output/error.js');
   const { commandsOf } = await import('./again.js');
   const commands = 'command' in from ? from : commandsOf({ argv: from, world });
-  const { text, exit } = errorLines(error, flags, commands);
+  const { text, exit } = errorLines(error, flags, commands, world.platform);
   await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
   return exit;
 }

@@ -6,7 +6,7 @@ import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
 import type { Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { type Commands, commandsOf } from './again.js';
-import { hintOf } from './hint.js';
+import { hintOf, toRun } from './hint.js';
 import { type Dictionary, INPUT_WORDS, type Words } from './messages/input.js';
 import { shellWord } from './shell.js';
 
@@ -16,21 +16,17 @@ const STATE_FOLDER = {
   none: 'free some disk space and check the folder’s permissions',
 };
 const checkSettings = ({ command }: Commands): string =>
-  `${command('config', 'list')} shows each setting and where it comes from`;
-const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
+  toRun('to see each setting and where it comes from', command('config', 'list'));
+const listsRuns = ({ command }: Commands): string => toRun('to list all imports', command('runs'));
 const checksTheRest = ({ command, isOf }: Commands): string =>
-  isOf('doctor') || isOf('config') ? '' : `; ${command('doctor')} checks the rest`;
+  isOf('doctor') || isOf('config') ? '' : `\n${toRun('to check the rest', command('doctor'))}`;
 
-/** This command with placeholders for the private values of its run. */
-function withValues(
-  { set, where }: ProblemOf<'values_missing' | 'values_differ'>,
-  { again }: Commands,
-): string {
-  const flags = [
+/** Flags with placeholders for the private values of a run. */
+function flagsOf({ set, where }: ProblemOf<'values_missing' | 'values_differ'>): string {
+  return [
     ...set.map((key) => `--set ${shellWord(`${key}=`)}…`),
     ...where.map((column) => `--where ${shellWord(column)}…`),
-  ];
-  return [again({ without: ['--set', '--where'] }), ...flags].join(' ');
+  ].join(' ');
 }
 
 /**
@@ -41,7 +37,7 @@ function skipsRequest({ again, isOf, paths }: Commands): string[] {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return [];
   const plus = [...(isImport ? ['--resume'] : []), '--on-failure', 'continue'];
-  return [`to skip the whole request: ${again({ without: ['--full'], plus })}`];
+  return [toRun('to skip the whole request', again({ without: ['--full'], plus }))];
 }
 
 /** Commands that can wait for a lock. */
@@ -55,7 +51,7 @@ function orAllow(wait: string, setting: string, value: string, { again, isOf, pa
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply')) return `${isOf('identify') ? 'try again' : 'resume'} ${wait}`;
   const plus = [...(isImport ? ['--resume'] : []), '-o', `${setting}=${value}`];
-  return `resume ${wait}, or allow it: ${again({ without: ['--full'], plus })}`;
+  return toRun(`resume ${wait}, or allow it`, again({ without: ['--full'], plus }));
 }
 
 /** Commands for callers without a command line. */
@@ -86,23 +82,32 @@ const WORDS: Dictionary = {
     hint: 'use the version of profiles that wrote it, or choose another folder or database with --state',
   }),
   state_moved: ({ to }, { command }) => ({
-    hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
+    hint: toRun(
+      `import with --state ${shellWord(to)}, or set it for good`,
+      command('config', 'set', 'state', to),
+    ),
   }),
   state_incomplete: () => ({ hint: 'finish the copy: run the same profiles state migrate command again' }),
   state_went_back: () => ({
     hint: 'the summary names what was sent; what the database has no record of is sent again when you continue',
   }),
   lock_lost: (_, { command }) => ({
-    hint: `another import may have started in the meantime: see ${command('runs')}, then resume this one`,
+    hint: toRun(
+      'another import may have started in the meantime; look, then resume this one',
+      command('runs'),
+    ),
   }),
   import_running: ({ run }, { command, isOf }) => {
     const does = LOCKING.some(isOf) ? ' (--wait-for-lock 10m does)' : '';
     return {
-      hint: `wait for it to end${does}; ${run === null ? command('runs') : command('runs', run)} shows its progress`,
+      hint: toRun(
+        `wait for it to end${does}; to see its progress`,
+        run === null ? command('runs') : command('runs', run),
+      ),
     };
   },
-  rejects_of_unknown_run: ({ path }, { again }) => ({
-    hint: `use the state directory that its run used, or say what the columns are: ${again({ command: 'import', paths: [path], only: [], plus: ['--mapping', 'mapping.json'] })}, or --type '*=string' (all columns are text), or --type '*=auto'`,
+  rejects_of_unknown_run: () => ({
+    hint: "use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
   }),
   constants_missing: ({ keys }) => ({
     hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
@@ -111,30 +116,35 @@ const WORDS: Dictionary = {
 
   run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
   plan_begun: (_, { again }) => ({
-    hint: `to continue it, or to see that it has finished: ${again({})}`,
+    hint: toRun('to continue it, or to see that it has finished', again({})),
   }),
-  resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
+  resumable: ({ run }, { command }) => ({ hint: toRun('continue with', command('resume', run)) }),
   input_changed: ({ paths, kind, id }, { again, isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
     const line = isOf('import')
       ? again({ without: ['--resume'] })
       : again({ command: 'import', paths, only: [], plus: named });
     const elsewhere = isOf('resume')
-      ? [`if it is elsewhere now: ${again({})} --input <path of ${shellWord(paths.join(', '))}>`]
+      ? [`if it is elsewhere now, add --input <new path of ${paths.join(', ')}>`]
       : [];
-    return { hint: [`restore the old content, or import the file again: ${line}`, ...elsewhere].join('\n') };
+    const hint = [toRun('restore the old content, or import the file again', line), ...elsewhere];
+    return { hint: hint.join('\n') };
   },
-  values_missing: (problem, commands) => ({ hint: `repeat them: ${withValues(problem, commands)}` }),
-  values_differ: (problem, commands) => ({
-    hint: `repeat the values that the run began with: ${withValues(problem, commands)}`,
+  values_missing: (problem) => ({ hint: `add them: ${flagsOf(problem)}` }),
+  values_differ: (problem) => ({
+    hint: `repeat the values that the run began with: ${flagsOf(problem)}`,
   }),
-  run_input: ({ path }, { again }) => ({
-    hint: `name a file with the same content: ${again({})} --input <path of ${shellWord(path)}>`,
+  run_input: ({ path }) => ({
+    hint: `name a file with the same content: add --input <new path of ${path}>`,
   }),
-  jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
+  jobs_unfinished: ({ jobs }, { command }) => ({
+    hint: toRun('to follow them', command('job', ...jobs, '--watch')),
+  }),
 
   plan_newer: () => ({ hint: 'upgrade profiles, or make the plan with this version' }),
-  not_a_plan: (_, { command }) => ({ hint: `${command('import')} --save-plan <file> saves one` }),
+  not_a_plan: (_, { command }) => ({
+    hint: toRun('to save one', command('import', 'companies.csv', '--save-plan', 'plan.json')),
+  }),
   plan_edited: () => ({ hint: 'get the file as it was saved, or make a new plan' }),
   plan_elsewhere: ({ region, account }, { again }) => {
     const plus = [
@@ -143,29 +153,36 @@ const WORDS: Dictionary = {
       ...(account === null || region === 'sandbox' ? [] : ['--account', account]),
     ];
     const typed = again({ without: ['--region', '--account', '--base-url'], plus });
-    return { hint: `apply it there: ${typed}` };
+    return { hint: toRun('apply it there', typed) };
   },
-  plan_input: ({ path }, { again }) => ({
+  plan_input: ({ path }) => ({
     hint: [
-      `if the file has moved: ${again({})} --input <path of ${shellWord(path)}>`,
+      `if the file has moved: add --input <new path of ${path}>`,
       'if it has changed: make a new plan',
     ].join('\n'),
   }),
   plan_outdated: () => ({}),
 
-  bad_job_id: (_, { command }) => ({ hint: `${command('jobs')} lists the known jobs` }),
+  bad_job_id: (_, { command }) => ({ hint: toRun('to list the known jobs', command('jobs')) }),
   http_host: ({ host }) => ({
     hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
   }),
   no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
   token_refused: (_, { command, account }) => ({
-    hint: `check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE or ${command('config', 'set', account === null ? 'token' : `accounts.${account}.token`)}) and that it belongs to this region`,
+    hint: toRun(
+      'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one',
+      command('config', 'set', account === null ? 'token' : `accounts.${account}.token`),
+    ),
   }),
   wrong_address: (_, commands) => ({
-    hint: `check the host and the path of the base URL; ${checkSettings(commands)}`,
+    hint: `check the host and the path of the base URL\n${checkSettings(commands)}`,
   }),
   read_refused: (_, { command }) => ({
-    hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
+    hint: [
+      'check the base URL and, for a job, its id',
+      toRun('to see the settings', command('config', 'list')),
+      toRun('to list the known jobs', command('jobs')),
+    ].join('\n'),
   }),
   no_answer: (_, commands) => ({
     hint: `check the network, the base URL and the proxy settings${checksTheRest(commands)}`,
@@ -185,13 +202,16 @@ const WORDS: Dictionary = {
   canary_not_completed: ({ run }, { command }) => ({
     hint: [
       'rows or mapping at fault: fix them and import again',
-      `service fixed: send the same rows again as the new canary: ${command('resume', run)}`,
+      toRun('service fixed: send the same rows again as the new canary', command('resume', run)),
     ].join('\n'),
   }),
   request_refused: ({ run }, commands) => ({
     hint: [
-      `if single rows are at fault, find them: ${commands.command('resume', run, '--on-failure', 'isolate')}`,
-      `if the service is fixed, send the same rows again: ${commands.command('resume', run)}`,
+      toRun(
+        'if single rows are at fault, find them',
+        commands.command('resume', run, '--on-failure', 'isolate'),
+      ),
+      toRun('if the service is fixed, send the same rows again', commands.command('resume', run)),
       ...skipsRequest(commands),
     ].join('\n'),
   }),
@@ -213,8 +233,9 @@ export function errorWords(
   };
 }
 
-/** A warning as text, with its hint. */
+/** A warning as text, with its hint; a command in it is a line of its own. */
 export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
   const { hint } = problem ? wordsOf(problem, commands) : {};
-  return hint === undefined ? message : `${message}; ${hint}`;
+  if (hint === undefined) return message;
+  return hint.includes('\n') ? `${message}\n${hint}` : `${message}; ${hint}`;
 }

@@ -1,5 +1,6 @@
 /** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../engine/model.js';
+import type { Problem } from '../engine/problems.js';
 import { hasEnded } from '../engine/service/names.js';
 import type { RequestRecord } from '../engine/state/requests.js';
 import type { Commands } from './again.js';
@@ -79,12 +80,10 @@ function stepsOf(summary: Summary, known: Known): Step[] {
   }
   switch (status) {
     case 'planned':
-      if (!rows.unsent) return importRejects(summary, known);
-      return rows.rejected === 0 || known.sendsValid
-        ? [...sendPlanned(known, 'send it with'), ...importRejects(summary, known)]
-        : [...sendValid(summary, known), ...importRejects(summary, known)];
+      if (rows.rejected > 0 && !known.sendsValid) return readInvalid(summary, known);
+      return rows.unsent ? sendPlanned(known, 'send it with') : [];
     case 'rejected':
-      return [...sendValid(summary, known), ...importRejects(summary, known)];
+      return readInvalid(summary, known);
     case 'held':
       return sendHeld(summary, known);
     case 'submitted':
@@ -146,12 +145,39 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
   return [...look, ...sendPlanned(known, what, all)];
 }
 
-/** A saved plan is sent as it is, so another one is needed. */
-function sendValid({ rows }: Summary, { plan, ...known }: Known): Step[] {
-  if (rows.read - rows.filtered - rows.rejected <= 0) return [];
+/**
+ * Rows are invalid, and nothing was sent: with the flags that read them, all rows are sent; otherwise the valid ones.
+ * A saved plan is sent as it is, so another one is needed.
+ */
+function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Step[] {
+  const saved = plan === undefined ? [] : ['--save-plan', plan];
+  const flags = causes.flatMap(({ problem }) => (problem ? readingFlags(problem) : []));
+  if (flags.length > 0) {
+    const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
+    return sendAll(known, 'read rows that were rejected', [...dry, ...flags]);
+  }
+  if (rows.read - rows.filtered - rows.rejected <= 0) {
+    const names = files.map(({ path }) => shellWord(path)).join(' and ');
+    return sendAll(known, `no row is valid: fix ${names}, then import again`, saved);
+  }
+  const kept = 'keep the others in the rejects file';
   return plan === undefined
-    ? sendAll(known, 'send the valid rows now', ['--skip-invalid'])
-    : sendAll(known, 'save a plan of the valid rows', ['--save-plan', plan, '--skip-invalid']);
+    ? sendAll(known, `send the valid rows, and ${kept}`, ['--skip-invalid'])
+    : sendAll(known, `save a plan of the valid rows, and ${kept}`, [...saved, '--skip-invalid']);
+}
+
+/** The flags with which the rows of a cause are read, and every other row as before. */
+function readingFlags(problem: Problem): string[] {
+  switch (problem.code) {
+    case 'cells_of_other_type':
+      return problem.isWider ? ['--type', `${problem.column}=${problem.type}`] : [];
+    case 'stray_quotes':
+      return ['--lenient-quotes'];
+    case 'white_space':
+      return ['--trim'];
+    default:
+      return [];
+  }
 }
 
 function importRejects({ files, rows }: Summary, known: Known): Step[] {

@@ -16,6 +16,7 @@ function printable(character: string): string {
   if (character === '%') return '%%';
   if (character === '\\') return '\\\\';
   if (character === "'") return "'\\''";
+  if (character === '"') return '\\042';
   if (!isHidden(character)) return character;
   return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
@@ -37,6 +38,30 @@ export function powerShellWord(text: string): string {
     return /["`$\u201c-\u201e]/.test(character) ? `\`${character}` : character;
   });
   return `"${escaped.join('')}"`;
+}
+
+/** A longer line would not fit a terminal of 80 columns, in which a command is indented by four. */
+const COLUMNS = 76;
+/** A word of a command: quoted parts belong to it. */
+const WORDS = /(?:\\.|'[^']*'|"(?:[^"\\`]|[\\`].)*"|[^\s'"\\])+/gs;
+
+/** A command as lines to paste: a long one continues before an option. */
+export function commandLines(command: string, platform: NodeJS.Platform): string[] {
+  if (command.length <= COLUMNS) return [command];
+  const groups: string[] = [];
+  for (const [word] of command.matchAll(WORDS)) {
+    if (groups.length === 0 || word.startsWith('-')) groups.push(word);
+    else groups[groups.length - 1] += ` ${word}`;
+  }
+  const lines: string[] = [];
+  for (const group of groups) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + group.length + 3 <= COLUMNS)
+      lines[lines.length - 1] += ` ${group}`;
+    else lines.push(last === undefined ? group : `  ${group}`);
+  }
+  const more = platform === 'win32' ? ' `' : ' \\';
+  return lines.map((line, at) => (at < lines.length - 1 ? line + more : line));
 }
 
 /** How to write words, and variables before a command, for the shell of a platform. */

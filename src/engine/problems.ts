@@ -106,9 +106,18 @@ export type Problem =
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /**
    * The rejected cells of a column all fit another type. `isPercent`: they are numbers without a percent
-   * sign. `isWorkbook`: they are cells of a workbook.
+   * sign. `isWorkbook`: they are cells of a workbook. `isWider`: it reads the cells of the first type as before.
    */
-  | { code: 'cells_of_other_type'; column: string; type: string; isPercent?: true; isWorkbook?: true }
+  | {
+      code: 'cells_of_other_type';
+      column: string;
+      type: string;
+      isPercent?: true;
+      isWorkbook?: true;
+      isWider?: true;
+    }
+  /** Text follows the closing quote of a cell. */
+  | { code: 'stray_quotes' }
   /** Text follows a quote that is behind a backslash, which may make it text. */
   | { code: 'backslash_escapes' }
   /** A row has fewer cells than the header. */

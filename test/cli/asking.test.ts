@@ -23,7 +23,7 @@ describe('--no-input at a terminal', () => {
     const { code, screen } = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect([code, screen]).toEqual([
       2,
-      'profiles: token: --no-input turns off the prompt for it\n  profiles config set token < file\n',
+      'profiles: token: --no-input turns off the prompt for it\n  to read it from a file:\n    profiles config set token < file\n',
     ]);
   });
 });

@@ -55,7 +55,7 @@ describe('an import', () => {
       expect(ended.stderr).toMatch(/ profiles import c\.csv .*--yes/);
     }
     const one = await run(['identify', 'company', 'c-1']);
-    expect(one.stderr).toMatch(/\n {2}send without being asked: profiles identify company c-1 --yes /);
+    expect(one.stderr).toMatch(/\n {2}send without being asked:\n {4}profiles identify company c-1 --yes /);
     expect(sent(sandbox)).toBe(0);
     expect((await run([...IMPORT, '--yes'])).code).toBe(0);
     expect(sent(sandbox)).toBe(1);

@@ -60,7 +60,7 @@ const CASES: {
   sheet_empty: [{ others: ['May 2026'] }, "read another sheet: --sheet 'May 2026'"],
   other_sheets: [{ others: ['May 2026'] }, "choose one with --sheet, such as --sheet 'May 2026'"],
   error_cells: [{ column: 'n', text: '#N/A' }, "fix the formula, or read it as empty with --null '#N/A'"],
-  stdin_is_terminal: [{}, 'pipe a file in: profiles import - < companies.csv'],
+  stdin_is_terminal: [{}, 'pipe a file in:\n  profiles import - < companies.csv'],
   one_rejects_file: [
     {},
     'leave it out: each input then gets its own rejects file',
@@ -78,7 +78,7 @@ const CASES: {
       jsonPath: 'data.list',
       otherwise: { path: 'a.json', paths: ['a.json'], kind: 'companies', column: 'Firm', company: null },
     },
-    'if the rows are in data.list: profiles import a.json --json-path data.list\nif the rows are companies by Firm: profiles import a.json --kind companies --id Firm',
+    'if the rows are in data.list:\n  profiles import a.json --json-path data.list\nif the rows are companies by Firm:\n  profiles import a.json --kind companies --id Firm',
   ],
   rows_in_sheet: [
     {
@@ -86,23 +86,23 @@ const CASES: {
       sheet: 'All firms',
       otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
     },
-    "if the rows are companies by Firm: profiles import a.xlsx --kind companies --id Firm\nif the rows are in the sheet All firms: profiles import a.xlsx --sheet 'All firms'",
+    "if the rows are companies by Firm:\n  profiles import a.xlsx --kind companies --id Firm\nif the rows are in the sheet All firms:\n  profiles import a.xlsx --sheet 'All firms'",
   ],
   kind_unknown: [
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
-    "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
+    "if the rows are companies by Company Number:\n  profiles import a.csv --kind companies --id 'Company Number'",
   ],
   no_identifier: [
     { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol', company: null },
-    "say what each file contains in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
+    "say what each file contains in a mapping file:\n  profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it:\n  profiles import a.csv 'b c.csv' --mapping mapping.json",
   ],
   kind_ambiguous: [
     { path: 'a.csv', user: 'owner id', company: 'company_id' },
-    "if its rows are companies: profiles import a.csv --kind companies --id company_id\nif they are users: profiles import a.csv --kind users --id 'owner id'",
+    "if its rows are companies:\n  profiles import a.csv --kind companies --id company_id\nif they are users:\n  profiles import a.csv --kind users --id 'owner id'",
   ],
   names_alike: [
     { path: 'a.csv', kind: 'users', field: 'company_id', columns: ['Company ID', 'companyId'] },
-    "say which one it is: profiles import --company-id 'Company ID'",
+    "say which one it is:\n  profiles import --company-id 'Company ID'",
   ],
   id_for_both: [
     { column: 'Email', kinds: ['users'] },
@@ -192,7 +192,8 @@ const CASES: {
   ],
   mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
-  looks_typed: [{ path: 'a b.csv' }, "to see the flags: profiles inspect 'a b.csv'"],
+  stray_quotes: [{}, '--lenient-quotes reads them'],
+  looks_typed: [{ path: 'a b.csv' }, "to see the flags:\n  profiles inspect 'a b.csv'"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [
     {},
@@ -217,57 +218,60 @@ const CASES: {
   ],
   state_moved: [
     { to: 'postgres://ci@db/profiles?schema=profiles' },
-    "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good: profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
+    "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good:\n  profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
   ],
   state_went_back: [
     {},
     'the summary names what was sent; what the database has no record of is sent again when you continue',
   ],
   state_incomplete: [{}, 'finish the copy: run the same profiles state migrate command again'],
-  lock_lost: [{}, 'another import may have started in the meantime: see profiles runs, then resume this one'],
-  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows its progress'],
+  lock_lost: [
+    {},
+    'another import may have started in the meantime; look, then resume this one:\n  profiles runs',
+  ],
+  import_running: [{ run: 'run-1' }, 'wait for it to end; to see its progress:\n  profiles runs run-1'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
-    "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --type '*=string' (all columns are text), or --type '*=auto'",
+    "use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
   ],
   constants_missing: [
     { keys: ['tier', 'a b'] },
     "repeat --set tier=… --set 'a b='…, or leave a key out with --exclude",
   ],
   rejects_file: [{}, 'choose a writable file with --rejects <path>'],
-  run_not_unfinished: [{}, 'profiles runs lists all runs'],
-  plan_begun: [{}, 'to continue it, or to see that it has finished: profiles import'],
-  resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],
+  run_not_unfinished: [{}, 'to list all imports:\n  profiles runs'],
+  plan_begun: [{}, 'to continue it, or to see that it has finished:\n  profiles import'],
+  resumable: [{ run: 'run-1' }, 'continue with:\n  profiles resume run-1'],
   input_changed: [
     { paths: ['my file.csv'] },
-    "restore the old content, or import the file again: profiles import 'my file.csv'",
+    "restore the old content, or import the file again:\n  profiles import 'my file.csv'",
   ],
   plan_newer: [{}, 'upgrade profiles, or make the plan with this version'],
-  not_a_plan: [{}, 'profiles import --save-plan <file> saves one'],
+  not_a_plan: [{}, 'to save one:\n  profiles import companies.csv --save-plan plan.json'],
   plan_edited: [{}, 'get the file as it was saved, or make a new plan'],
   plan_elsewhere: [
     { region: 'eu', account: 'my account' },
-    "apply it there: profiles import --region eu --account 'my account'",
+    "apply it there:\n  profiles import --region eu --account 'my account'",
   ],
   plan_input: [
     { path: 'my file.csv' },
-    "if the file has moved: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
+    'if the file has moved: add --input <new path of my file.csv>\nif it has changed: make a new plan',
   ],
   plan_outdated: [{}, undefined],
   values_missing: [
     { run: 'run-1', set: ['tier', 'my key'], where: ['plan!='] },
-    "repeat them: profiles import --set tier=… --set 'my key='… --where 'plan!='…",
+    "add them: --set tier=… --set 'my key='… --where 'plan!='…",
   ],
   values_differ: [
     { run: 'run-1', set: ['tier'], where: [] },
-    'repeat the values that the run began with: profiles import --set tier=…',
+    'repeat the values that the run began with: --set tier=…',
   ],
   run_input: [
     { run: 'run-1', path: 'my file.csv' },
-    "name a file with the same content: profiles import --input <path of 'my file.csv'>",
+    'name a file with the same content: add --input <new path of my file.csv>',
   ],
-  jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
-  bad_job_id: [{}, 'profiles jobs lists the known jobs'],
+  jobs_unfinished: [{ jobs: ['a', 'b c'] }, "to follow them:\n  profiles job a 'b c' --watch"],
+  bad_job_id: [{}, 'to list the known jobs:\n  profiles jobs'],
   http_host: [
     { host: 'h.example' },
     'use https://, or set PROFILES_ALLOW_HTTP=h.example if you trust that host and the network to it',
@@ -275,21 +279,27 @@ const CASES: {
   no_lookup_host: [{}, 'set lookup_base_url for this region, or add --lookup-base-url'],
   token_refused: [
     {},
-    'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE or profiles config set token) and that it belongs to this region',
+    'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one:\n  profiles config set token',
   ],
   wrong_address: [
     {},
-    'check the host and the path of the base URL; profiles config list shows each setting and where it comes from',
+    'check the host and the path of the base URL\nto see each setting and where it comes from:\n  profiles config list',
   ],
-  read_refused: [{}, 'check the base URL and, for a job, its id (profiles config list, profiles jobs)'],
-  no_answer: [{}, 'check the network, the base URL and the proxy settings; profiles doctor checks the rest'],
+  read_refused: [
+    {},
+    'check the base URL and, for a job, its id\nto see the settings:\n  profiles config list\nto list the known jobs:\n  profiles jobs',
+  ],
+  no_answer: [
+    {},
+    'check the network, the base URL and the proxy settings\nto check the rest:\n  profiles doctor',
+  ],
   no_answer_in_time: [
     { timeoutMs: 120_000 },
     'check the network and the proxy settings, or allow more than 2m 00s with -o request_timeout',
   ],
   not_the_service: [
     {},
-    'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
+    'sign in to the network if it asks you to, and check the proxy settings and the base URL\nto check the rest:\n  profiles doctor',
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume after that time'],
@@ -297,11 +307,11 @@ const CASES: {
   report_file: [{}, 'choose another file with --report <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },
-    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
+    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary:\n  profiles resume r-1',
   ],
   request_refused: [
     { run: 'r-1' },
-    'if single rows are at fault, find them: profiles resume r-1 --on-failure isolate\nif the service is fixed, send the same rows again: profiles resume r-1',
+    'if single rows are at fault, find them:\n  profiles resume r-1 --on-failure isolate\nif the service is fixed, send the same rows again:\n  profiles resume r-1',
   ],
 };
 
@@ -322,7 +332,7 @@ test.each([
 ])('a request that was refused by `%s` is skipped with a command that continues the run', (line, skip) => {
   const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
   const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
-  expect(lines.slice(2)).toEqual(skip === undefined ? [] : [`to skip the whole request: ${skip}`]);
+  expect(lines.slice(4)).toEqual(skip === undefined ? [] : ['to skip the whole request:', `  ${skip}`]);
 });
 
 test.each([
@@ -346,13 +356,16 @@ const typedAs = (line: string): Commands =>
 test.each([
   [
     'import a.csv --full',
-    'resume after that time, or allow it: profiles import a.csv --resume -o max_retry_after=11m',
+    'resume after that time, or allow it:\n  profiles import a.csv --resume -o max_retry_after=11m',
   ],
   [
     'import a.csv -o max_retry_after=1m',
-    'resume after that time, or allow it: profiles import a.csv --resume -o max_retry_after=11m',
+    'resume after that time, or allow it:\n  profiles import a.csv --resume -o max_retry_after=11m',
   ],
-  ['apply plan.json', 'resume after that time, or allow it: profiles apply plan.json -o max_retry_after=11m'],
+  [
+    'apply plan.json',
+    'resume after that time, or allow it:\n  profiles apply plan.json -o max_retry_after=11m',
+  ],
   // These do not take the flag, and stdin cannot be read again.
   ['resume r-1', 'resume after that time'],
   ['import -', 'resume after that time'],
@@ -362,26 +375,22 @@ test.each([
 });
 
 test.each([
-  ['import a.csv', 'resume later, or allow it: profiles import a.csv --resume -o busy_timeout=2h'],
+  ['import a.csv', 'resume later, or allow it:\n  profiles import a.csv --resume -o busy_timeout=2h'],
   ['identify user u-1', 'try again later'],
 ])('a service that is busy for too long: what `%s` can do', (line, hint) => {
   expect(wordsOf({ code: 'busy_too_long', timeoutMs: 60_000 }, typedAs(line)).hint).toBe(hint);
 });
 
-test('the command for a rejects file can be pasted with any file name and settings', () => {
-  const problem: Problem = { code: 'rejects_of_unknown_run', path: '-a.rejects.csv' };
-  expect(wordsOf(problem, typedAs('import --state s -- -a.rejects.csv')).hint).toContain(
-    ": profiles import --mapping mapping.json --state s -- -a.rejects.csv, or --type '*=string'",
-  );
+test('the command for a file can be pasted with any file name and settings', () => {
   const changed: Problem = { code: 'input_changed', paths: ['-a.csv'], kind: 'users', id: 'Mail' };
   expect(wordsOf(changed, typedAs('resume r-1 --region eu')).hint).toContain(
-    'import the file again: profiles import --kind users --id Mail --region eu -- -a.csv\n',
+    'import the file again:\n  profiles import --kind users --id Mail --region eu -- -a.csv\n',
   );
 });
 
 test.each([
-  ['resume', 'wait for it to end (--wait-for-lock 10m does); profiles runs shows its progress'],
-  ['state migrate --to x', 'wait for it to end; profiles runs shows its progress'],
+  ['resume', 'wait for it to end (--wait-for-lock 10m does); to see its progress:\n  profiles runs'],
+  ['state migrate --to x', 'wait for it to end; to see its progress:\n  profiles runs'],
 ])('a lock that `%s` finds taken: the flag is named where the command takes it', (line, hint) => {
   expect(wordsOf({ code: 'import_running', run: null }, typedAs(line)).hint).toBe(hint);
 });

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { commandsOf } from '../../src/cli/again.js';
 import { type Known, nextSteps } from '../../src/cli/next-steps.js';
 import type { Summary } from '../../src/engine/model.js';
-import { aJob, aSummary } from '../support/runs.js';
+import type { Problem } from '../../src/engine/problems.js';
+import { aCause, aJob, aSummary } from '../support/runs.js';
 
 type About = Omit<Partial<Known>, 'commands'>;
 
@@ -19,6 +20,7 @@ const REJECTED: Partial<Summary> = {
   rows: { ...rows(2), unsent: 995 },
   files: [{ ...aSummary().files[0]!, rejects_file: 'a.rejects.csv' }],
 };
+const KEEP = 'send the valid rows, and keep the others in the rejects file';
 const FIX = 'fix the rows in a.rejects.csv, then import it: profiles import a.rejects.csv';
 
 describe('a dry run', () => {
@@ -35,34 +37,28 @@ describe('a dry run', () => {
       `${DRY} --changed-only`,
       { ...REJECTED, rows: nothing },
       {},
-      [`${FIX} --region eu`],
+      [`${KEEP}: profiles import a.csv -o retries=2 --changed-only --skip-invalid --region eu`],
     ],
     [
       'some are not',
       DRY,
       REJECTED,
       {},
-      [
-        'send the valid rows now: profiles import a.csv -o retries=2 --skip-invalid --region eu',
-        `${FIX} --region eu`,
-      ],
+      [`${KEEP}: profiles import a.csv -o retries=2 --skip-invalid --region eu`],
     ],
     [
       'the valid ones are sent',
       `${DRY} --skip-invalid`,
       REJECTED,
       { sendsValid: true },
-      ['send it with: profiles import a.csv -o retries=2 --skip-invalid --region eu', `${FIX} --region eu`],
+      ['send it with: profiles import a.csv -o retries=2 --skip-invalid --region eu'],
     ],
     [
       'more are invalid than allowed',
       `${DRY} --max-invalid 1`,
       REJECTED,
       { sendsValid: false },
-      [
-        'send the valid rows now: profiles import a.csv -o retries=2 --skip-invalid --region eu',
-        `${FIX} --region eu`,
-      ],
+      [`${KEEP}: profiles import a.csv -o retries=2 --skip-invalid --region eu`],
     ],
   ])('%s', (_, line, over, known, steps) => {
     expect(nextOf(line, { ...planned, ...over }, known)).toEqual(steps);
@@ -78,8 +74,7 @@ describe('a dry run', () => {
       REJECTED,
       { plan },
       [
-        'save a plan of the valid rows: profiles import a.csv -o retries=2 --save-plan p.json --skip-invalid --region eu',
-        `${FIX} --region eu`,
+        'save a plan of the valid rows, and keep the others in the rejects file: profiles import a.csv -o retries=2 --save-plan p.json --skip-invalid --region eu',
       ],
     ],
     [
@@ -87,7 +82,7 @@ describe('a dry run', () => {
       `${SAVED} --skip-invalid`,
       REJECTED,
       { plan, sendsValid: true },
-      ['send it with: profiles apply p.json --region eu', `${FIX} --region eu`],
+      ['send it with: profiles apply p.json --region eu'],
     ],
     [
       'too many have changed',
@@ -109,11 +104,71 @@ test('a dry run has no outcomes', () => {
 });
 
 test.each([
-  ['import a.csv', { status: 'rejected' }, {}],
-  ['import a.csv --save-plan p.json', { status: 'planned', run: null, jobs: [] }, { plan: 'p.json' }],
-] as const)('%s: where no row is valid, none is to be sent', (line, over, known) => {
+  ['import a.csv', 'import a.csv', { status: 'rejected' }, {}],
+  [
+    'import a.csv --save-plan p.json',
+    'import a.csv --save-plan p.json',
+    { status: 'planned', run: null, jobs: [] },
+    { plan: 'p.json' },
+  ],
+] as const)('%s: where no row is valid, none is to be sent', (line, again, over, known) => {
   const none = { ...rows(2), read: 3, filtered: 1, submitted: 0, completed: 0 };
-  expect(nextOf(line, { ...REJECTED, ...over, jobs: [], rows: none }, known)).toEqual([FIX]);
+  expect(nextOf(line, { ...REJECTED, ...over, jobs: [], rows: none }, known)).toEqual([
+    `no row is valid: fix companies.csv, then import again: profiles ${again}`,
+  ]);
+});
+
+describe('rows are invalid, and nothing was sent', () => {
+  const rejected = (causes: readonly Problem[], more: Partial<Summary> = {}): Partial<Summary> => ({
+    ...REJECTED,
+    status: 'rejected',
+    jobs: [],
+    causes: causes.map((problem) => aCause({ problem })),
+    ...more,
+  });
+  const money: Problem = {
+    code: 'cells_of_other_type',
+    column: 'Annual Revenue',
+    type: 'money',
+    isWider: true,
+  };
+
+  test('the flags that read them come first, in place of those that do not', () => {
+    const line = ['import', 'a.csv', '--type', 'Annual Revenue=number', '--type', 'n=integer'];
+    const commands = commandsOf({ argv: line, world: { env: {}, platform: 'linux', cwd: '/' } });
+    const [step, ...more] = nextSteps(
+      aSummary(rejected([money, { code: 'short_rows' }, { code: 'stray_quotes' }])),
+      {
+        commands,
+        failed: [],
+      },
+    );
+    expect([step, more]).toMatchObject([
+      {
+        what: 'read rows that were rejected',
+        command: "profiles import a.csv --type n=integer --type 'Annual Revenue=money' --lenient-quotes",
+      },
+      [],
+    ]);
+  });
+
+  test.each<[string, readonly Problem[]]>([
+    ['no flag reads them', [{ code: 'short_rows' }]],
+    ['another type would change the other rows', [{ ...money, isWider: undefined } as never]],
+    ['it is not known why', []],
+  ])('otherwise the valid rows are sent: %s', (_, causes) => {
+    expect(nextOf('import a.csv --max-invalid 1%', rejected(causes))).toEqual([
+      `${KEEP}: profiles import a.csv --skip-invalid`,
+    ]);
+  });
+
+  test('a dry run stays one, and the rejects file is not named before the valid rows are sent', () => {
+    const dry = rejected([{ code: 'white_space' }], { status: 'planned', run: null });
+    expect(nextOf('import a.csv --dry-run', dry)).toEqual([
+      'read rows that were rejected: profiles import a.csv --dry-run --trim',
+    ]);
+    expect(nextOf('import a.csv --skip-invalid', { ...REJECTED, status: 'partial' })).toEqual([FIX]);
+  });
 });
 
 describe('unfinished jobs are followed if no other step continues them', () => {

@@ -260,7 +260,11 @@ describe('refused, and nothing is sent', () => {
 
   test('no plan, no file, stdin', async () => {
     for (const [name, message, hint] of [
-      ['companies.csv', /is not a plan/, /--save-plan <file> saves one$/],
+      [
+        'companies.csv',
+        /is not a plan/,
+        /^to save one:\n {2}profiles import companies\.csv --save-plan plan\.json/,
+      ],
       ['missing.json', /missing\.json: the plan cannot be read: no such file/, /^check the path$/],
       ['-', /a plan is a file, not stdin/, null],
     ] as const) {

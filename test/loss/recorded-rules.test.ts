@@ -64,7 +64,7 @@ describe('a run', () => {
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.code]).toEqual([2, 'usage']);
     expect(error!.message).toMatch(/^run \S+ of the same content started with different column types$/);
-    expect(error!.hint).toMatch(/^continue with: profiles resume \S+ --base-url \S+$/);
+    expect(error!.hint).toMatch(/^continue with:\n {2}profiles resume \S+ --base-url \S+$/);
     expect(service.seen.submit).toBe(submit);
   });
 

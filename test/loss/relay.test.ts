@@ -82,7 +82,7 @@ describe('an input', () => {
         message: expect.stringMatching(
           /^companies\.csv: not found here; run .* read it from .*companies\.csv$/,
         ),
-        hint: `name a file with the same content: profiles resume --json --base-url ${service.url} --input <path of companies.csv>`,
+        hint: 'name a file with the same content: add --input <new path of companies.csv>',
       },
     ]);
     const stop = service.seen.submit + 2;
@@ -134,7 +134,7 @@ describe('an input', () => {
     second.write(file.path, file.text.replace('Company 10', 'Company XI'));
     const refused = await second.run(['resume']);
     expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('has changed since')]);
-    expect(refused.error?.hint).toContain('--input <path of companies.csv>');
+    expect(refused.error?.hint).toContain('--input <new path of companies.csv>');
     second.write('right.csv', file.text);
     await isWhole(await second.run(['resume', '--input', 'right.csv']), second);
   });
@@ -212,7 +212,7 @@ describe('values that are not kept in the state', () => {
       2,
       {
         message: expect.stringMatching(/^run .* was given values that are not on this machine$/),
-        hint: `repeat them: profiles resume --json --base-url ${service.url} --set tier=… --set source=… --where 'name!='…`,
+        hint: "add them: --set tier=… --set source=… --where 'name!='…",
       },
     ]);
     for (const wrong of [

@@ -215,7 +215,7 @@ test('a file that is written to while it is imported ends the import, and is no 
   expect([outcome.code, outcome.summary?.status], outcome.stderr).toEqual([2, 'stopped']);
   expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);
   expect(outcome.error?.hint).toMatch(
-    /^restore the old content, or import the file again: profiles import companies\.csv --chunk-size 2000/,
+    /^restore the old content, or import the file again:\n {2}profiles import companies\.csv --chunk-size 2000/,
   );
   const { read, submitted, unsent } = outcome.summary!.rows;
   expect([read, submitted + unsent!]).toEqual([60_000, 60_000]);

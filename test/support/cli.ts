@@ -12,6 +12,7 @@ import type { TextStream } from '../../src/cli/output/terminal.js';
 import { shellWord } from '../../src/cli/shell.js';
 import { systemClock } from '../../src/engine/clock.js';
 import { stateDirOf } from './child.js';
+import { onOneLine, pasteAll } from './printed.js';
 import { stateEnv } from './state.js';
 
 export interface CliResult {
@@ -73,7 +74,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     options.stdin instanceof Readable
       ? options.stdin
       : Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
-  const code = await (options.program ?? { runCommand }).runCommand(argv, {
+  const world: World = {
     env: {
       HOME: cwd,
       PROFILES_STATE_DIR: join(cwd, '.state'),
@@ -91,10 +92,13 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     cores: 1,
     stop: options.stop ?? new AbortController().signal,
     abort: options.abort ?? new AbortController().signal,
-  });
+  };
+  const code = await (options.program ?? { runCommand }).runCommand(argv, world);
   await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
-  // Printed commands name the state of this test. That is removed here; `next.test.ts` tests it.
+  await pasteAll(stderr.text(), world);
+  // Printed commands name the state of this test, and are longer than a line. Both are undone here; `next.test.ts` has
+  // them as they are.
   const own = ` --state ${shellWord(join(cwd, '.state'))}`;
   const said = (text: string): string => (options.env?.PROFILES_STATE_DIR ? text : text.replaceAll(own, ''));
-  return { code, stdout: said(stdout.text()), stderr: said(stderr.text()) };
+  return { code, stdout: said(onOneLine(stdout.text())), stderr: said(onOneLine(stderr.text())) };
 }

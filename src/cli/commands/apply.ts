@@ -10,6 +10,7 @@ import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { toRun } from '../hint.js';
 import { APPLY, given, MOVED, REJECTING, REPORTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
@@ -113,11 +114,11 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   const found = await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
-      hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
+      hint: toRun('make a new plan, or send this one again', sendAgain(context)),
     });
   }
   if (found?.finished && !again) {
-    const message = `run ${found.run} has applied this plan already; nothing was sent; to send it again: ${sendAgain(context)}`;
+    const message = `run ${found.run} has applied this plan already; nothing was sent\n${toRun('to send it again', sendAgain(context))}`;
     const summary = found.summary && withJobs(found.summary, await state.requests(found.run), found.inputs);
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }

@@ -4,7 +4,7 @@ import { count, grouped } from '../../engine/numbers.js';
 import type { Confirm } from '../../engine/run/deps.js';
 import { formatSize } from '../../engine/size.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import { safeLine } from '../output/safe.js';
 import { isAttended } from '../prompts/index.js';
 import { type Settings, tokenFrom } from '../settings/index.js';
@@ -29,7 +29,10 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
         `nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`,
       ),
       ({ again, isOf }) =>
-        `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked: ${again({ plus: ['--yes'] })}`,
+        toRun(
+          `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked`,
+          again({ plus: ['--yes'] }),
+        ),
     );
   }
   return async (what) => {

@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
+import { hintLines } from '../hint.js';
 import { safeLine } from '../output/safe.js';
 import { type Style, stylesOn } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
@@ -79,14 +80,13 @@ const INDENT = ' '.repeat('fail  '.length);
  * One line for each finding. If a terminal is too narrow, hints get lines of their own, where they are easy
  * to copy.
  */
-function line({ check, status, message, hint }: Finding, { stdout, env, flags }: Context): string {
+function line({ check, status, message, hint }: Finding, { stdout, env, flags, platform }: Context): string {
   const styles = stylesOn(stdout, env, flags);
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
   const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
-  const inOneLine = hint?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));
-  const what = safeLine(inOneLine === undefined ? message : `${message} | hint: ${inOneLine}`);
+  const what = safeLine(hint == null ? message : `${message} | hint: ${hint}`);
   const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;
-  if (what.length < room) return `${head}${what}\n`;
-  const hints = hint?.split('\n').map((text) => `${INDENT}${safeLine(text)}\n`) ?? [];
+  if (what.length < room && !hint?.includes('\n')) return `${head}${what}\n`;
+  const hints = hint == null ? [] : hintLines(hint, platform).map((text) => `${INDENT}${safeLine(text)}\n`);
   return `${head}${safeLine(message)}\n${hints.join('')}`;
 }

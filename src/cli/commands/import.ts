@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
-import { safeLines } from '../output/safe.js';
+import { toRun } from '../hint.js';
+import { safeHint } from '../output/hint-text.js';
 import { writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -54,7 +55,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     isConfirmed: apply !== null,
   });
   if (command !== null) {
-    await writeOut(context.stderr, `The same import without questions:\n\n  ${safeLines(command)}\n`);
+    const last = toRun('The same import without questions', command);
+    await writeOut(context.stderr, `${safeHint(last, context.platform)}\n`);
   }
   return ended;
 }

@@ -34,6 +34,7 @@ import {
   suggestedAnswers,
 } from '../guide/questions.js';
 import { Spool, sourceDeps } from '../guide/spool.js';
+import { inOneLine } from '../hint.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
@@ -143,7 +144,7 @@ async function run(
     }
     for (const { opened, scan, warnings, rejected } of inspected) {
       for (const warning of warnings)
-        warn(`${opened.path}: ${warningText(warning, context.commands)}`, context);
+        context.warn(`${opened.path}: ${warningText(warning, context.commands)}`);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
     if (writeMapping !== null) {
@@ -153,16 +154,6 @@ async function run(
   } finally {
     await spool.remove();
   }
-}
-
-/** Prints a warning. Lines after the first are commands to paste, so unusual spaces stay as they are. */
-function warn(text: string, { warn: say }: Context): void {
-  say(
-    text
-      .split('\n')
-      .map((line, index) => (index === 0 ? safeMessage(line) : safeLine(line)))
-      .join('\n  '),
-  );
 }
 
 async function open(
@@ -260,7 +251,7 @@ function documentOf(inspected: Inspected, commands: Commands): Record<string, un
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: warnings.map((warning) => warningText(warning, commands)),
+    warnings: warnings.map((warning) => inOneLine(warningText(warning, commands))),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Job } from '../../engine/service/contract.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
+import { hinted, hintLines, toRun } from '../hint.js';
 import { engineValues, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
@@ -74,9 +74,8 @@ export function readJobName(word: string): JobName {
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
-    throw hinted(
-      new UsageError(`"${word}" is not a job id`),
-      ({ command }) => `${command('jobs')} lists them`,
+    throw hinted(new UsageError(`"${word}" is not a job id`), ({ command }) =>
+      toRun('to list the known jobs', command('jobs')),
     );
   }
   return { id, host: encoded === undefined ? null : new URL(word).host };
@@ -166,7 +165,7 @@ async function follow(
   services: Services,
   context: Context,
 ): Promise<ExitCode> {
-  const { clock, stderr, env, flags, commands } = context;
+  const { clock, stderr, env, flags, commands, platform } = context;
   const styles = stylesOn(stderr, env, flags);
   const board = new JobBoard(clock, styles);
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
@@ -186,7 +185,7 @@ async function follow(
   };
   try {
     const followCommand = commands.command('job', ...ids, '--watch');
-    await stopOnSignal(context, watching, `the jobs continue; follow them with: ${followCommand}`);
+    await stopOnSignal(context, watching, toRun('the jobs continue; follow them with', followCommand));
   } catch (error) {
     display.close();
     if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), several, context);
@@ -201,9 +200,18 @@ async function follow(
   for (const job of failed) {
     const run = runs.get(job.job_id);
     const next = run
-      ? `; send its rows again: ${commands.command('resume', run, '--failed', '--on-failure', 'isolate')}`
-      : '';
-    await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed${next}\n`);
+      ? hintLines(
+          toRun(
+            'send its rows again',
+            commands.command('resume', run, '--failed', '--on-failure', 'isolate'),
+          ),
+          platform,
+        )
+      : [];
+    await writeOut(
+      stderr,
+      [`profiles: job ${safeLine(job.job_id)} failed`, ...next, ''].join('\n  ').trimEnd() + '\n',
+    );
   }
   return failed.length > 0 ? Exit.jobFailed : Exit.done;
 }

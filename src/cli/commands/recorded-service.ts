@@ -9,7 +9,7 @@ import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
+import { hinted, inOneLine, toRun } from '../hint.js';
 import { errorWords } from '../messages.js';
 import { resolveSettings, type Settings } from '../settings/index.js';
 
@@ -19,7 +19,7 @@ export async function stateToRead(context: Context): Promise<State> {
   await state.refuseMoved().catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
     const { message, hint } = errorWords(error, context.commands);
-    context.warn(`${message}; ${hint}`);
+    context.warn(hint === undefined ? message : `${message}; ${inOneLine(hint)}`);
   });
   return state;
 }
@@ -33,7 +33,7 @@ export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
     runs.map((run) => run.run),
   );
   throw hinted(new UsageError(`run "${id}" not found`), ({ command }) =>
-    like ? `did you mean ${like}?` : `${command('runs')} lists all imports`,
+    like ? `did you mean ${like}?` : toRun('to list all imports', command('runs')),
   );
 }
 
@@ -74,7 +74,7 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
       region: scope.region,
       ...(scope.region === 'sandbox' ? {} : { baseUrl: scope.base_url }),
     };
-    return `name its region and host: ${context.withFlags(flags).commands.command(...words)}`;
+    return toRun('name its region and host', context.withFlags(flags).commands.command(...words));
   });
 }
 

@@ -11,7 +11,7 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import {
   COLUMNS,
   engineValues,
@@ -154,9 +154,8 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
       (await newestToFollow(runs, state)) ??
       unfinished[0];
     if (newest) return newest;
-    throw hinted(
-      new UsageError('no unfinished import to resume'),
-      ({ command }) => `${command('runs')} lists all imports`,
+    throw hinted(new UsageError('no unfinished import to resume'), ({ command }) =>
+      toRun('to list all imports', command('runs')),
     );
   }
   const found = findRun(runs, id);
@@ -166,8 +165,8 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
     ({ command }) =>
       hasFailed
-        ? `send its failed rows again: ${command('resume', id, '--failed')}`
-        : `${command('runs', id)} shows what became of its rows`,
+        ? toRun('send its failed rows again', command('resume', id, '--failed'))
+        : toRun('to see what became of its rows', command('runs', id)),
   );
 }
 
@@ -187,15 +186,14 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   const runs = await state.knownRuns();
   const found = id === undefined ? await firstOf(runs, hasFailed) : findRun(runs, id);
   if (!found) {
-    throw hinted(
-      new UsageError('no finished import has failed rows'),
-      ({ command }) => `${command('runs')} lists all imports`,
+    throw hinted(new UsageError('no finished import has failed rows'), ({ command }) =>
+      toRun('to list all imports', command('runs')),
     );
   }
   if (!found.finished) {
     throw hinted(
       new UsageError(`run ${found.run} is unfinished (${await statusOf(found, state)})`),
-      ({ command }) => `finish it first: ${command('resume', found.run)}`,
+      ({ command }) => toRun('finish it first', command('resume', found.run)),
     );
   }
   if (await hasFailed(found)) return found;
@@ -203,9 +201,8 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
     found.status === 'superseded'
       ? 'another run replaced it'
       : 'no request of it failed, is short, or was refused';
-  throw hinted(
-    new UsageError(`run ${found.run} has nothing to send again: ${why}`),
-    ({ command }) => `${command('runs', found.run)} shows its requests`,
+  throw hinted(new UsageError(`run ${found.run} has nothing to send again: ${why}`), ({ command }) =>
+    toRun('to see its requests', command('runs', found.run)),
   );
 }
 

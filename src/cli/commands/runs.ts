@@ -4,7 +4,7 @@ import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/error
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/write.js';
@@ -53,7 +53,7 @@ async function options([run]: readonly string[], flags: Flags, { settings }: Con
   const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
     throw hinted(new UsageError('--forget takes the run id as its value'), ({ command }) =>
-      command('runs', '--forget', forget),
+      toRun('to forget it', command('runs', '--forget', forget)),
     );
   }
   const { report = null, reportValues } = valuesOf(REPORTING, {

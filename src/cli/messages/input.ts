@@ -2,6 +2,7 @@
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from '../again.js';
+import { toRun } from '../hint.js';
 import { shellWord } from '../shell.js';
 
 export interface Words {
@@ -51,12 +52,17 @@ function readAs({ again, hasRuleFor, wasTyped }: Commands, reading: Reading): Wo
     const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
     const plus = ['--kind', kind, '--id', column, ...named];
     const next = again({ command: 'import', paths: [path], without, identifiers, keys, plus });
-    return { hint: `if the rows are ${kind} by ${column}: ${next}${lost}` };
+    return { hint: toRun(`if the rows are ${kind} by ${column}`, next) + lost };
   }
   const file = 'mapping.json';
+  const next = (command: string, without: readonly string[], flag: string): string =>
+    again({ command, paths, without, identifiers, keys, plus: [flag, file] });
   const lines = [
-    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], identifiers, keys, plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again({ command: 'import', paths, without: [...without, '--mapping'], identifiers, keys, plus: ['--mapping', file] })}`,
+    toRun(
+      'say what each file contains in a mapping file',
+      next('inspect', [...without, '--json'], '--write-mapping'),
+    ),
+    toRun('check it, then import with it', next('import', [...without, '--mapping'], '--mapping')),
   ];
   return { hint: lines.join('\n') };
 }
@@ -138,7 +144,7 @@ export const INPUT_WORDS = {
     hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
   }),
   stdin_is_terminal: (_, { command }) => ({
-    hint: `pipe a file in: ${command('import', '-')} < companies.csv`,
+    hint: toRun('pipe a file in', `${command('import', '-')} < companies.csv`),
   }),
 
   one_rejects_file: () => ({
@@ -154,12 +160,14 @@ export const INPUT_WORDS = {
   kind_unknown: (problem, commands) => readAs(commands, problem),
   no_identifier: (problem, commands) => readAs(commands, problem),
   rows_in_array: ({ path, jsonPath, otherwise }, commands) => {
-    const line = `if the rows are in ${jsonPath}: ${commands.again({ paths: [path], plus: ['--json-path', jsonPath] })}`;
+    const next = commands.again({ paths: [path], plus: ['--json-path', jsonPath] });
+    const line = toRun(`if the rows are in ${jsonPath}`, next);
     const { hint } = otherwise ? readAs(commands, otherwise) : {};
     return { hint: hint === undefined ? line : `${line}\n${hint}` };
   },
   rows_in_sheet: ({ sheet, otherwise }, commands) => {
-    const line = `if the rows are in the sheet ${sheet}: ${commands.again({ paths: otherwise.paths, plus: ['--sheet', sheet] })}`;
+    const next = commands.again({ paths: otherwise.paths, plus: ['--sheet', sheet] });
+    const line = toRun(`if the rows are in the sheet ${sheet}`, next);
     const { hint } = readAs(commands, otherwise);
     return { hint: hint === undefined ? line : `${hint}\n${line}` };
   },
@@ -168,14 +176,14 @@ export const INPUT_WORDS = {
       again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
     return {
       hint: [
-        `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
-        `if they are users: ${as('users', user, ['--id', '--user-id'])}`,
+        toRun('if its rows are companies', as('companies', company, ['--id', '--user-id', '--company-id'])),
+        toRun('if they are users', as('users', user, ['--id', '--user-id'])),
       ].join('\n'),
     };
   },
   names_alike: ({ field, columns: [column] }, { again }) => {
     const flag = field === 'user_id' ? '--user-id' : '--company-id';
-    return { hint: `say which one it is: ${again({ without: [flag], plus: [flag, column] })}` };
+    return { hint: toRun('say which one it is', again({ without: [flag], plus: [flag, column] })) };
   },
   id_for_both: ({ column, kinds }, { again, wasTyped }) => {
     const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
@@ -183,7 +191,7 @@ export const INPUT_WORDS = {
       message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
       // The name may come from a mapping file.
       hint: wasTyped('--id')
-        ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
+        ? toRun('name the columns with --user-id and --company-id', again({ without: ['--id'], plus }))
         : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     };
   },
@@ -219,6 +227,7 @@ export const INPUT_WORDS = {
   }),
 
   backslash_escapes: () => ({ hint: `if backslashes make quotes text in this file, add --escape '\\'` }),
+  stray_quotes: () => ({ hint: '--lenient-quotes reads them' }),
   short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
   missing_value: ({ texts, optional }) => {
     const allowed = texts.map((text) => `--allow-id ${shellWord(text)}`).join(' ');
@@ -273,7 +282,9 @@ export const INPUT_WORDS = {
   looks_typed: ({ path }, { again, wasTyped }) =>
     path === '-' || wasTyped('--dry-run')
       ? {}
-      : { hint: `to see the flags: ${again({ command: 'inspect', paths: [path], without: ['--json'] })}` },
+      : {
+          hint: toRun('to see the flags', again({ command: 'inspect', paths: [path], without: ['--json'] })),
+        },
   capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
   stray_values: ({ column, markers, type, rows }) => ({
     hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,

@@ -3,9 +3,10 @@
  */
 import { formatDuration } from '../../engine/duration.js';
 import { createDisplay, lineWidth } from './display.js';
+import { safeHint } from './hint-text.js';
 import { ImportProgress } from './progress.js';
 import type { PrintedEvent, PrintedSummary } from './result.js';
-import { safeLine, safeMessage } from './safe.js';
+import { safeMessage } from './safe.js';
 import { formOn, type Styles, stylesOn } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
 import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
@@ -26,6 +27,7 @@ interface ConversationOptions {
   stdout: TextStream;
   stderr: TextStream;
   env: Env;
+  platform?: NodeJS.Platform;
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
@@ -54,7 +56,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
       await writeOut(stdout, planText(summary.plan, form));
     }
     const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;
-    const lines = whole ? summaryLines(summary, styles) : failureLines(summary, styles);
+    const lines = (whole ? summaryLines : failureLines)(summary, styles, options.platform);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
   };
   return {
@@ -64,7 +66,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
         const ended = progress.apply(event, lineWidth(stderr));
         if (ended !== undefined) display.finished(ended);
       }
-      const notice = flags.quiet ? undefined : noticeOf(event, styles);
+      const notice = flags.quiet ? undefined : noticeOf(event, styles, options.platform);
       if (notice !== undefined) display.notice(notice);
       return display.changed();
     },
@@ -73,9 +75,14 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
   };
 }
 
-function noticeOf(event: PrintedEvent, styles: Styles): string | undefined {
-  if (event.type === 'notice') return safeLine(event.message);
-  if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeMessage(event.message)}`;
+function noticeOf(
+  event: PrintedEvent,
+  styles: Styles,
+  platform: NodeJS.Platform = 'linux',
+): string | undefined {
+  if (event.type === 'notice') return safeHint(event.message, platform);
+  if (event.type === 'warning')
+    return `${styles.yellow('warning:')} ${safeHint(event.text ?? event.message, platform)}`;
   if (event.type !== 'retry') return undefined;
   const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
   const wait = formatDuration(event.delay_ms);

@@ -1,6 +1,7 @@
 /** Errors as text and as JSON (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
+import { hintLines } from '../hint.js';
 import { errorWords } from '../messages.js';
 import { safeJson, safeLine, safeMessage } from './safe.js';
 
@@ -13,6 +14,7 @@ export function errorLines(
   error: unknown,
   flags: { json?: boolean; debug?: boolean },
   commands?: Commands,
+  platform: NodeJS.Platform = 'linux',
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
   const said = known
@@ -21,8 +23,7 @@ export function errorLines(
   const message = safeMessage(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];
-  // A hint may consist of several lines to type.
-  if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
+  if (hint) lines.push(...hintLines(hint, platform).map((line) => `  ${safeLine(line)}`));
   if (flags.debug && error instanceof Error && error.stack) {
     lines.push(...error.stack.split('\n').map(safeLine));
   }

@@ -20,6 +20,7 @@ export interface ReporterOptions {
   stdout: TextStream;
   stderr: TextStream;
   env: Env;
+  platform?: NodeJS.Platform;
   /** Base of relative paths in the events. */
   cwd: string;
   flags: OutputFlags;
@@ -144,7 +145,7 @@ function documentOf({ tokenFrom, ...summary }: PrintedSummary): Record<string, u
 }
 
 function eventLine(event: PrintedEvent, now: number): Record<string, unknown> {
-  const { type, ...fields } = event;
+  const { type, ...fields } = event.type === 'warning' ? { type: event.type, message: event.message } : event;
   const own = event.type === 'summary' ? documentOf(event.summary) : fields;
   return { type, time: new Date(now).toISOString(), version: 1, ...own };
 }

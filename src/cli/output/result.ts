@@ -3,6 +3,7 @@
 import type { ImportEvent } from '../../engine/events.js';
 import type { RejectionCause, Summary } from '../../engine/model.js';
 import type { Commands } from '../again.js';
+import { inOneLine } from '../hint.js';
 import { warningText, wordsOf } from '../messages.js';
 import { type Known, nextSteps, type Step } from '../next-steps.js';
 
@@ -14,7 +15,9 @@ export interface PrintedSummary extends Summary {
   tokenFrom?: string | undefined;
 }
 export type PrintedEvent =
-  | Exclude<ImportEvent, { type: 'summary' }>
+  | Exclude<ImportEvent, { type: 'summary' | 'warning' }>
+  /** `text`: the message for a terminal, if it has a command on a line of its own. */
+  | { type: 'warning'; message: string; text?: string }
   | { type: 'summary'; summary: PrintedSummary };
 
 export function summaryWords(summary: Summary, known: Known): PrintedSummary {
@@ -52,9 +55,10 @@ export function eventWords(
   const warnings: string[] = [];
   return (event, known = { failed: [] }) => {
     if (event.type === 'warning') {
-      const message = warningText(event, commands);
+      const text = warningText(event, commands);
+      const message = inOneLine(text);
       warnings.push(message);
-      return { type: 'warning', message };
+      return { type: 'warning', message, ...(text !== message && { text }) };
     }
     if (event.type !== 'summary') return event;
     const { summary } = event;

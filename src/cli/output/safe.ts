@@ -44,8 +44,5 @@ export function safeJson(json: string): string {
   return jsonWithoutForms(visible);
 }
 
-/** Like `safeMessage`, for text of several lines, such as commands to run. */
-export const safeLines = (text: string): string => text.split('\n').map(safeMessage).join('\n');
-
 /** Like `safeLine`, for text of several lines. */
 export const safeText = (text: string): string => text.split('\n').map(safeLine).join('\n');

@@ -4,6 +4,7 @@ import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { isFinal } from '../../engine/service/names.js';
+import { commandLines } from '../shell.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
 import type { PrintedSummary } from './result.js';
@@ -70,7 +71,11 @@ export function heldWords({ rows, plan }: Summary): string {
  * The summary as lines: outcome, service, rows, requests, jobs, what may have been sent twice, rejected rows,
  * next steps.
  */
-export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
+export function summaryLines(
+  summary: PrintedSummary,
+  styles: Styles,
+  platform: NodeJS.Platform = 'linux',
+): string[] {
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
     headline(summary, styles) + why,
@@ -81,7 +86,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     ...jobLines(summary, styles),
     ...resentLines(summary, styles.yellow),
     ...rejectionLines(summary, styles),
-    ...nextLines(summary, styles.bold),
+    ...nextLines(summary, styles.bold, platform),
   ];
 }
 
@@ -131,7 +136,11 @@ function headline(summary: Summary, styles: Styles): string {
 }
 
 /** The summary with `--quiet`: nothing on success, otherwise one line and the next steps. */
-export function failureLines(summary: PrintedSummary, styles: Styles): string[] {
+export function failureLines(
+  summary: PrintedSummary,
+  styles: Styles,
+  platform: NodeJS.Platform = 'linux',
+): string[] {
   const { words, style } = outcomeOf(summary);
   if (style === 'green') return [];
   const files = rejectsFiles(summary);
@@ -142,7 +151,7 @@ export function failureLines(summary: PrintedSummary, styles: Styles): string[] 
       : ['partial', 'planned'].includes(summary.status)
         ? partialWords(summary)
         : words;
-  return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold)];
+  return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold, platform)];
 }
 
 /** The last line of a log with plain progress: the totals. */
@@ -229,13 +238,13 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** For steps of at least this length, the command is on its own line, where it is easy to copy. */
-const STEP_COLUMNS = 100;
-
-/** The next steps. Their commands are already quoted for the shell, so they are printed as they are. */
-export const nextLines = ({ next }: Pick<PrintedSummary, 'next'>, style: Style): string[] =>
-  next.flatMap(({ what, command }) =>
-    what.length + command.length < STEP_COLUMNS
-      ? [`  ${safeLine(what)}: ${style(command)}`]
-      : [`  ${safeLine(what)}:`, `    ${style(command)}`],
-  );
+/** The next steps: what for, and the command alone. It is quoted for the shell already, so it is printed as it is. */
+export const nextLines = (
+  { next }: Pick<PrintedSummary, 'next'>,
+  style: Style,
+  platform: NodeJS.Platform = 'linux',
+): string[] =>
+  next.flatMap(({ what, command }) => [
+    `  ${safeLine(what)}:`,
+    ...commandLines(command, platform).map((line) => `    ${style(line)}`),
+  ]);

@@ -4,7 +4,7 @@
  */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
-import { type Hint, hinted } from '../hint.js';
+import { type Hint, hinted, toRun } from '../hint.js';
 import { GLOBAL } from '../options/index.js';
 import { NAME, NAME_RULE } from './keys.js';
 import { type Found, flagOrVariable } from './location.js';
@@ -18,11 +18,8 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
   const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
-  throw unknown(
-    'account',
-    found,
-    like,
-    ({ command }) => `create it with: ${command('config', 'init', '--account', found.value)}`,
+  throw unknown('account', found, like, ({ command }) =>
+    toRun('create it with', command('config', 'init', '--account', found.value)),
   );
 }
 
@@ -42,12 +39,11 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   if (known.has(found.value)) return found;
   const like = nearest(found.value, known);
   const available = `available regions: ${[...known].join(', ')}`;
-  throw unknown(
-    'region',
-    found,
-    like,
-    ({ command }) =>
-      `${available}; add this one with: ${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
+  throw unknown('region', found, like, ({ command }) =>
+    toRun(
+      `${available}; to add this one`,
+      `${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
+    ),
   );
 }
 

@@ -213,7 +213,7 @@ function findToken({ world, flags, config }: Sources, choice: Choice): FoundToke
       ({ command }) =>
         [
           'keep one of them; remove the other:',
-          ...[first, second].map((key) => command('config', 'unset', prefix + key)),
+          ...[first, second].map((key) => `  ${command('config', 'unset', prefix + key)}`),
         ].join('\n'),
     );
   }

@@ -9,7 +9,7 @@ import { ensureFolder } from '../../engine/private-folder.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile, ConfigSection } from './schema.js';
@@ -36,9 +36,8 @@ export async function readConfig(
   const text = await readText(path, stop);
   if (text === null) {
     if (named !== undefined) {
-      throw hinted(
-        new ConfigError(`${path}: no such file (from ${named})`),
-        ({ command }) => `create it with: ${command('config', 'init')}`,
+      throw hinted(new ConfigError(`${path}: no such file (from ${named})`), ({ command }) =>
+        toRun('create it with', command('config', 'init')),
       );
     }
     return { path, exists: false, content: {}, mode: null };
@@ -47,7 +46,7 @@ export async function readConfig(
   if (fault) {
     throw hinted(
       new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`),
-      ({ command }) => `fix it, or move the file away and run: ${command('config', 'init')}`,
+      ({ command }) => toRun('fix it, or move the file away and run', command('config', 'init')),
     );
   }
   const content = await parseConfig(path, text);

@@ -1,18 +1,18 @@
 /** Settings that a command requires. No host is built in (contract §2), so each of them may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import type { Secret } from './secret.js';
 import type { CommandWorld } from './token-command.js';
 import type { Settings, SettingsWorld } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
-/** The two commands that set the hosts of a region, for the user to complete. */
+/** The two commands that set the hosts of a region, for the user to complete: lines of a hint. */
 export function hostLines(region: string, { command }: Commands): [base: string, lookup: string] {
   const line = (key: string): string =>
     command('config', 'set', `regions.${region}.${key}`, 'https://…').replace("'https://…'", 'https://…');
-  return [line('base_url'), line('lookup_base_url')];
+  return [`  ${line('base_url')}`, `  ${line('lookup_base_url')}`];
 }
 
 /** @throws ConfigError with the lines to type */
@@ -77,6 +77,6 @@ export async function requireToken(
   throw hinted(
     new AuthError(`no token is set${whose}`),
     ({ command }) =>
-      `${variable}run: ${command('config', 'set', key)}\nor rehearse with --region sandbox, which needs none`,
+      `${toRun(`${variable}run`, command('config', 'set', key))}\nor rehearse with --region sandbox, which needs none`,
   );
 }

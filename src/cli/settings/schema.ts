@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
 import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
-import { hinted } from '../hint.js';
+import { hinted, toRun } from '../hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
 import { KEYS, type Key, NAME, NAME_RULE, type Scalar, sentence } from './keys.js';
@@ -149,9 +149,8 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   }
   if (schema.safeParse(value).success) return value as string[];
   const words = /^[^["{]/.test(text.trim()) ? text.trim().split(/\s+/) : ['pass', 'show', 'profiles'];
-  throw hinted(
-    new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`),
-    ({ command }) => `write it as JSON: ${command('config', 'set', key.name, JSON.stringify(words))}`,
+  throw hinted(new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`), ({ command }) =>
+    toRun('write it as JSON', command('config', 'set', key.name, JSON.stringify(words))),
   );
 }
 

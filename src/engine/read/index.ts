@@ -21,7 +21,7 @@ export { textsIn } from './conversion/found.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
-export { isBehindBackslash } from './csv/rows.js';
+export { isAfterQuote, isBehindBackslash } from './csv/rows.js';
 export {
   isShortRow,
   OWN_COLUMNS,

@@ -4,6 +4,7 @@ import type { Problem } from '../problems.js';
 import {
   type Converter,
   converterOf,
+  isAfterQuote,
   isBehindBackslash,
   isShortRow,
   type OpenedInput,
@@ -191,6 +192,7 @@ interface Described {
 /** Advice for a reason that is not about a type. @param optional whether the value may be left out */
 function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isBehindBackslash(reason)) return { code: 'backslash_escapes' };
+  if (isAfterQuote(reason)) return { code: 'stray_quotes' };
   if (isShortRow(reason)) return { code: 'short_rows' };
   if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
@@ -210,6 +212,7 @@ function causeOf({ cause, characters, types, advice, trims, type: of, isWorkbook
           type,
           ...(isPercent && { isPercent: true as const }),
           ...(isWorkbook && { isWorkbook: true as const }),
+          ...(isWider(of!, type) && { isWider: true as const }),
         };
   return {
     ...cause,
@@ -218,6 +221,11 @@ function causeOf({ cause, characters, types, advice, trims, type: of, isWorkbook
     ...(type !== undefined && { hint: `the cells are of type ${type}` }),
   };
 }
+
+/** Whether a type reads every cell of another one as that does. */
+const isWider = (of: CellType, type: CellType): boolean =>
+  (of === 'integer' && type === 'number') ||
+  (['integer', 'number'].includes(of) && ['number:1,234.56', 'money'].includes(type));
 
 /** Text such as `"$" or ","`. Characters beyond `MOST_CHARACTERS` become "other characters". */
 function alternatives(characters: readonly string[]): string {

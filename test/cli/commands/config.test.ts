@@ -1,10 +1,12 @@
 /** `profiles config`, each of its subcommands as scripts and as people use it. Long because the subcommands share one file, one terminal and one way to be held to account. */
+
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KEYS, type Scalar, withValue } from '../../../src/cli/settings/keys.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
+import { onOneLine } from '../../support/printed.js';
 import { atTerminal, type Turn } from './terminal.js';
 
 const TOKEN = 'key-0123456789-abcd';
@@ -111,8 +113,8 @@ describe('set', () => {
       [
         `region = eu in ${FILE}`,
         'warning: region "eu" has no hosts yet; run:',
-        '  profiles config set regions.eu.base_url https://…',
-        '  profiles config set regions.eu.lookup_base_url https://…',
+        '    profiles config set regions.eu.base_url https://…',
+        '    profiles config set regions.eu.lookup_base_url https://…',
         '',
       ].join('\n'),
     );
@@ -188,7 +190,7 @@ describe('set', () => {
     [
       'an account that is not there',
       'account prod',
-      'unknown account "prod"\n  create it with: profiles config init --account prod',
+      'unknown account "prod"\n  create it with:\n    profiles config init --account prod',
     ],
   ];
   it.each(refusals)('refuses %s', async (_, words, message) => {
@@ -229,7 +231,7 @@ describe('set token', () => {
       env: { PROFILES_ACCOUNT: 'prod' },
     });
     expect(stderr).toContain(
-      'account "prod" is in use and has its own token: profiles config set accounts.prod.token',
+      'account "prod" is in use and has its own token; to set that:\n    profiles config set accounts.prod.token',
     );
   });
   it.each([
@@ -356,8 +358,8 @@ describe('at a terminal', () => {
     const session = await atTerminal(['config', 'init', '--region', 'sandbox'], [], { cwd });
     expect(session).toMatchObject({ code: 0 });
     expect(read(cwd)).toEqual({ region: 'sandbox' });
-    expect(session.screen.replaceAll(cwd, '~')).toBe(
-      `Writing ${FILE}. Press Enter to keep the value that is shown.\nwrote ${FILE}\ncheck it with: profiles doctor --state ~/.state\n`,
+    expect(onOneLine(session.screen).replaceAll(cwd, '~')).toBe(
+      `Writing ${FILE}. Press Enter to keep the value that is shown.\nwrote ${FILE}\ncheck it with:\n    profiles doctor --state ~/.state\n`,
     );
   });
 });
@@ -441,7 +443,7 @@ describe('init without a terminal', () => {
     expect(result).toEqual({
       code: 0,
       stdout: '',
-      stderr: `wrote ${FILE}\ncheck it with: profiles doctor\n`,
+      stderr: `wrote ${FILE}\ncheck it with:\n    profiles doctor\n`,
     });
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
   });
@@ -462,7 +464,7 @@ describe('init without a terminal', () => {
       token: '…abcd',
     });
     expect(stderr).toContain('region "eu" has no lookup host yet');
-    expect(stderr).toContain('check it with: profiles doctor --account prod');
+    expect(stderr).toContain('check it with:\n    profiles doctor --account prod');
   });
   it.each([
     ['state sqlite:there', 'PROFILES_STATE', 'here'],
@@ -480,9 +482,9 @@ describe('init without a terminal', () => {
     const { code, stderr } = await run('config init', { cwd: scratch() });
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
-      'warning: region "default" has no host yet; run: profiles config set regions.default.base_url https://…',
-      'warning: region "default" has no lookup host yet; run: profiles config set regions.default.lookup_base_url https://…',
-      'warning: no token is set yet; run: profiles config set token',
+      'warning: region "default" has no host yet; run:',
+      'warning: region "default" has no lookup host yet; run:',
+      'warning: no token is set yet; run:',
     ]);
   });
   it('refuses a host for the sandbox', async () => {
@@ -521,7 +523,7 @@ describe('get, unset and path', () => {
       {
         code: 2,
         stdout: '',
-        stderr: `profiles: import.retries is not set in ${FILE}\n  profiles config set import.retries sets it; profiles config list shows the values in effect\n`,
+        stderr: `profiles: import.retries is not set in ${FILE}\n  to set it:\n    profiles config set import.retries\n  to see the values in effect:\n    profiles config list\n`,
       },
     ],
     ['the place of the file', 'path', { code: 0, stdout: `${FILE}\n`, stderr: '' }],

@@ -122,8 +122,8 @@ describe('a setup in order', () => {
     const { stdout } = await cli(['doctor', '--no-color'], { columns: 80 });
     expect(stdout).toContain(`fail  base_url         region "default" has no host, and none is built in
       run these with the hosts of your account:
-      profiles config set regions.default.base_url https://…
-      profiles config set regions.default.lookup_base_url https://…
+        profiles config set regions.default.base_url https://…
+        profiles config set regions.default.lookup_base_url https://…
       or rehearse with --region sandbox
 `);
   });
@@ -147,7 +147,7 @@ describe('each problem has its hint and exit code', () => {
     expect(stderr).toContain(`profiles: region "default" has no host, and none is built in
   use a region that has one: --region eu or --region us
   or run these with the hosts of your account:
-  profiles config set regions.default.base_url https://…`);
+    profiles config set regions.default.base_url https://…`);
   });
   it('nothing is set: exit 2, and no host is asked', async () => {
     const { code, report, of } = await doctor({ PROFILES_TOKEN: '' });
@@ -156,10 +156,10 @@ describe('each problem has its hint and exit code', () => {
       status: 'fail',
       message: 'region "default" has no host, and none is built in',
     });
-    expect(of('base_url')?.hint).toContain('\nprofiles config set regions.default.base_url https://…\n');
+    expect(of('base_url')?.hint).toContain('\n  profiles config set regions.default.base_url https://…\n');
     expect(of('lookup_base_url')).toMatchObject({
       status: 'warn',
-      hint: 'profiles config set regions.default.lookup_base_url https://…',
+      hint: 'run:\n  profiles config set regions.default.lookup_base_url https://…',
     });
     expect(of('token')).toMatchObject({ status: 'fail', message: 'no token is set' });
     expect(of('service')).toBeUndefined();

@@ -134,7 +134,7 @@ describe('job', () => {
   );
 
   test.for([
-    [['..'], ' lists them'],
+    [['..'], 'to list the known jobs:\n    profiles jobs '],
     [['x', '-o', 'interval=1s'], 'add --watch'],
     [['x', '--wait', '1s'], 'add --watch'],
     [['x', '--watch', '-o', 'interval=soon'], 'write 500ms, 30s, 5m or 2h'],
@@ -207,7 +207,7 @@ describe('job --watch', () => {
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
       error: {
         code: 'wait_timeout',
-        hint: `profiles job ${id} --watch --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}`,
+        hint: `to follow them:\n  profiles job ${id} --watch --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}`,
       },
     });
   });
@@ -221,7 +221,7 @@ describe('job --watch', () => {
     stop.abort('SIGINT');
     const { code, stdout, stderr } = await watching;
     expect([code, stdout]).toEqual([130, '']);
-    expect(bare(stderr)).toContain(`the jobs continue; follow them with: profiles job ${id} --watch`);
+    expect(bare(stderr)).toContain(`the jobs continue; follow them with:\n    profiles job ${id} --watch`);
     expect(stderr.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stderr.lastIndexOf('\u001b[?25l'));
     expect(bare(stderr)).toMatch(/⠋ .*queued/);
   });

@@ -326,7 +326,7 @@ describe('causes', () => {
     const env = environmentOf(sandbox);
     const flags = ['--type', 'Annual Revenue=number'];
     const { stderr } = await cli(['import', 'crm.csv', ...flags, '--dry-run'], { cwd, env });
-    expect(stderr.slice(stderr.indexOf('✗'), stderr.indexOf('  send the valid rows now:'))).toBe(
+    expect(stderr.slice(stderr.indexOf('✗'), stderr.indexOf('  read rows that were rejected:'))).toBe(
       [
         '✗ planned; nothing was sent',
         `  to        region default, ${sandbox.url}`,

@@ -34,7 +34,7 @@ function folder(
     const list: { path: string; kind: string; sample: Item }[] = document.plan?.files ?? document.files ?? [];
     const printed = result.stderr
       .split('\n')
-      .flatMap((line) => /(?:^|: )profiles (.*)$/.exec(line)?.[1] ?? [])
+      .flatMap((line) => /^ +profiles (.*)$/.exec(line)?.[1] ?? [])
       .filter((line) => /^(?:import|inspect) /.test(line))
       .map(shellWords);
     return {
@@ -366,7 +366,7 @@ describe('JSON with rows below the top level', () => {
       `${command} deep.json ${command === 'import' ? plan : ''}`,
     );
     expect(code).toBe(2);
-    expect(stderr).toContain('if the rows are in data.list: ');
+    expect(stderr).toContain('if the rows are in data.list:\n    profiles ');
     expect(printed[0]).toEqual(expect.arrayContaining([command, 'deep.json', '--json-path', 'data.list']));
     expect((await paste(printed[0]!)).code).toBe(0);
   });

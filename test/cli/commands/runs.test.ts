@@ -36,7 +36,7 @@ describe('runs', () => {
       inputs: [{ rejects_file: file }],
     });
     const text = await cli(['runs', run], { ...options, cwd: elsewhere });
-    expect(text.stdout).toContain(`fix the rows in ${file}, then import it:\nprofiles import ${file} `);
+    expect(text.stdout).toContain(`fix the rows in ${file}, then import it:\n  profiles import ${file} `);
   });
 
   test('resume in another folder names a changed input where it is', async ({ start }) => {
@@ -49,9 +49,9 @@ describe('runs', () => {
     writeFileSync(file, 'company_id,name\nother,Other\n');
     const { code, stderr } = await cli(['resume'], { cwd: scratch(), env });
     expect(code).toBe(2);
-    expect(stderr).toContain(`import the file again: profiles import ${file} `);
+    expect(stderr).toContain(`import the file again:\n    profiles import ${file} `);
     const here = await cli(['resume'], { cwd, env });
-    expect(here.stderr).toContain('import the file again: profiles import companies.csv ');
+    expect(here.stderr).toContain('import the file again:\n    profiles import companies.csv ');
   });
 
   test('lists, shows in detail, and forgets with the spooled input', async ({ start }) => {
@@ -172,7 +172,7 @@ describe('resume', () => {
     expect([changed.code, changed.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /my c\.csv: has changed since run .*\n.*: profiles import 'my c\.csv' --base-url /,
+        /my c\.csv: has changed since run .*\n.*:\n +profiles import 'my c\.csv' --base-url /,
       ),
     ]);
     expect(sandbox.ledger()).toHaveLength(sent);
@@ -187,7 +187,7 @@ describe('resume', () => {
     expect(await cli(['resume', run], { cwd, env })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  profiles runs ${run} --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl} shows what became of its rows\n`,
+      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  to see what became of its rows:\n    profiles runs ${run} --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}\n`,
     });
   });
 

@@ -140,7 +140,7 @@ describe('summaryLines', () => {
       '  rows      1,500 read = 1 merged + 2 unchanged + 997 submitted + 500 unsent (100 completed)',
     );
     expect(text).toContain('  job       job-1  processing  100 of 997 rows, lines 2-1001');
-    expect(text.at(-1)).toBe('  continue with: profiles resume run-1');
+    expect(text.slice(-2)).toEqual(['  continue with:', '    profiles resume run-1']);
   });
 
   test('short and failed jobs come before any number of completed ones', () => {
@@ -154,13 +154,19 @@ describe('summaryLines', () => {
     expect(text.at(-1)).toBe('            and 21 more jobs');
   });
 
-  test('what to do next: a long command has a line of its own', () => {
-    const long = `profiles resume run-1 --base-url https://${'x'.repeat(70)}`;
-    const next = [aStep('profiles job job-1 --watch', 'follow with'), aStep(long)];
-    expect(lines({ next }).slice(-3)).toEqual([
-      '  follow with: profiles job job-1 --watch',
+  test('what to do next: a command is alone on its line, and a long one breaks at its options', () => {
+    const host = `https://${'x'.repeat(60)}`;
+    const next = [
+      aStep('profiles job job-1 --watch', 'follow with'),
+      aStep(`profiles resume run-1 --failed --base-url ${host} --state 'it is --a folder'`),
+    ];
+    expect(lines({ next }).slice(-6)).toEqual([
+      '  follow with:',
+      '    profiles job job-1 --watch',
       '  continue with:',
-      `    ${long}`,
+      '    profiles resume run-1 --failed \\',
+      `      --base-url ${host} \\`,
+      "      --state 'it is --a folder'",
     ]);
   });
 

@@ -30,13 +30,13 @@ describe('a file that cannot be used says where and what to do', () => {
       'not JSON',
       { file: '{\n  "region": eu\n}\n' },
       '~/.config/profiles/config.json:2:13: invalid JSON: expected a value',
-      'fix it, or move the file away and run: profiles config init',
+      'fix it, or move the file away and run:\n  profiles config init',
     ],
     [
       'empty',
       { file: '' },
       '~/.config/profiles/config.json:1:1: invalid JSON: unexpected end of file',
-      'fix it, or move the file away and run: profiles config init',
+      'fix it, or move the file away and run:\n  profiles config init',
     ],
     [
       'not an object',
@@ -186,7 +186,7 @@ describe('a file that cannot be used says where and what to do', () => {
       'a token, and a program that prints another',
       { file: { accounts: { a: { token: 'token-of-a-0000', token_command: ['pass'] } }, account: 'a' } },
       '~/.config/profiles/config.json: accounts.a.token and accounts.a.token_command are both set',
-      'keep one of them; remove the other:\nprofiles config unset accounts.a.token\nprofiles config unset accounts.a.token_command',
+      'keep one of them; remove the other:\n  profiles config unset accounts.a.token\n  profiles config unset accounts.a.token_command',
     ],
     [
       'a host at the top, which belongs to no region',
@@ -198,7 +198,7 @@ describe('a file that cannot be used says where and what to do', () => {
       'a file that a flag names and that is not there',
       { flags: { config: 'nowhere.json' } },
       '~/nowhere.json: no such file (from flag --config)',
-      'create it with: profiles config init',
+      'create it with:\n  profiles config init',
     ],
     ['a folder', { flags: { config: '.' } }, '~: this is a folder, not a file', undefined],
   ];
@@ -310,8 +310,8 @@ it('a region without hosts shows the two lines to type', () => {
     } catch (error) {
       expect(error).toMatchObject({ exit: 2, message: `region "eu" has no ${what}, and none is built in` });
       const lines = errorWords(error as ProfilesError).hint!.split('\n');
-      expect(lines).toContain('profiles config set regions.eu.base_url https://…');
-      expect(lines).toContain('profiles config set regions.eu.lookup_base_url https://…');
+      expect(lines).toContain('  profiles config set regions.eu.base_url https://…');
+      expect(lines).toContain('  profiles config set regions.eu.lookup_base_url https://…');
     }
   }
   expect.assertions(6);

@@ -370,7 +370,7 @@ describe('unknown names are refused, with the nearest known one', () => {
       {
         name: 'UsageError',
         message: 'unknown region "apac" (flag --region)',
-        hint: 'available regions: default, eu, sandbox; add this one with: profiles config set regions.apac.base_url https://…',
+        hint: 'available regions: default, eu, sandbox; to add this one:\n  profiles config set regions.apac.base_url https://…',
       },
     ],
     [
@@ -384,7 +384,7 @@ describe('unknown names are refused, with the nearest known one', () => {
       {
         name: 'ConfigError',
         message: 'unknown account "prod" (environment PROFILES_ACCOUNT)',
-        hint: 'create it with: profiles config init --account prod',
+        hint: 'create it with:\n  profiles config init --account prod',
       },
     ],
     [
@@ -393,7 +393,7 @@ describe('unknown names are refused, with the nearest known one', () => {
       {
         name: 'UsageError',
         message: 'unknown account "toString" (flag --account)',
-        hint: 'create it with: profiles config init --account toString',
+        hint: 'create it with:\n  profiles config init --account toString',
       },
     ],
     [

@@ -169,7 +169,7 @@ describe('in commands', () => {
     const set = (value: string) => cli(['config', 'set', 'token_command', value], { cwd });
     expect(await set('pass show profiles')).toMatchObject({
       code: 2,
-      stderr: `profiles: token_command: must be an array of a program and its arguments\n  write it as JSON: profiles config set token_command '["pass","show","profiles"]'\n`,
+      stderr: `profiles: token_command: must be an array of a program and its arguments\n  write it as JSON:\n    profiles config set token_command '["pass","show","profiles"]'\n`,
     });
     expect(await set('["pass",1]')).toMatchObject({ code: 2 });
     expect(await set('["pass","show","profiles"]')).toMatchObject({
@@ -179,7 +179,7 @@ describe('in commands', () => {
     expect(await cli(['config', 'set', 'token'], { cwd, stdin: TOKEN })).toMatchObject({
       code: 2,
       stderr:
-        'profiles: token_command is set, and token would be a second token\n  remove it first: profiles config unset token_command\n',
+        'profiles: token_command is set, and token would be a second token\n  remove it first:\n    profiles config unset token_command\n',
     });
   });
 });

@@ -41,7 +41,7 @@ describe('rows of one column and one cause are one', () => {
         at: 'line 2',
         example: '"$1"',
         hint: 'the cells are of type money',
-        problem: { code: 'cells_of_other_type', column: 'size', type: 'money' },
+        problem: { code: 'cells_of_other_type', column: 'size', type: 'money', isWider: true },
       },
     ]);
   });
@@ -121,7 +121,11 @@ describe('rows of one column and one cause are one', () => {
   it.each<[string, RejectedRow[], RejectionCause['problem']]>([
     ['short rows', [row(2, 'has 2 cells, the header has 4')], { code: 'short_rows' }],
     ['long rows', [row(2, 'has 5 cells, the header has 4')], undefined],
-    ['a quote inside a cell', [row(2, 'text follows the closing quote of a cell, on line 3')], undefined],
+    [
+      'a quote inside a cell',
+      [row(2, 'text follows the closing quote of a cell, on line 3')],
+      { code: 'stray_quotes' },
+    ],
     ['other reasons', [row(2, 'company_id is empty')], undefined],
     [
       'identifiers that stand for no value',

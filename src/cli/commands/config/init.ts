@@ -1,6 +1,7 @@
 /** `config init`: writes the config file from flags, from answers at a terminal, or from both. */
 import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
+import { toRun } from '../../hint.js';
 import { writeJson } from '../../output/write.js';
 import { openPrompter, type Prompter } from '../../prompts/index.js';
 import { decideSettings, hasToken, hostLines, type ReadConfig, requireToken } from '../../settings/index.js';
@@ -107,13 +108,13 @@ async function report(path: string, region: string, written: Dialogue, context: 
   say(context, `wrote ${path}`);
   if (region !== 'sandbox') {
     const [base, lookup] = hostLines(region, context.commands);
-    if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
-    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
+    if (!result.base_url) context.warn(`region "${region}" has no host yet; run:\n${base}`);
+    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run:\n${lookup}`);
     const isElsewhere = TOKEN_KEYS.some((key) => written.own(key) !== undefined);
     if (!isElsewhere)
-      context.warn(`no token is set yet; run: ${context.commands.command('config', 'set', tokenKey)}`);
+      context.warn(toRun('no token is set yet; run', context.commands.command('config', 'set', tokenKey)));
   }
-  say(context, `check it with: ${context.commands.command('doctor')}`);
+  say(context, toRun('check it with', context.commands.command('doctor')));
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }
 
@@ -146,7 +147,7 @@ async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
   for await (const finding of checkService(context, settings, token)) {
     findings.push(finding);
     const { check, status, message, hint } = finding;
-    if (status !== 'ok') say(context, `  ${check}: ${message}${hint === null ? '' : ` | hint: ${hint}`}`);
+    if (status !== 'ok') say(context, `  ${check}: ${message}${hint === null ? '' : `\n${hint}`}`);
   }
   const exit = worst(findings);
   if (exit === Exit.done) say(context, '  it answers, and accepts the token');

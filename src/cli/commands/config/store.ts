@@ -3,7 +3,7 @@
 import { ConfigError, UsageError } from '../../../engine/errors.js';
 import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../../context.js';
-import { safeLine } from '../../output/safe.js';
+import { safeHint } from '../../output/hint-text.js';
 import {
   configLocation,
   parseHost,
@@ -68,7 +68,7 @@ export function hostValue(text: string, key: string, context: Context): string {
 /** Whether the user can be asked: stdin is a terminal, and `--no-input` was not given. */
 export const canAsk = ({ stdin, flags }: Context): boolean => stdin().isTTY === true && flags.input !== false;
 
-/** Prints one line on stderr, unless `--quiet` was given. */
+/** Prints a line on stderr, and a command below it, unless `--quiet` was given. */
 export function say(context: Context, line: string): void {
-  if (!context.flags.quiet) context.stderr.write(`${safeLine(line)}\n`);
+  if (!context.flags.quiet) context.stderr.write(`${safeHint(line, context.platform)}\n`);
 }

@@ -4,7 +4,7 @@ import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/er
 import { nearest } from '../../../engine/nearest.js';
 import { hasPassword } from '../../../engine/state/location.js';
 import type { Context } from '../../context.js';
-import { hinted } from '../../hint.js';
+import { hinted, toRun } from '../../hint.js';
 import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { openPrompter } from '../../prompts/index.js';
@@ -19,10 +19,11 @@ export async function get(name: string, context: Context): Promise<ExitCode> {
   const { content, path } = await openConfig(context);
   const value = valueAt(content, key.path) ?? (key.name === 'region' ? 'default' : undefined);
   if (value === undefined) {
-    throw hinted(
-      new ConfigError(`${key.name} is not set in ${path}`),
-      ({ command }) =>
-        `${command('config', 'set', key.name)} sets it; ${command('config', 'list')} shows the values in effect`,
+    throw hinted(new ConfigError(`${key.name} is not set in ${path}`), ({ command }) =>
+      [
+        toRun('to set it', command('config', 'set', key.name)),
+        toRun('to see the values in effect', command('config', 'list')),
+      ].join('\n'),
     );
   }
   const safe = shown(key.name, value);
@@ -47,7 +48,7 @@ export function setOptions([name, text]: readonly string[], context: Context): S
   if (key.secret) {
     if (text === undefined) return { key, value: null };
     throw new UsageError('a token on the command line would be visible in ps and in your shell history', {
-      hint: `${line} prompts for it, or reads it from stdin: ${line} < file`,
+      hint: `${toRun('to type it at a prompt', line)}\n${toRun('to read it from a file', `${line} < file`)}`,
     });
   }
   if (text === undefined) throw new UsageError(`${key.name} needs a value`, { hint: `${line} <value>` });
@@ -78,18 +79,16 @@ export async function set({ key, value: given }: SetOptions, context: Context): 
 async function readSecret(key: Key, context: Context): Promise<string> {
   const token = readToken(await secretText(key, context), context.stdin().isTTY ? 'the prompt' : 'stdin');
   if (token) return token.reveal();
-  throw hinted(
-    new UsageError(`${key.name}: the token is empty`),
-    ({ command }) => `${command('config', 'set', key.name)} < file`,
+  throw hinted(new UsageError(`${key.name}: the token is empty`), ({ command }) =>
+    toRun('to read it from a file', `${command('config', 'set', key.name)} < file`),
   );
 }
 
 async function secretText(key: Key, context: Context): Promise<string> {
   if (!context.stdin().isTTY) return readAll(context);
   if (!canAsk(context)) {
-    throw hinted(
-      new UsageError(`${key.name}: --no-input turns off the prompt for it`),
-      ({ command }) => `${command('config', 'set', key.name)} < file`,
+    throw hinted(new UsageError(`${key.name}: --no-input turns off the prompt for it`), ({ command }) =>
+      toRun('to read it from a file', `${command('config', 'set', key.name)} < file`),
     );
   }
   return (await openPrompter(context)).hidden('API key (hidden)');
@@ -102,9 +101,8 @@ function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
   const others = keys.map((key) => [...path.slice(0, -1), key]).filter((other) => other.join('.') !== name);
   const other = others.find((each) => valueAt(content, each) !== undefined)?.join('.');
   if (other === undefined) return;
-  throw hinted(
-    new ConfigError(`${other} is set, and ${name} would be a second token`),
-    ({ command }) => `remove it first: ${command('config', 'unset', other)}`,
+  throw hinted(new ConfigError(`${other} is set, and ${name} would be a second token`), ({ command }) =>
+    toRun('remove it first', command('config', 'unset', other)),
   );
 }
 
@@ -113,7 +111,7 @@ function checkAccount(name: string, content: ConfigFile): void {
   if (Object.hasOwn(accounts, name)) return;
   const like = nearest(name, Object.keys(accounts));
   throw hinted(new ConfigError(`unknown account "${name}"`), ({ command }) =>
-    like ? `did you mean "${like}"?` : `create it with: ${command('config', 'init', '--account', name)}`,
+    like ? `did you mean "${like}"?` : toRun('create it with', command('config', 'init', '--account', name)),
   );
 }
 
@@ -129,7 +127,10 @@ function missingIn(key: Key, value: string, content: ConfigFile, context: Contex
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
   if (TOKEN_KEYS.some((name) => name === key.name) && chosen) {
     return [
-      `account "${chosen}" is in use and has its own token: ${context.commands.command('config', 'set', `accounts.${chosen}.token`)}`,
+      toRun(
+        `account "${chosen}" is in use and has its own token; to set that`,
+        context.commands.command('config', 'set', `accounts.${chosen}.token`),
+      ),
     ];
   }
   if (key.path.at(-1) !== 'region' || value === 'sandbox') return [];
@@ -141,11 +142,9 @@ function missingIn(key: Key, value: string, content: ConfigFile, context: Contex
   const like = nearest(value, BUILT_IN_REGIONS);
   const doubt = like !== undefined && like !== value ? ` (did you mean "${like}"?)` : '';
   return [
-    `region "${value}" has no hosts yet${doubt}; run:\n${indented(hostLines(value, context.commands))}`,
+    `region "${value}" has no hosts yet${doubt}; run:\n${hostLines(value, context.commands).join('\n')}`,
   ];
 }
-
-const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
 
 const NAME = '[A-Za-z0-9][\\w-]*';
 /** Groups that can be removed as a whole, such as an account or a region. */

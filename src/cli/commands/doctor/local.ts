@@ -61,7 +61,11 @@ export function* checkSettings(settings: Settings, commands: Commands): Generato
     yield ok('lookup_base_url', `${requireLookupBaseUrl(settings)} (${origins.lookup_base_url})`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    yield warn('lookup_base_url', `${error.message}: lookups will not work`, hostLines(region, commands)[1]);
+    yield warn(
+      'lookup_base_url',
+      `${error.message}: lookups will not work`,
+      `run:\n${hostLines(region, commands)[1]}`,
+    );
   }
 }
 

@@ -126,8 +126,8 @@ async function print({ run, commands, requests }: Loaded, context: Context): Pro
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }
-  const lines = nextLines({ next }, styles.bold);
-  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
+  const lines = nextLines({ next }, styles.bold, context.platform);
+  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`);
 }
 
 /** The next steps: how to continue an unfinished run, or the steps of the summary of a finished one. */

@@ -27,7 +27,7 @@ export async function listOptions(
   const kind = (['companies', 'users'] as const).find((one) => one === word);
   if (kind === undefined) {
     throw new UsageError(`unknown kind "${word}"`, {
-      hint: 'profiles sandbox list companies, or profiles sandbox list users',
+      hint: 'it lists companies or users',
     });
   }
   return {

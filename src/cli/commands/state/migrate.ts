@@ -4,6 +4,7 @@ import { count, grouped } from '../../../engine/numbers.js';
 import { migrateState } from '../../../engine/state/migrate.js';
 import { openBackend } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
+import { toRun } from '../../hint.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { stateElsewhere, stateNamed } from '../../settings/index.js';
@@ -30,7 +31,9 @@ export async function migrate(to: string, context: Context): Promise<ExitCode> {
     const into = await openBackend(settings.stateDir, target);
     try {
       const rows = await migrateState({ from, to: into, progress, signal: stop }).catch((error: unknown) => {
-        throw stop.aborted ? InterruptedError.of(stop, { hint: `continue: ${commands.again({})}` }) : error;
+        throw stop.aborted
+          ? InterruptedError.of(stop, { hint: toRun('continue with', commands.again({})) })
+          : error;
       });
       if (flags.json) {
         await writeJson(stdout, JSON.stringify({ from: from.name, to: into.name, rows }, null, 2));
@@ -43,7 +46,10 @@ export async function migrate(to: string, context: Context): Promise<ExitCode> {
       );
       await writeLine(
         stdout,
-        `import with it: ${commands.command('config', 'set', 'state', target.at.kind === 'sqlite' ? into.name : to)}`,
+        toRun(
+          'import with it',
+          commands.command('config', 'set', 'state', target.at.kind === 'sqlite' ? into.name : to),
+        ),
       );
       return Exit.done;
     } finally {

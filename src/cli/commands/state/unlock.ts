@@ -3,7 +3,7 @@ import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/er
 import { count } from '../../../engine/numbers.js';
 import type { HeldLock } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
-import { hinted } from '../../hint.js';
+import { hinted, toRun } from '../../hint.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { canAsk } from '../config/store.js';
@@ -19,10 +19,11 @@ export async function unlock({ force }: { force: boolean }, context: Context): P
   if (place.isFolder) return explain(held, place, context);
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
-    throw hinted(
-      new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`),
-      ({ command }) =>
-        `wait for that import to end, or stop it; ${command('state', 'unlock', '--force')} takes the lock from it, and it then stops before its next request`,
+    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), ({ command }) =>
+      toRun(
+        'wait for that import to end, or stop it; to take the lock from it, so that it stops before its next request',
+        command('state', 'unlock', '--force'),
+      ),
     );
   }
   if (fresh.length > 0) await ask(fresh, context);
@@ -62,7 +63,7 @@ async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> 
   if (!canAsk(context)) {
     throw hinted(
       new UsageError('--force takes the lock from a running import, and there is no terminal to ask on'),
-      ({ again }) => again({ plus: ['--yes'] }),
+      ({ again }) => toRun('to take it without being asked', again({ plus: ['--yes'] })),
     );
   }
   const { openPrompter } = await import('../../prompts/index.js');

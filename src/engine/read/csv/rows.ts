@@ -77,6 +77,9 @@ const AFTER_BACKSLASH = `${AFTER_QUOTE}, which is behind a backslash`;
 const escapes = (text: string, { quote, escape: own }: Dialect): boolean =>
   own === null && quote !== null && text.includes(`\\${quote}`);
 
+/** Whether a row was rejected because of text after a closing quote. */
+export const isAfterQuote = (reason: string): boolean => reason.startsWith(AFTER_QUOTE);
+
 /** Whether a row was rejected because of a quote that a backslash may make text. */
 export const isBehindBackslash = (reason: string): boolean => reason.startsWith(AFTER_BACKSLASH);
 

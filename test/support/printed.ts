@@ -1,0 +1,55 @@
+/**
+ * Commands that output shows to be pasted. Each stands on a line of its own below its purpose, or on several with
+ * backslashes, and a fresh shell understands it.
+ */
+import { spawnSync } from 'node:child_process';
+import type { World } from '../../src/cli/context.js';
+import { commandTree } from '../../src/cli/main.js';
+
+const COMMAND = /^ +(?:PROFILES_\w+=\S+ )*profiles [a-z](?!.*(?:<\w|\[|…))/;
+/** A composed command in the middle of a sentence. A name in passing, such as `profiles help types`, has no flag. */
+const INSIDE =
+  /^(?! *(?:PROFILES_\w+=\S+ )*profiles |\s*[{[]).*\bprofiles [a-z]+ .*--(?:base-url|region|state|config|account)\b/;
+
+/** The commands, as they are printed: with line breaks. */
+export function printedCommands(text: string): string[] {
+  const found: string[] = [];
+  const lines = text.split('\n');
+  for (let at = 0; at < lines.length; at++) {
+    if (!COMMAND.test(lines[at]!)) continue;
+    const first = at;
+    while (lines[at]!.endsWith(' \\')) at++;
+    found.push(
+      lines
+        .slice(first, at + 1)
+        .join('\n')
+        .trim(),
+    );
+  }
+  return found;
+}
+
+/** Commands on several lines as single lines. */
+export const onOneLine = (text: string): string => text.replaceAll(/ \\\n +/g, ' ');
+
+const pasted = new Set<string>();
+/** What a shell that is given the command passes to the program. */
+const SHELL = `profiles() { for word; do printf '%s\\0' "$word"; done; }\n`;
+
+/** Pastes each command of stderr into a fresh shell, and lets the program read what arrives. @throws if it cannot */
+export async function pasteAll(stderr: string, world: World): Promise<void> {
+  const inside = stderr.split('\n').find((line) => INSIDE.test(line));
+  if (inside !== undefined) throw new Error(`a command in a sentence: ${inside}`);
+  for (const command of printedCommands(stderr)) {
+    if (pasted.has(command)) continue;
+    pasted.add(command);
+    const { stdout, stderr: complaint } = spawnSync('sh', ['-c', SHELL + command.replace(/ < \S+$/, '')], {
+      encoding: 'utf8',
+    });
+    const words = stdout.split('\0').slice(0, -1);
+    const lost = onOneLine(command).split(' ').length > 1 && words.length === 0;
+    if (complaint !== '' || lost) throw new Error(`not a command: ${command}\n${complaint}`);
+    const program = await commandTree(words, world, () => async () => {});
+    await program.parseAsync(words, { from: 'user' });
+  }
+}
