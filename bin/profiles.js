@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 'use strict';
+const { closeSync, fstatSync } = require('node:fs');
+const { isatty } = require('node:tty');
 const { isPrinted } = require('./written.js');
 
 /**
@@ -28,6 +30,16 @@ function report(error) {
   return exit;
 }
 
+/** Node restores the settings of its terminal at the end, and aborts if that was closed: it leaves closed files alone. */
+function leaveClosedTerminal() {
+  for (const fd of [0, 1, 2]) {
+    try {
+      if (fstatSync(fd).isCharacterDevice() && !isatty(fd)) closeSync(fd);
+    } catch {} // it is closed
+  }
+}
+
+process.once('exit', leaveClosedTerminal);
 const run = async () =>
   (await isPrinted(process)) ? 0 : require('./load.js').load('main.cjs').main(process);
 void run()

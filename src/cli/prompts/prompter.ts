@@ -1,6 +1,7 @@
 /** What can be asked, and what ends a question without an answer. */
+import { isatty } from 'node:tty';
 import { InterruptedError, type ProfilesError } from '../../engine/errors.js';
-import type { Context } from '../context.js';
+import type { Context, Input } from '../context.js';
 
 export interface Choice<T> {
   value: T;
@@ -41,12 +42,26 @@ export function whileOpen({ stdin, stop }: Pick<Context, 'stdin' | 'stop'>): {
     if (ctrl && name === 'd') close();
   };
   const input = stdin();
-  input.once('end', close).once('close', close).on('keypress', press);
+  leaveClosed(input);
+  // A terminal that was closed is an error, an end, or a signal, whichever comes first.
+  input.once('end', close).once('close', close).on('error', close).on('keypress', press);
   return {
     signal: AbortSignal.any([stop, closed.signal]),
-    done: () => void input.off('end', close).off('close', close).off('keypress', press),
+    done: () => {
+      input.off('end', close).off('close', close).off('keypress', press);
+      if (!closed.signal.aborted) input.off('error', close); // more of them may follow
+    },
+  };
+}
+
+/** The mode of a terminal that was closed cannot be set. Node's readline would throw where nobody can catch it. */
+function leaveClosed(input: Input & { fd?: number }): void {
+  const { fd, setRawMode: set } = input;
+  if (fd === undefined || set === undefined || set.name === 'unlessClosed') return;
+  input.setRawMode = function unlessClosed(mode: boolean) {
+    return isatty(fd) ? set.call(input, mode) : input;
   };
 }
 
 export const interrupted = ({ stop }: Pick<Context, 'stop'>): ProfilesError =>
-  stop.aborted ? InterruptedError.of(stop) : new InterruptedError('SIGINT');
+  stop.aborted && stop.reason !== 'SIGHUP' ? InterruptedError.of(stop) : new InterruptedError('SIGINT');
