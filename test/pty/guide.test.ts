@@ -147,6 +147,23 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     }
   });
 
+  test('a JSON array two levels deep', async () => {
+    const items = [1, 2, 3].map((n) => ({ 'Record ID': n, Plan: `plan ${n}` }));
+    const here = place({ 'k.json': JSON.stringify({ total: 3, data: { records: items } }) });
+    const { code, shown } = await answer(await guided(here, ['k.json']), [
+      ['k.json', 'Enter'],
+      ['k.json: what are its rows? (3 rows)', 'Enter'],
+      ['How do column names become keys?', 'Enter'],
+      ['Which columns to send?', 'Enter'],
+      ['Send to region sandbox', 'Enter'],
+      ['Save the answers as k.mapping.json?', 'n', 'Enter'],
+    ]);
+    expect(code, shown).toBe(0);
+    const sent = await held(here);
+    expect(sent[0]).toHaveLength(3);
+    expect(await pasted(here, shown)).toEqual(sent);
+  });
+
   test('a terminal that is closed: exit 130, nothing written, nothing sent', async () => {
     const here = place({}, CRM);
     const ended = join(scratch(), 'ended');
@@ -173,7 +190,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const text = `Kundennr;Name;Größe;Anschrift\r\n${rows.join('')}`;
     const here = place({ 'k.csv': Buffer.from(text, 'latin1') });
     const { code, shown } = await answer(await guided(here, ['k.csv']), [
-      ['k.csv:1: the byte at offset', 'Enter'],
+      ['k.csv: in which encoding does this line read right?', 'Enter'],
       ['k.csv: what are its rows?', 'Enter'],
       ['How do column names become keys?', 'Enter'],
       ['Which columns to send?', 'Enter'],

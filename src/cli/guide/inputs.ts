@@ -56,7 +56,7 @@ export class Inputs {
         const { problem } = error as ProfilesError;
         const open = problem?.code === 'kind_unknown' || problem?.code === 'no_identifier';
         if (open && !guess) guess = true;
-        else if (!(await this.#fix(error, guess))) guess = true;
+        else if (!(await this.#fix(error, source.path, guess))) guess = true;
       }
     }
   }
@@ -108,14 +108,16 @@ export class Inputs {
   }
 
   /** Asks for the flag that makes an input readable. @returns false to read it as it is @throws the error if nothing helps */
-  async #fix(error: unknown, guess: boolean): Promise<boolean> {
+  async #fix(error: unknown, path: string, guess: boolean): Promise<boolean> {
     if (!(error instanceof ProfilesError)) throw error;
     const fixes = fixesFor(error.problem);
     if (fixes.length === 0) throw error;
     const prompter = await this.how.ask();
     const certain = guess || !hasOtherReading(error.problem);
     const chosen = await prompter.choose<Fix | null>(
-      safeLine(errorWords(error, this.context.commands).message),
+      error.problem?.code === 'wrong_encoding'
+        ? `${path}: in which encoding does this line read right?`
+        : errorWords(error, this.context.commands).message,
       [...fixes, { value: null, label: certain ? 'stop' : 'read it as it is' }],
     );
     if (chosen === null && certain) throw error;
