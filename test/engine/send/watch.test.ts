@@ -334,3 +334,24 @@ describe('readJobs', () => {
     expect(ended).toEqual(['a', 'b']);
   });
 });
+
+test('polls of one client are limited together, whoever asks', async () => {
+  const clock = new IdleClock();
+  let [open, most] = [0, 0];
+  const client = {
+    job: async (job_id: string): Promise<Job> => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setImmediate(resolve));
+      open--;
+      return { job_id, status: 'completed', links: null };
+    },
+  };
+  const ids = (name: string): string[] => Array.from({ length: 6 }, (_, n) => `${name}-${n}`);
+  const follow = async (name: string): Promise<number> => {
+    let seen = 0;
+    for await (const _ of watchJobs(client, ids(name), { clock })) seen++;
+    return seen;
+  };
+  expect(await Promise.all([follow('a'), follow('b'), follow('c')])).toEqual([6, 6, 6]);
+  expect(most).toBe(8);
+});
