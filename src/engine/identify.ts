@@ -92,7 +92,7 @@ export async function identify(
   });
   const isKnown = record.possibleDuplicate === null;
   if (record.state === 'withdrawn' && isKnown) await state.endProfile(send, false, 'unsent');
-  if (outcome.type === 'stopped') {
+  if (outcome.type === 'stopped' || outcome.type === 'overtaken') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
   }

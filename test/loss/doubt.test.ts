@@ -88,6 +88,57 @@ describe('a request whose reply was lost', () => {
   });
 });
 
+describe('a further attempt leaves out what others have sent since', () => {
+  const lost = FAULTS['reset after acceptance'];
+
+  test.each([
+    ['was not taken', status(409), 'unsent', []],
+    ['may have arrived', lost, 'unknown', [2]],
+  ])('where the one before %s', async (_, strike, outcome, named) => {
+    machine.write('u.csv', 'user_id,name\na,1\nb,1\nc,1\n');
+    service.trouble = {
+      submit: (nth) =>
+        nth > 1
+          ? undefined
+          : async (exchange) => {
+              await (outcome === 'unsent' ? exchange.read() : exchange.accept());
+              await run('identify', 'user', 'b', '--set', 'name=newer', '--no-wait');
+              await strike(exchange);
+            },
+    };
+    const { code, summary, stderr } = await run('import', 'u.csv', ...OUT);
+    expect(service.ledger.arrivals.map(({ ids }) => ids.join(''))).toEqual(['abc', 'b', 'ac']);
+    expect([code, summary!.rows], stderr).toMatchObject([5, { submitted: 2, [outcome]: 1 }]);
+    expect(outcomes().map(([id, of]) => [id, of])).toEqual([
+      ['a', 'completed'],
+      ['b', outcome],
+      ['c', 'completed'],
+    ]);
+    expect(summary!.maybe_sent_twice.map(({ rows }) => rows)).toEqual(named);
+  });
+
+  test('and ends there if that is all of it', async () => {
+    machine.write('u.csv', 'user_id,name\na,1\nb,1\n');
+    service.trouble = {
+      submit: (nth) =>
+        nth > 1
+          ? undefined
+          : async (exchange) => {
+              await exchange.read();
+              await run('identify', 'user', 'a', '--set', 'name=newer', '--no-wait');
+              await status(409)(exchange);
+            },
+    };
+    const { code, summary } = await run('import', 'u.csv', '--chunk-size', '1', ...OUT);
+    expect(service.ledger.arrivals.map(({ ids }) => ids.join(''))).toEqual(['a', 'a', 'b']);
+    expect([code, summary!.rows]).toMatchObject([5, { submitted: 1, unsent: 1 }]);
+    expect(outcomes().map(([id, of]) => [id, of])).toEqual([
+      ['a', 'unsent'],
+      ['b', 'completed'],
+    ]);
+  });
+});
+
 describe('rows of an acknowledged request that are sent again', () => {
   const failed = { fate: () => fates.failed };
 

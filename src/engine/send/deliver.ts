@@ -48,7 +48,7 @@ export function prepare(chunk: Chunk): Prepared {
  * @throws ProfilesError when the run cannot continue
  */
 export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepared): Promise<Failed[]> {
-  const chunk = await leaveOut(given, given.recorded, deps);
+  let chunk = await leaveOut(given, given.recorded, deps);
   const { serialized: body, described } = chunk === given && prepared ? prepared : prepare(chunk);
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
@@ -63,7 +63,9 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const error = await sendAndFollow(chunk, body, record, deps, release);
+  const sent = await sendAndFollow(chunk, body, record, deps, release);
+  const { error } = sent;
+  chunk = sent.chunk;
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
@@ -114,43 +116,54 @@ export async function rejectWhole(
   await deps.state.record(deps.run, deps.scope, chunk.kind, root, null);
 }
 
+/** A request that was sent, or had nothing left to send. */
+interface Sending {
+  /** Its rows, without those that were left out for newer data of others before its last attempt. */
+  chunk: Chunk;
+  /** The error with which the service refused it; null if it was accepted, or waiting ended first. */
+  error: ServiceError | null;
+}
+
 /**
  * Sends a request unless it is acknowledged already. With `wait`, follows its job until it ends or waiting
  * ends.
  * @param release called when nothing reads the body anymore; not called if that cannot be known
- * @returns the error with which the service refused it; null if it was accepted, or waiting ended first
  * @throws ProfilesError when the run cannot continue
  */
 export async function sendAndFollow(
-  chunk: Chunk,
-  { body }: Serialized,
+  given: Chunk,
+  { body: whole }: Serialized,
   record: RequestRecord,
   deps: DeliverDeps,
   release?: () => void,
-): Promise<ServiceError | null> {
+): Promise<Sending> {
+  let [chunk, body] = [given, whole];
+  const done = (error: ServiceError | null): Sending => ({ chunk, error });
   if (record.state === 'acknowledged') {
     await follow([record], deps);
-    return null;
+    return done(null);
   }
   let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
     const prints = intent && deps.remembering.printsOf(intent);
+    const rows = intent && rowsToRecord(intent);
     intent = null;
-    const rows = prints && rowsToRecord(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
     // together with the next intent. If that fails, the intent fails too, and nothing is sent.
     written.catch(() => {});
   };
-  if (record.rows === 0) {
+  const isEmpty = async (): Promise<boolean> => {
+    if (record.rows > 0) return false;
     if (record.state === 'unknown') record.possibleDuplicate ??= record.reason;
     record.state = 'settled';
     await commit();
-    return null;
-  }
+    return true;
+  };
+  if (await isEmpty()) return done(null);
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
     submit: (signal) =>
@@ -162,6 +175,15 @@ export async function sendAndFollow(
         return deps.client.submit(chunk.kind, body, either, ready, release);
       }),
     commit,
+    remains: async () => {
+      const rest = await leaveOut(chunk, record, deps);
+      if (rest === chunk) return true;
+      rest.overtaken = await overtakenRows(rest.leftOut, record, deps);
+      const { serialized, described } = prepare(rest);
+      Object.assign(record, described);
+      [chunk, intent, body] = [rest, rest, serialized.body];
+      return !(await isEmpty());
+    },
   });
   switch (outcome.type) {
     case 'acknowledged': {
@@ -178,15 +200,16 @@ export async function sendAndFollow(
         // Not awaited: the next request can go out. The sender waits for all writes before it ends.
         reported.catch(() => {});
       }
-      return null;
+      return done(null);
     }
     case 'too_large':
     case 'refused':
-      return outcome.error;
+      return done(outcome.error);
     case 'failed':
       throw outcome.error;
     case 'stopped':
-      return null;
+    case 'overtaken':
+      return done(null);
   }
 }
 

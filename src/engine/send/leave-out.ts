@@ -4,6 +4,7 @@
  */
 import { type RequestRecord, requestOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
+import { isAcknowledged, isInDoubt, requestStatus } from '../states.js';
 import type { Chunk, LeftOut } from './chunk.js';
 import type { DeliverDeps } from './follow.js';
 import { leave } from './pick.js';
@@ -25,7 +26,8 @@ export async function leaveOut(
 }
 
 /**
- * Of rows that are left out: those that an earlier attempt had sent, or another request whose rows this one sends again.
+ * Of rows that are left out: those that may have arrived with an earlier attempt, or with another request whose rows
+ * this one sends again.
  */
 export async function overtakenRows(
   leftOut: readonly LeftOut[],
@@ -35,9 +37,14 @@ export async function overtakenRows(
   if (leftOut.length === 0) return [];
   const sent = new Set<number>();
   for (let of: RequestRecord | undefined = record; of; of = requestOf(records, of.parent ?? 0)) {
-    for (const id of await state.idsOf(run, of.seq)) sent.add(shortId(id));
+    if (mayHaveArrived(of)) for (const id of await state.idsOf(run, of.seq)) sent.add(shortId(id));
     const rows = of.overtaken > 0 ? await state.rowsOf(run, of.seq) : null;
     for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.add(id);
   }
   return leftOut.filter(({ id }) => sent.has(shortId(id)));
 }
+
+const mayHaveArrived = (r: RequestRecord): boolean => {
+  const status = requestStatus(r);
+  return isAcknowledged(status) || isInDoubt(status) || r.job !== null || r.possibleDuplicate !== null;
+};

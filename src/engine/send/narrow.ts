@@ -93,10 +93,10 @@ async function carryOut(
 }
 
 /** Sends a part, or follows one that was sent. */
-async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
-  const body = serialize(chunk);
-  const record = await repeated(chunk, content(chunk, body), waiting, deps);
-  const error = await sendAndFollow(chunk, body, record, deps);
+async function sendPart(given: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
+  const body = serialize(given);
+  const record = await repeated(given, content(given, body), waiting, deps);
+  const { chunk, error } = await sendAndFollow(given, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;

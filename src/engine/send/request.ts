@@ -42,6 +42,11 @@ export interface RequestDeps {
   expected?: Expected;
   /** Writes the record to disk; before the first attempt, this is the intent. */
   commit(): Promise<void>;
+  /**
+   * Before each further attempt: leaves out what others have sent since, in the body and the record.
+   * @returns whether anything is left to send; if not, it has recorded that
+   */
+  remains?(): Promise<boolean>;
   emit(event: ImportEvent): void;
   clock: Clock;
   random: () => number;
@@ -63,7 +68,9 @@ export type Outcome =
   /** The run cannot continue. */
   | { type: 'failed'; error: ProfilesError }
   /** `stop` or `abort` was aborted. A resume sends the request. */
-  | { type: 'stopped' };
+  | { type: 'stopped' }
+  /** Others have sent newer data for all its rows since the last attempt. */
+  | { type: 'overtaken' };
 
 /** The reason in the record of a request that was found after a crash with only its intent. */
 const FOUND = 'the import ended before the answer was read';
@@ -225,6 +232,7 @@ export async function sendRequest(
     } catch {
       return { type: 'stopped' };
     }
+    if (deps.remains && !(await deps.remains())) return { type: 'overtaken' };
   }
 }
 

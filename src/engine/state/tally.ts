@@ -36,7 +36,8 @@ export function classOfOvertaken([own, ...before]: readonly RequestRecord[]): {
   rows: RowClass;
   by: RequestRecord;
 } {
-  return classOf<RequestRecord>([{ ...own!, state: 'waiting', job: null }, ...before]);
+  const state = own!.state === 'unknown' ? own!.state : 'waiting';
+  return classOf<RequestRecord>([{ ...own!, state, job: null }, ...before]);
 }
 
 /** Whether it is settled which of its rows were sent. Rows of other requests are divided into requests again. */
