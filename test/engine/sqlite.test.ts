@@ -28,9 +28,9 @@ function failure(work: () => void): unknown {
 }
 
 /** A file system of its own, which only root can make. */
-function smallDisk(skip: (why: string) => void): { folder: string; mount(options: string): void } {
+function smallDisk(skip: (why: string) => void): { folder: string; file: string; mount(options: string): void } {
   const folder = join(scratch(), 'disk');
-  mkdirSync(folder, { mode: 0o700 });
+  mkdirSync(folder);
   const mount = (options: string): void => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' });
   };
@@ -40,7 +40,9 @@ function smallDisk(skip: (why: string) => void): { folder: string; mount(options
     skip(`no file system can be mounted here: ${error}`);
   }
   onTestFinished(() => void execFileSync('umount', [folder]));
-  return { folder, mount };
+  const file = join(folder, 'state.db');
+  writeFileSync(file, '', { mode: 0o600 });
+  return { folder, file, mount };
 }
 
 test('a reason that SQLite gives stays as it is', () => {
@@ -66,8 +68,7 @@ test('a file that is there, and is no file, has no reason but that of SQLite', (
 });
 
 test.runIf(process.getuid?.() === 0)('on a read-only file system it says so', async ({ skip }) => {
-  const { folder, mount } = smallDisk(skip);
-  const file = join(folder, 'state.db');
+  const { folder, file, mount } = smallDisk(skip);
   open(file);
   mount('remount,ro');
   const error = failure(() => open(file));
@@ -80,8 +81,7 @@ test.runIf(process.getuid?.() === 0)('on a read-only file system it says so', as
 });
 
 test.runIf(process.getuid?.() === 0)('without room for its log the disk is full', async ({ skip }) => {
-  const { folder } = smallDisk(skip);
-  const file = join(folder, 'state.db');
+  const { folder, file } = smallDisk(skip);
   open(file);
   expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(1 << 20))).toThrow('ENOSPC');
   await expect(openState(folder, Date.now)).rejects.toMatchObject({
