@@ -102,7 +102,7 @@ describe.each([
     expect(ended.code, ended.stderr).toBe(code);
     const { summary } = await report();
     expect(ended.stderr).toContain(`profiles resume ${summary!.run}`);
-    expect(summary!.rows).toMatchObject({ submitted: 3, unsent: 8 });
+    expect(summary!.rows).toMatchObject({ submitted: 3, unknown: 4, unsent: 4 });
     await resumes([{ first_line: 6, last_line: 9, reason: 'interrupted while it was sent' }]);
   });
 });
