@@ -28,7 +28,11 @@ function failure(work: () => void): unknown {
 }
 
 /** A file system of its own, which only root can make. */
-function smallDisk(skip: (why: string) => void): { folder: string; file: string; mount(options: string): void } {
+function smallDisk(skip: (why: string) => void): {
+  folder: string;
+  file: string;
+  mount(options: string): void;
+} {
   const folder = join(scratch(), 'disk');
   mkdirSync(folder);
   const mount = (options: string): void => {

@@ -167,10 +167,8 @@ describe('once, and no attempt is left', () => {
       machine.write(small.path, small.text);
       service.trouble = { submit: (nth) => (nth === 2 ? strike : undefined) };
       const first = await machine.run(
-        [...SEND, '-o', 'retries=0', '-o', `request_timeout=${deadlineUnder(fault)}`],
-        {
-          clock,
-        },
+        [...SEND.with(-1, 'retries=0'), '-o', `request_timeout=${deadlineUnder(fault)}`],
+        { clock },
       );
       expect([first.code, first.summary!.maybe_sent_twice], first.stderr).toEqual([6, []]);
       await balance(first.summary!, machine, service, small);
