@@ -13,7 +13,7 @@ import type { Model, Row, RowOutcome, Run } from './model.js';
 import { mayBecome } from './reach.js';
 import { type Arrival, appliedOf } from './service.js';
 
-export class Violation extends Error {
+class Violation extends Error {
   constructor(
     readonly property: string,
     what: string,
@@ -41,7 +41,7 @@ export const CLASS_OF: Record<RowOutcome['outcome'], RowClass> = {
 };
 
 /** Requests of a run, in the order in which they arrived. */
-export const arrivalsOf = ({ commands }: Pick<Run, 'commands'>, all: readonly Arrival[]): Arrival[] =>
+const arrivalsOf = ({ commands }: Pick<Run, 'commands'>, all: readonly Arrival[]): Arrival[] =>
   all.filter(({ command }) => commands.includes(command));
 
 /** What arrived of one row of a run. */
@@ -280,5 +280,5 @@ export function isNewest(command: number, model: Model, machine: Machine): void 
   }
 }
 
-export const textOf = ({ n, accepted, acknowledged, refused, job, command }: Arrival): string =>
+const textOf = ({ n, accepted, acknowledged, refused, job, command }: Arrival): string =>
   `request ${n} of command ${command} (${accepted ? `accepted, ${job?.end}${acknowledged ? '' : ', answer lost'}` : refused ? 'refused' : 'lost'})`;
