@@ -70,11 +70,12 @@ function isGuided({ paths, flags }: Options, context: Context): boolean {
 
 /** Asks what is open. @returns null if nothing is */
 async function guideImport({ paths, flags, import: asked }: Options, context: Context) {
-  const [{ givenBy, importOptions, mappingFiles }, { rehearse, requireService }, { guide }] =
+  const [{ givenBy, importOptions, mappingFiles }, { rehearse, requireService }, { guide }, { whereTo }] =
     await Promise.all([
       import('./import-options.js'),
       import('./import-run.js'),
       import('../guide/index.js'),
+      import('./confirm.js'),
     ]);
   await requireService(asked, context);
   const guided = await guide(
@@ -82,6 +83,7 @@ async function guideImport({ paths, flags, import: asked }: Options, context: Co
       paths,
       options: asked,
       given: givenBy(flags),
+      to: whereTo(await context.settings()),
       isMapped: mappingFiles(flags).length > 0,
       remake: (more, mapping) => importOptions(paths, { ...flags, ...more }, context, mapping),
       rehearse: (options) => rehearse(options, context),

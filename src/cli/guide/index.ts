@@ -9,7 +9,6 @@ import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
 import { checkOpened, type MappingFile, Pool } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
-import { whereTo } from '../commands/confirm.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
 import { askAll, askIdentity } from './ask.js';
@@ -25,6 +24,8 @@ export interface Asked {
   paths: readonly string[];
   options: ImportOptions;
   given: Given;
+  /** The service, in words. */
+  to: string;
   /** Whether a mapping file was named. */
   isMapped: boolean;
   /** Makes the options again with these flags, by name, and with rules that were answered. */
@@ -205,7 +206,7 @@ async function finish(
     if (!sendsOthers) throw new NotConfirmedError('stopped: nothing was written, and nothing was sent');
   }
   const settings = await context.settings();
-  const sends = rehearsal === null || (await ask.confirm(`Send to ${whereTo(settings)}?`, settings.embedded));
+  const sends = rehearsal === null || (await ask.confirm(`Send to ${asked.to}?`, settings.embedded));
   const name = mapping === null ? null : freeName(sources, context.cwd);
   const isSaved = name !== null && (await ask.confirm(`Save the answers as ${name}?`, true));
   if (isSaved) await saveMapping(name, mapping!, context);
