@@ -5,7 +5,7 @@ import { COMMANDS } from '../../src/cli/commands/index.js';
 import { MEANING, TOPICS, USUAL } from '../../src/cli/commands/topics.js';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
-import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
+import { defaultOf, type Entry, IN_MAPPING, OPTIONS, pathOf } from '../../src/cli/options/index.js';
 import { Exit } from '../../src/engine/errors.js';
 
 /** The tree of one command; only `stdout` is looked at while it is made. */
@@ -39,7 +39,7 @@ function optionTable(options: readonly Entry[]): string {
     const typed = option.otherwise === undefined ? code(value) : cell(value ?? '');
     const places = [
       ...(option.config ? [code(option.config)] : []),
-      ...(option.mapping ? ['mapping file'] : []),
+      ...(option.mapping ? [IN_MAPPING[option.mapping]] : []),
       ...(option.env ? [code(option.env)] : []),
     ];
     return [

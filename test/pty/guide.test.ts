@@ -185,7 +185,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     expect([code, shown.includes('◆')]).toEqual([0, false]);
   });
 
-  test('another encoding', async () => {
+  test.for([false, true])('another encoding, saved: %s', async (isSaved) => {
     const rows = Array.from({ length: 40 }, (_, n) => `${n};Müller & Söhne ${n};grün;Straße ${n}\r\n`);
     const text = `Kundennr;Name;Größe;Anschrift\r\n${rows.join('')}`;
     const here = place({ 'k.csv': Buffer.from(text, 'latin1') });
@@ -195,11 +195,13 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       ['How do column names become keys?', 'Enter'],
       ['Which columns to send?', 'Enter'],
       ['Send to region sandbox', 'Enter'],
-      ['Save the answers as k.mapping.json?', 'n', 'Enter'],
+      ['Save the answers as k.mapping.json?', isSaved ? 'y' : 'n', 'Enter'],
     ]);
     expect(code, shown).toBe(0);
-    expect(shown).toContain('--encoding');
-    expect(existsSync(join(here.cwd, 'k.mapping.json'))).toBe(false);
+    expect(shown.includes('--encoding')).toBe(!isSaved);
+    const saved = join(here.cwd, 'k.mapping.json');
+    expect(existsSync(saved)).toBe(isSaved);
+    if (isSaved) expect(JSON.parse(readFileSync(saved, 'utf8'))).toMatchObject({ encoding: 'windows-1252' });
     expect(await pasted(here, shown)).toEqual(await held(here));
   });
 

@@ -1,7 +1,7 @@
 /** The pages of help, at most 80 columns wide: a command's first page, its further ones, and all settings. */
 import type { Command } from 'commander';
 import { settingsOf } from '../options/flags.js';
-import { defaultOf, type Entry, GLOBAL, OPTIONS, optionsOf, pathOf } from '../options/index.js';
+import { defaultOf, type Entry, GLOBAL, IN_MAPPING, OPTIONS, optionsOf, pathOf } from '../options/index.js';
 import { twoColumns, wrap } from '../output/two-columns.js';
 
 export const WIDTH = 80;
@@ -81,14 +81,14 @@ export function settingsPage(): string {
     const places = [
       ...(flag === false ? [] : [short ? `-${short}, ${long}` : long]),
       ...(config ? [`config ${config}`] : []),
-      ...(mapping ? ['mapping file'] : []),
+      ...(mapping ? [IN_MAPPING[mapping]] : []),
     ];
     return [`${key}=${formOf(option)}`, `${textOf(option)}. In: ${places.join('; ')}`] as const;
   });
   return `Settings
 
 ${wrap(
-  'A setting is given for one command with -o key=value or its flag, for good in the config file (also for one account: accounts.<name>.import.<key>), and facts of a file in a mapping file, for all inputs or for each kind. A flag overrides the mapping file, which overrides the config file.',
+  'A setting is given for one command with -o key=value or its flag, for good in the config file (also for one account: accounts.<name>.import.<key>), and facts of a file in a mapping file. A flag overrides the mapping file, which overrides the config file.',
   WIDTH,
 ).join('\n')}
 

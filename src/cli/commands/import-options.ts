@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
 import {
+  factsOf,
   type MappingFile,
   mappingsOf,
   readMappings,
@@ -166,11 +167,12 @@ export async function readingOptions(
   { cwd, stop }: Pick<Context, 'cwd' | 'stop'>,
   answered: MappingFile | null = null,
 ): Promise<ReadOptions> {
-  const read = engineValues(READING, { ...defaults, ...flags });
   const zones = { zone: zoneIn(flags), otherwise: zoneIn(defaults) };
   const files = answered
     ? await mappingsOf(answered, 'the answers')
     : await readMappings(mappingFiles(flags), cwd, zones, stop);
+  const facts = factsOf(files, given(READING, flags));
+  const read = engineValues(READING, { ...defaults, ...facts, ...flags });
   const inMapping = files.find(({ kind }) => kind === undefined)?.zone;
   const asked = { ...read, rules: rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise) };
   return {

@@ -19,6 +19,7 @@ import {
   openInput,
   Pool,
   scanInput,
+  writtenFacts,
 } from '../../engine/read/index.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
@@ -148,7 +149,8 @@ async function run(
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
     if (writeMapping !== null) {
-      await save(writeMapping, mappingOf(found, suggestedAnswers(found, given)), force, context);
+      const mapping = mappingOf(found, suggestedAnswers(found, given));
+      await save(writeMapping, { ...writtenFacts(how.reading), ...mapping }, force, context);
     }
     return Exit.done;
   } finally {

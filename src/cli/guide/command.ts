@@ -1,13 +1,13 @@
 /** The command that does what a guided import did, without questions. */
 import { KINDS } from '../../engine/model.js';
-import type { MappingFile, MappingSection } from '../../engine/read/index.js';
+import { FACTS, factKey, type MappingFile, type MappingSection } from '../../engine/read/index.js';
 import type { Commands } from '../again.js';
-import { spelled } from '../options/index.js';
+import { OPTIONS, spelled } from '../options/index.js';
 
-/** Rules that the command replaces. */
-const RULES = [
-  ...['--kind', '--id', '--user-id', '--company-id', '--map', '--include', '--exclude', '--set'],
-  ...['--type', '--keys', '--empty', '--null', '--trim', '--allow-id', '--mapping', '--guide'],
+/** What the mapping holds, so that the command needs no flag for it. */
+const MAPPED = [
+  ...OPTIONS.flatMap(({ mapping, long }) => (mapping ? [long] : [])),
+  ...['--map', '--exclude', '--type', '--mapping', '--guide'],
 ];
 
 interface Answered {
@@ -24,19 +24,19 @@ export function commandFor(
   { flags, mapping, saved, skipsInvalid }: Answered,
   { again }: Commands,
 ): string | null {
-  const { mapping: used, ...facts } = flags;
-  const named = mapping === null && used !== undefined ? { ...facts, mapping: used } : facts;
-  const reading = Object.entries(named).flatMap(([name, value]) =>
-    [value].flat().flatMap((each) => [spelled(name), String(each)]),
-  );
-  const plus = [...reading, ...(skipsInvalid ? ['--skip-invalid'] : [])];
-  if (mapping === null) return again({ without: ['--guide'], plus });
-  if (saved !== null) return again({ without: RULES, plus: [...plus, '--mapping', saved] });
+  const plus = skipsInvalid ? ['--skip-invalid'] : [];
+  if (mapping === null) {
+    const reading = Object.entries(flags).flatMap(([name, value]) =>
+      [value].flat().flatMap((each) => [spelled(name), String(each)]),
+    );
+    return again({ without: ['--guide'], plus: [...reading, ...plus] });
+  }
+  if (saved !== null) return again({ without: MAPPED, plus: [...plus, '--mapping', saved] });
   const rules = KINDS.some((kind) => mapping[kind] !== undefined) ? null : flagsOf(mapping);
-  return rules && again({ without: RULES, plus: [...rules, ...plus] });
+  return rules && again({ without: MAPPED, plus: [...rules, ...plus] });
 }
 
-/** The rules of a mapping as flags. Types that a column has by itself are left out. */
+/** A mapping as flags. Types that a column has by itself are left out. */
 function flagsOf({ kind, ...section }: MappingFile): string[] {
   const each = (flag: string, values: readonly string[] = []): string[] =>
     values.flatMap((value) => [flag, value]);
@@ -60,8 +60,14 @@ function flagsOf({ kind, ...section }: MappingFile): string[] {
     allow_id,
   } = section as MappingSection;
   const renamed = Object.fromEntries(Object.entries(map).filter(([column, key]) => column !== key));
+  const facts = FACTS.flatMap((fact) => {
+    const value = section[factKey(fact)];
+    if (value === undefined) return [];
+    return value === true ? [spelled(fact)] : [spelled(fact), String(value)];
+  });
   return [
     ...one('--kind', kind),
+    ...facts,
     ...one('--id', id),
     ...one('--company-id', company_id),
     ...pairs('--map', renamed),

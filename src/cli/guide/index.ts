@@ -7,7 +7,7 @@ import { AuthError, NotConfirmedError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
-import { checkOpened, type MappingFile, Pool } from '../../engine/read/index.js';
+import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
@@ -156,7 +156,7 @@ async function settle(
   if (identities.length + questions.length === 0 && !isFixed) return { mapping: null, isInvalid };
   const machineZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const answers = await askAll(questions, found, { given, prompter: await ask(), machineZone });
-  return { mapping: mappingOf(found, answers), isInvalid };
+  return { mapping: { ...writtenFacts(inputs.options), ...mappingOf(found, answers) }, isInvalid };
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */

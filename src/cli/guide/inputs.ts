@@ -33,7 +33,7 @@ export class Inputs {
   readonly #inputs: Reading[] = [];
 
   constructor(
-    private options: LookOptions,
+    public options: LookOptions,
     private readonly remake: (flags: Readonly<Record<string, unknown>>) => Promise<LookOptions>,
     private readonly how: { spool: Spool; pool: Pool; ask: () => Promise<Prompter> },
     private readonly context: Context,

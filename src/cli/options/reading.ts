@@ -14,7 +14,7 @@ export const READING = {
     summary: 'companies or users',
     otherwise: 'by the columns',
     sets: 'kind',
-    mapping: true,
+    mapping: 'top',
   },
   id: {
     type: COLUMN,
@@ -22,14 +22,14 @@ export const READING = {
     otherwise: 'by the columns',
     complete: 'columns',
     sets: 'id',
-    mapping: true,
+    mapping: 'section',
   },
   format: {
     short: 'f',
     type: word('format', WORDS.format),
     summary: 'csv, tsv, json, ndjson, xlsx, parquet',
     sets: 'format',
-    mapping: true,
+    mapping: 'top',
   },
   delimiter: {
     tier: 2,
@@ -41,7 +41,7 @@ export const READING = {
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
-    mapping: true,
+    mapping: 'top',
   },
   sheet: {
     tier: 2,
@@ -49,7 +49,7 @@ export const READING = {
     summary: 'sheet of a workbook: its name, or its number from 1',
     otherwise: 'the first that is not hidden',
     sets: 'sheet',
-    mapping: true,
+    mapping: 'top',
   },
   encoding: {
     tier: 2,
@@ -58,14 +58,14 @@ export const READING = {
     otherwise: 'UTF-8, or UTF-16 with BOM',
     config: 'import.encoding',
     sets: 'encoding',
-    mapping: true,
+    mapping: 'top',
   },
   zone: {
     tier: 2,
     type: ZONE_TYPE,
     summary: 'time zone of dates without an offset, for types that name none',
     config: 'import.zone',
-    mapping: true,
+    mapping: 'section',
   },
   quote: {
     tier: 2,
@@ -73,7 +73,7 @@ export const READING = {
     summary: 'quote of a CSV: one character, or none where quotes are text',
     otherwise: '"',
     sets: 'quote',
-    mapping: true,
+    mapping: 'top',
   },
   escape: {
     tier: 2,
@@ -81,14 +81,14 @@ export const READING = {
     summary: 'character that makes a quote inside quotes text, such as a backslash',
     otherwise: 'the quote, doubled',
     sets: 'escape',
-    mapping: true,
+    mapping: 'top',
   },
   comment: {
     tier: 2,
     type: text('prefix'),
     summary: 'leave out the lines of a CSV that begin with this',
     sets: 'comment',
-    mapping: true,
+    mapping: 'top',
   },
   skipLines: {
     tier: 2,
@@ -96,7 +96,7 @@ export const READING = {
     default: 0,
     summary: 'lines to leave out above the header of a CSV, such as a title',
     sets: 'skipLines',
-    mapping: true,
+    mapping: 'top',
   },
   lenientQuotes: {
     tier: 2,
@@ -104,7 +104,7 @@ export const READING = {
     default: false,
     summary: 'take text after a closing quote as text, instead of rejecting the row',
     sets: 'lenientQuotes',
-    mapping: true,
+    mapping: 'top',
   },
   shortRows: {
     tier: 2,
@@ -113,7 +113,7 @@ export const READING = {
       'what to do with CSV rows that have fewer cells than the header: reject, or pad with empty cells',
     otherwise: 'reject',
     sets: 'shortRows',
-    mapping: true,
+    mapping: 'top',
   },
   excelText: {
     tier: 2,
@@ -121,7 +121,7 @@ export const READING = {
     default: false,
     summary: 'read cells like ="0012" as their text',
     sets: 'excelText',
-    mapping: true,
+    mapping: 'top',
   },
   renameDuplicates: {
     tier: 2,
@@ -129,14 +129,14 @@ export const READING = {
     default: false,
     summary: 'number columns that have the same name: name, name_2',
     sets: 'renameDuplicates',
-    mapping: true,
+    mapping: 'top',
   },
   jsonPath: {
     tier: 2,
     type: text('key.key'),
     summary: 'path to the items of a JSON file that are not at the top level or under companies or users',
     sets: 'jsonPath',
-    mapping: true,
+    mapping: 'top',
   },
   roundNumbers: {
     tier: 2,
@@ -145,7 +145,7 @@ export const READING = {
     summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
     config: 'import.round_numbers',
     sets: 'roundNumbers',
-    mapping: true,
+    mapping: 'top',
   },
   userId: {
     tier: 2,
@@ -154,7 +154,7 @@ export const READING = {
     otherwise: 'user_id',
     complete: 'columns',
     sets: 'userId',
-    mapping: true,
+    mapping: 'top',
   },
   companyId: {
     tier: 2,
@@ -163,7 +163,7 @@ export const READING = {
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
-    mapping: true,
+    mapping: 'section',
   },
   maxCell: {
     ...engineNumber('maxCellBytes'),
@@ -211,7 +211,7 @@ export const COLUMNS = {
     summary: 'send only these columns as metadata',
     repeatable: true,
     complete: 'columns',
-    mapping: true,
+    mapping: 'section',
   },
   exclude: { type: COLUMN, summary: 'leave a column out', repeatable: true, complete: 'columns' },
   type: {
@@ -227,7 +227,7 @@ export const COLUMNS = {
     repeatable: true,
     distinct: true,
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
-    mapping: true,
+    mapping: 'section',
   },
   empty: {
     tier: 2,
@@ -235,7 +235,7 @@ export const COLUMNS = {
     summary: 'what an empty cell becomes: omit, null, or string',
     otherwise: NO_RULES.empty,
     config: 'import.empty',
-    mapping: true,
+    mapping: 'section',
   },
   keys: {
     tier: 2,
@@ -243,14 +243,14 @@ export const COLUMNS = {
     summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
     otherwise: 'as-is',
     config: 'import.keys',
-    mapping: true,
+    mapping: 'section',
   },
   null: {
     tier: 2,
     type: text('text'),
     summary: 'a text that counts as an empty cell, such as NULL or n/a',
     repeatable: true,
-    mapping: true,
+    mapping: 'section',
   },
   trim: {
     tier: 2,
@@ -258,13 +258,13 @@ export const COLUMNS = {
     default: false,
     summary: 'remove white space and invisible characters around cells',
     config: 'import.trim',
-    mapping: true,
+    mapping: 'section',
   },
   allowId: {
     tier: 2,
     type: text('text'),
     summary: 'accept an identifier that looks like a missing value, such as NULL',
     repeatable: true,
-    mapping: true,
+    mapping: 'section',
   },
 } as const satisfies Table;

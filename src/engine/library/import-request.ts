@@ -13,7 +13,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { cellType, readMappings, statedBy, withMappings } from '../read/index.js';
+import { cellType, factsOf, readMappings, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What to read, and how. Options that you leave out are detected, or have the default of the command. */
@@ -124,17 +124,19 @@ export async function optionsOf(
   dryRun: boolean,
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
-  const { id, userId, companyId, format, encoding } = request;
+  const { id, userId, companyId } = request;
   const files = await readMappings(mappingsOf(request), cwd, {}, request.signal);
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
+  const facts = factsOf(request.records ? [] : files, request);
+  const { format, encoding, sheet, jsonPath, roundNumbers } = facts;
   const named = {
-    ...dialectOptions(request),
+    ...dialectOptions(facts),
     format,
     encoding,
-    sheet: request.sheet,
-    jsonPath: request.jsonPath,
-    roundNumbers: request.roundNumbers,
+    sheet,
+    jsonPath,
+    roundNumbers,
     where: request.where,
     limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
     ...withMappings(files, asked, {}, paths.length === 1),

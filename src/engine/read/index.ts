@@ -49,6 +49,7 @@ export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
+export { FACTS, factKey, factsOf, writtenFacts } from './mapping/facts.js';
 export { hasIdentifierRule } from './mapping/id-column.js';
 export { likeliestCompany, likeliestIds } from './mapping/likeliest.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';

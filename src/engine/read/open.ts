@@ -44,7 +44,9 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   if (found) {
     const { again: rows, ...reading } = await asked.rejects!(found);
     again = rows;
-    options = { ...asked, ...reading, delimiter: found.delimiter ?? undefined };
+    // A mapping file may hold facts of the file that the rows come from.
+    const facts = { delimiter: found.delimiter ?? undefined, format: undefined, jsonPath: undefined };
+    options = { ...asked, ...reading, ...facts };
     // JSON has no byte order mark, and rejects files are UTF-8 regardless of their input.
     if (found.delimiter === null) head = await readHead({ path, location }, 'utf-8', signal);
   }
@@ -52,7 +54,15 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   const { shared, names } = known(options, location);
   const { encoding, compression, stamp } = head;
   const format = formatOf(options, head.text);
-  const file: InputFile = { ...shared, again, format, encoding, compression, stamp };
+  const file: InputFile = {
+    ...shared,
+    again,
+    isRejects: Boolean(found),
+    format,
+    encoding,
+    compression,
+    stamp,
+  };
   const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
   return decidePatterns(await textReaderOf(file).open(file, names, head, text), signal);
 }

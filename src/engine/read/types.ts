@@ -92,6 +92,8 @@ export interface OpenedInput {
   decidedTypes?: readonly CellType[] | undefined;
   /** For a rejects file whose run is known: what its rows are checked against. */
   again?: Again | undefined;
+  /** A rejects file: what is said about the sheet or the path of its rows is about the file that they come from. */
+  isRejects?: boolean;
   /** Date columns with a detected pattern: a value that does not fit means a wrong guess, not a bad row. Default: none. */
   found?: readonly string[] | undefined;
   /** Which rows are selected; null for all. */

@@ -81,7 +81,7 @@ describe('further pages', () => {
     const page = await linesOf('settings');
     for (const { key } of OPTIONS) if (key !== null) expect(page).toContain(`\n  ${key}=`);
     expect(page.replace(/\s+/g, ' ')).toContain('In: --chunk-size; config import.chunk_size');
-    expect(page.replace(/\s+/g, ' ')).toContain('In: --sheet; mapping file');
+    expect(page.replace(/\s+/g, ' ')).toContain('In: --sheet; top of a mapping file');
     for (const { long, commands, flag } of OPTIONS)
       if (commands.includes('*') && flag !== false) expect(page).toContain(long);
   });

@@ -43,7 +43,7 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
         problem: { code: 'path_of_lines', format: asked.format },
       });
     }
-    return { format: 'json', body: { ...ARRAY, path: pathOf(asked.jsonPath) } };
+    return { format: 'json', body: { ...ARRAY, path: itemPath(asked.jsonPath) } };
   }
   if (asked.format === 'ndjson') return LINES;
   if (text[start] !== OPEN_BRACE) {
@@ -63,11 +63,11 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
   return { format: 'json', body: VALUES };
 }
 
-/** Splits a path such as `data.items`. @throws UsageError for an empty name */
-function pathOf(text: string): string[] {
+/** Splits a path such as `data.items`. @param called for messages @throws UsageError for an empty name */
+export function itemPath(text: string, called = 'jsonPath'): string[] {
   const path = text.split('.');
   if (path.every((name) => name !== '')) return path;
-  throw new UsageError(`jsonPath: "${text}" must be names separated by dots`, {
+  throw new UsageError(`${called}: "${text}" must be names separated by dots`, {
     hint: 'such as data.items',
     problem: { code: 'bad_path', path: text },
   });

@@ -35,7 +35,7 @@ export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<
 
 function checkSheet(inputs: readonly OpenedInput[], { sheet }: Pick<ReadOptions, 'sheet'>): void {
   const [first] = inputs;
-  if (sheet === undefined || !first || inputs.some(({ format }) => format === 'xlsx')) return;
+  if (sheet === undefined || !first || inputs.some((one) => one.isRejects || one.format === 'xlsx')) return;
   throw new UsageError(`sheet is for a workbook, and ${first.path} is ${first.format}`, {
     hint: 'leave the sheet out',
     problem: { code: 'sheet_of_other_format', format: first.format },

@@ -7,7 +7,11 @@ import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { WORDS } from '../../options.js';
 import { readSmallFile } from '../../read-small-file.js';
-import { type Mapping, type SomeRules, typeRules, type Zones } from './rules.js';
+import { askedDialect } from '../csv/dialect.js';
+import { itemPath } from '../json/shape.js';
+import { encodingLabel } from '../text/encoding.js';
+import { FACTS, type Facts, factKey, factsIn, type WrittenFacts } from './facts.js';
+import { type Mapping, typeRules, type Zones } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
@@ -49,6 +53,31 @@ const sectionShape = {
 
 const section = z.strictObject(sectionShape);
 
+/** How all inputs are read: known before the kind of their rows is, so no section can say it. */
+const factsShape = {
+  format: z.enum(WORDS.format).describe('Format of the inputs.').optional(),
+  delimiter: name.describe('CSV: separator of cells, such as ; or tab.').optional(),
+  sheet: name.describe('Sheet of a workbook: its name, or its number from 1.').optional(),
+  encoding: name.describe('Encoding of the text, such as windows-1252.').optional(),
+  quote: name.describe('CSV: the quote character, or none.').optional(),
+  escape: name.describe('CSV: the character before a quote inside quotes.').optional(),
+  comment: name.describe('CSV: lines that begin with it are left out.').optional(),
+  skip_lines: z
+    .int('must be a whole number')
+    .min(0, 'must be 0 or more')
+    .describe('CSV: lines to leave out above the header.')
+    .optional(),
+  lenient_quotes: z.boolean().describe('CSV: true: text after a closing quote is text.').optional(),
+  short_rows: z.enum(WORDS.shortRows).describe('CSV: what to do with rows that are too short.').optional(),
+  excel_text: z.boolean().describe('CSV: true: cells like ="0012" are read as their text.').optional(),
+  rename_duplicates: z.boolean().describe('CSV: true: columns with one name are numbered.').optional(),
+  json_path: name.describe('JSON: path to the array of items, such as data.items.').optional(),
+  round_numbers: z
+    .boolean()
+    .describe('JSON: true: numbers that a double cannot hold exactly are rounded.')
+    .optional(),
+} satisfies Record<keyof WrittenFacts, z.ZodType>;
+
 const mappingSchema = z.strictObject({
   $schema: text.describe('Address of this schema, for editors.').optional(),
   kind: z.enum(WORDS.kind).describe('What the rows are.').optional(),
@@ -56,6 +85,7 @@ const mappingSchema = z.strictObject({
   user_id: name
     .describe("The column of a user's identifier, where companies and users are imported together.")
     .optional(),
+  ...factsShape,
   companies: section.describe('Rules for companies only.').optional(),
   users: section.describe('Rules for users only.').optional(),
 });
@@ -83,12 +113,21 @@ export async function readMapping(
   return mappingsIn(checked(path, await jsonOf(path, cwd, stop)), path, zones);
 }
 
-/** The mappings of a file's content. @param path for messages @throws ConfigError */
-export function mappingsIn(
-  { $schema, kind, companies, users, ...all }: MappingFile,
+/** The mappings of a file's content. Each has the facts of the file. @param path for messages @throws ConfigError */
+export function mappingsIn(content: MappingFile, path: string, zones: Zones = {}): Mapping[] {
+  const facts = factsIn(content);
+  checkFacts(facts, path);
+  return rulesIn(content, path, zones).map((one) =>
+    Object.keys(facts).length === 0 ? one : { ...one, facts },
+  );
+}
+
+function rulesIn(
+  { $schema, kind, companies, users, ...more }: MappingFile,
   path: string,
-  zones: Zones = {},
+  zones: Zones,
 ): Mapping[] {
+  const all: typeof more = Object.fromEntries(Object.entries(more).filter(([key]) => !(key in factsShape)));
   const sections = KINDS.flatMap((name): Mapping[] => {
     const found = { companies, users }[name];
     return found
@@ -118,10 +157,13 @@ function mappingOf(
 ): Mapping {
   const { map, set, type, include, exclude, empty, keys, trim } = from;
   const zone = zones.zone ?? from.zone ?? zones.otherwise;
+  const typed = `${where}type`;
+  const typesIn = (types: object) =>
+    typeRules(pairs(path, typed, types, text), (column) => `${typed}.${column}`, zone);
   const rules = {
     ...(map && { map: pairs(path, `${where}map`, map, name) }),
     ...(set && { set: pairs(path, `${where}set`, set, text) }),
-    ...(type && typesIn(path, `${where}type`, type, zone)),
+    ...(type && named(path, () => typesIn(type))),
     ...(include && { include }),
     ...(exclude && { exclude }),
     ...(empty && { empty }),
@@ -139,14 +181,19 @@ function mappingOf(
   };
 }
 
-function typesIn(
-  path: string,
-  key: string,
-  types: object,
-  zone: string | undefined,
-): Pick<SomeRules, 'types' | 'infer'> {
+/** Checks them as the reader checks flags. @throws ConfigError */
+function checkFacts(facts: Facts, path: string): void {
+  named(path, () => {
+    askedDialect(facts);
+    if (facts.encoding !== undefined) encodingLabel(facts.encoding);
+    if (facts.jsonPath !== undefined) itemPath(facts.jsonPath, 'json_path');
+  });
+}
+
+/** Runs a check that does not know the file. @throws ConfigError that names it */
+function named<T>(path: string, check: () => T): T {
   try {
-    return typeRules(pairs(path, key, types, text), (column) => `${key}.${column}`, zone);
+    return check();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
@@ -189,6 +236,11 @@ function checked(path: string, value: unknown): MappingFile {
   if (issue?.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     const [part] = issue.path;
+    if (part !== undefined && FACTS.some((fact) => factKey(fact) === key)) {
+      throw new ConfigError(`${path}: ${String(part)}.${key}: this holds for all inputs, not for one kind`, {
+        hint: `move "${key}" to the top of the file`,
+      });
+    }
     const known = Object.keys(part === undefined ? mappingSchema.shape : section.shape);
     const like = nearest(key, known);
     const where =

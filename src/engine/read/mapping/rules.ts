@@ -4,6 +4,7 @@ import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../.
 import { type KeyStyle, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/type.js';
+import type { Facts } from './facts.js';
 
 export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
 
@@ -100,6 +101,8 @@ export interface Mapping {
   companyId?: string | undefined;
   /** The zone of dates without an offset, which its types have already. */
   zone?: string | undefined;
+  /** How its file says that all inputs are read. */
+  facts?: Facts | undefined;
   rules: SomeRules;
 }
 
