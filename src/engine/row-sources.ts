@@ -31,7 +31,7 @@ export function foldContents(before: bigint, next: bigint): bigint {
   if (before === 0n || next === 0n || before === next) return next;
   PAIR[0] = before;
   PAIR[1] = next;
-  return hash('sha256', PAIR_BYTES, 'buffer').readBigUInt64LE(0);
+  return BigInt(`0x${hash('sha256', PAIR_BYTES, 'hex').slice(0, 16)}`);
 }
 
 /**

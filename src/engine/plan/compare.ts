@@ -4,7 +4,7 @@
  */
 import type { Kind } from '../model.js';
 import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
-import { buildItems, type ItemBatch, ItemHashes, itemIn, type Pool } from '../read/index.js';
+import { buildItems, type ItemBatch, itemIn, type Pool } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Classes, Known } from './changes.js';
 import { KeyChanges } from './key-changes.js';
@@ -77,11 +77,9 @@ export async function compareRows(
   const repeats =
     count > 0 ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows)) : null;
   const { hashKey, pool, signal } = deps;
-  const items = new ItemHashes(hashKey);
   for (const { opened, scan } of inputs) {
     const options = { hashKey, records: false, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
-      items.recognize(batch, index, repeated);
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
           repeats.add(batch, at);

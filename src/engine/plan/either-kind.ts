@@ -28,12 +28,12 @@ export class EitherKind {
     this.#users.add(ids);
     if (companies) this.#companies.add(companies);
     this.#named ||= companies !== null && companies.length > 0;
-    this.#settled = companyRepeats || this.#companies.count > 0;
+    this.#settled = companyRepeats;
   }
 
   /** Whether the rows may be companies. */
   get unclear(): boolean {
-    return !this.#settled && this.#named && this.#users.count > 0;
+    return !this.#settled && this.#named && this.#companies.count === 0 && this.#users.count > 0;
   }
 
   /** @throws UsageError that asks for the kind */

@@ -68,7 +68,7 @@ export async function* scanAll(
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
     const known = await deps.known(input.kind);
-    const finder = finders.get(input.kind) ?? new DuplicateFinder(known?.index);
+    const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;

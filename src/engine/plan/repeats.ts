@@ -8,9 +8,9 @@ import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
 import {
+  Hashes,
   type Item,
   type ItemBatch,
-  ItemHashes,
   itemIn,
   MergedHashes,
   mergeUpserts,
@@ -36,7 +36,7 @@ export class Repeats {
   #items: Map<number, Buffer[]> | null = new Map();
   #room = MOST_BYTES;
   readonly #merged: MergedHashes;
-  readonly #hashes: ItemHashes;
+  readonly #hashes: Hashes;
 
   constructor(
     private readonly index: FingerprintIndex,
@@ -48,7 +48,7 @@ export class Repeats {
     this.#counts = new Uint32Array(index.rows + 1);
     this.#same = new Uint8Array(index.rows + 1);
     this.#merged = new MergedHashes(kind, hashKey);
-    this.#hashes = new ItemHashes(hashKey);
+    this.#hashes = new Hashes(hashKey, 'item');
   }
 
   /** Adds a row. Rows must come in input order. */
@@ -98,6 +98,6 @@ export class Repeats {
     const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
     if (merged !== 0n && merged === this.#merged.of(whole)) return true;
     // The merged content may have been sent as one row.
-    return this.#hashes.isOf(content, JSON.stringify(whole));
+    return content === this.#hashes.of(JSON.stringify(whole));
   }
 }

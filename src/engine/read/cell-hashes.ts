@@ -2,15 +2,16 @@
  * Short keyed hashes of the cells of items (contract §3 "Review before sending"). They tell which keys differ from
  * what was sent last, and are used for nothing else. In one of 65,536 cases, two different cells have the same hash.
  */
-import { createHmac } from 'node:crypto';
+import { wordsOf } from '../fingerprint-tables.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
+import { Hashes } from './hashes.js';
 import { Fields, Keys } from './json/fields.js';
 import { Members } from './json/members.js';
 import { METADATA, type Target } from './mapping/targets.js';
 import { parseItem } from './merged.js';
-import { shortHash } from './short-hash.js';
 import { viewOf } from './text/fours.js';
+import { Numbers } from './text/splitter.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;
@@ -19,8 +20,7 @@ export const MOST_KEYS = 4_096;
 export class CellHasher {
   readonly keys: string[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #low: number;
-  readonly #high: number;
+  readonly #hashes: Hashes;
   readonly #nested: Members;
   readonly #flat: Members;
   readonly #idField: string;
@@ -28,15 +28,12 @@ export class CellHasher {
   /** The text of the last items. */
   #items: Buffer = Buffer.alloc(0);
   #view = viewOf(this.#items);
-  /** For the current item: numbers of keys, and hashes. */
-  #count = 0;
-  #found = new Uint32Array(64);
+  /** For the current item: numbers of keys. */
+  readonly #found = new Numbers();
 
   constructor(kind: Kind, hashKey: Uint8Array) {
     this.#idField = ID_FIELD[kind];
-    const key = createHmac('sha256', hashKey).update('cells').digest();
-    this.#low = key.readInt32LE(0);
-    this.#high = key.readInt32LE(4);
+    this.#hashes = new Hashes(hashKey, 'cell');
     const target = (column: string, role: Target['role']): Target => ({
       column,
       role,
@@ -62,10 +59,9 @@ export class CellHasher {
 
   /**
    * @param items JSON text of an item from `start` to `end`, as it is sent
-   * @returns for each cell the number of its key, times 65,536, and its hash, which is not 0; valid until the next call
+   * @returns for each cell the number of its key, times 65,536, and its hash, which is not 0
    */
   of(items: Buffer, start: number, end: number): Uint32Array {
-    this.#count = 0;
     if (items !== this.#items) {
       this.#items = items;
       this.#view = viewOf(items);
@@ -80,7 +76,8 @@ export class CellHasher {
       this.#addValues(metadata, (name) => this.#nestedName(name));
     }
     this.#nested.count = 0;
-    return this.#found.subarray(0, this.#count);
+    const hashes = wordsOf(this.#hashes.take());
+    return this.#found.take().map((key, at) => key * 0x1_0000 + (hashes[2 * at]! & 0xffff || 1));
   }
 
   #addMembers({ count, fields, starts, ends }: Members, bytes: Buffer): void {
@@ -106,13 +103,8 @@ export class CellHasher {
   #add(key: string, bytes: Uint8Array, start: number, end: number): void {
     const number = this.numberOf(key);
     if (number < 0) return;
-    if (this.#count === this.#found.length) {
-      const larger = new Uint32Array(2 * this.#count);
-      larger.set(this.#found);
-      this.#found = larger;
-    }
-    const hash = shortHash(bytes, start, end, this.#low, this.#high) & 0xffff || 1;
-    this.#found[this.#count++] = number * 0x1_0000 + hash;
+    this.#found.push(number);
+    this.#hashes.addBytes(bytes, start, end);
   }
 }
 
@@ -125,7 +117,7 @@ export function hashCells(
   const found: Uint32Array[] = [];
   let cells = 0;
   for (const [start, end] of rows) {
-    const row = Uint32Array.from(hasher.of(items, start, end));
+    const row = hasher.of(items, start, end);
     found.push(row);
     cells += row.length;
   }

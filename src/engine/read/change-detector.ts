@@ -5,7 +5,6 @@
 import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
 import { append, emptyColumns, type ItemBatch, rangesOf, select } from './batch.js';
 import type { Hashes } from './hashes.js';
-import { ItemHashes } from './item-hashes.js';
 import { ItemWriter } from './item-writer.js';
 import { rowOf } from './text/splitter.js';
 import type { RecordBatch, Schema } from './types.js';
@@ -40,14 +39,12 @@ export class ChangeDetector {
   readonly #index: FingerprintIndex;
   readonly #records: Hashes | null;
   readonly #writer: ItemWriter;
-  readonly #items: ItemHashes;
   #room = MAX_BYTES;
 
   /** @param recordHashes hashes records as `known` did; null if the format recognizes rows only by their items */
   constructor({ tables, schema }: KnownItems, hashKey: Uint8Array, recordHashes: () => Hashes | null) {
     this.#index = new FingerprintIndex(tables);
     this.#records = recordHashes();
-    this.#items = new ItemHashes(hashKey);
     this.#writer = new ItemWriter(schema, hashKey, recordHashes());
   }
 
@@ -79,7 +76,6 @@ export class ChangeDetector {
       for (const at of this.#index.notMadeOf(ids, records)) appendItem(writer, rows[at]!);
     } else for (const row of rows) appendItem(writer, row);
     const made = writer.finish();
-    this.#items.recognize(made, this.#index);
     // The same item may come from another record: with other quotes, or from another format.
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
     const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));

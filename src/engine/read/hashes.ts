@@ -1,9 +1,10 @@
-/** Keyed 64-bit hashes of identifiers and records, and of items as version 0.1.0 hashed them: SHA-256 over key and text, its first eight bytes. */
-import { hash } from 'node:crypto';
-import { ShortTexts } from './sha256-lanes.js';
+/** Keyed 64-bit hashes of identifiers, items, records and cells: SHA-256 over a key and the text, its first eight bytes. */
+import { createHash, hash } from 'node:crypto';
 
 /** How many bytes of a hash are kept. */
 const KEPT = 8;
+/** The key takes half a block of SHA-256, so that a short text needs no second one. */
+const KEY = 32;
 /** Views for texts up to this many bytes are cached: creating one takes as long as a short hash. */
 const READY = 1024;
 
@@ -12,73 +13,53 @@ export class Hashes {
   /** The key, and room for a text after it. */
   #memory: Buffer;
   #views: Buffer[] = [];
-  readonly #key: number;
   #hashes = new Uint8Array(1024 * KEPT);
   #length = 0;
-  /** Short texts, which are hashed together once there have been many; each of the others takes a call. */
-  #short: ShortTexts | null;
 
   /** `domain` keeps hashes of different things apart. */
-  constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row') {
-    const prefix = Buffer.from(`${domain}:${Buffer.from(key).toString('hex')}:`);
-    this.#key = prefix.length;
-    this.#memory = Buffer.concat([prefix, Buffer.alloc(READY)]);
-    this.#short = ShortTexts.after(0, prefix);
+  constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row' | 'cell') {
+    const own = createHash('sha256').update(`${domain}:`).update(key).digest();
+    this.#memory = Buffer.concat([own, Buffer.alloc(READY)]);
   }
 
   add(text: string): void {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
-    const most = text.length * 3;
-    if (this.#short && most <= this.#short.limit) {
-      this.#short.add(text, this.#next());
-      return;
-    }
-    this.#reserve(most);
-    this.#hash(this.#memory.write(text, this.#key));
+    this.#reserve(text.length * 3);
+    this.#hash(this.#memory.write(text, KEY));
   }
 
   /** Adds a text that is in memory as UTF-8. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
-    if (this.#short && length <= this.#short.limit) {
-      this.#short.addBytes(bytes, start, end, this.#next());
-      return;
-    }
     this.#reserve(length);
     const memory = this.#memory;
-    if (length > 64) memory.set(bytes.subarray(start, end), this.#key);
-    else for (let at = 0; at < length; at++) memory[this.#key + at] = bytes[start + at]!;
+    if (length > 64) memory.set(bytes.subarray(start, end), KEY);
+    else for (let at = 0; at < length; at++) memory[KEY + at] = bytes[start + at]!;
     this.#hash(length);
   }
 
   /** Returns the hashes in the order of their texts, and empties the collection. */
   take(): BigUint64Array<ArrayBuffer> {
-    this.#takeShort();
     const taken = this.#hashes.slice(0, this.#length * KEPT);
-    this.#short ??= ShortTexts.after(this.#length, this.#memory.subarray(0, this.#key));
     this.#length = 0;
     return new BigUint64Array(taken.buffer);
   }
 
-  #takeShort(): void {
-    this.#short?.takeInto(new Uint32Array(this.#hashes.buffer));
-  }
-
-  /** The index of the next hash. */
-  #next(): number {
-    if (this.#short?.isFull) this.#takeShort();
-    if (this.#length * KEPT === this.#hashes.length) {
-      const larger = new Uint8Array(2 * this.#hashes.length);
-      larger.set(this.#hashes);
-      this.#hashes = larger;
-    }
-    return this.#length++;
+  /** The hash of one text. Only for an empty collection. */
+  of(text: string): bigint {
+    this.add(text);
+    return this.take()[0]!;
   }
 
   #hash(length: number): void {
-    // One character per byte is the fastest form of the digest.
-    const digest = hash('sha256', this.#view(this.#key + length), 'binary');
-    const start = this.#next() * KEPT;
+    const start = this.#length++ * KEPT;
+    if (start === this.#hashes.length) {
+      const larger = new Uint8Array(2 * start);
+      larger.set(this.#hashes);
+      this.#hashes = larger;
+    }
+    // One character for each byte is the fastest form of the digest.
+    const digest = hash('sha256', this.#view(KEY + length), 'binary');
     for (let at = 0; at < KEPT; at++) this.#hashes[start + at] = digest.charCodeAt(at);
   }
 
@@ -89,9 +70,9 @@ export class Hashes {
   }
 
   #reserve(bytes: number): void {
-    if (this.#key + bytes <= this.#memory.length) return;
-    const larger = Buffer.alloc(2 * (this.#key + bytes));
-    larger.set(this.#memory.subarray(0, this.#key));
+    if (KEY + bytes <= this.#memory.length) return;
+    const larger = Buffer.alloc(2 * (KEY + bytes));
+    larger.set(this.#memory.subarray(0, KEY));
     this.#memory = larger;
     this.#views = [];
   }

@@ -44,9 +44,8 @@ export async function mappingsOf(mapping: MappingFile, name: string): Promise<Ma
   return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
 }
 export { loadZones } from './conversion/zones.js';
-export { idHashes } from './hashes.js';
+export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
-export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
 export { FACTS, factKey, factsOf, writtenFacts } from './mapping/facts.js';

@@ -1,7 +1,6 @@
 /** Collects the items of a batch: their texts, back to back, and their hashes. */
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import { ItemHashes } from './item-hashes.js';
 import type { RawItem } from './item-text.js';
 import { itemMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
@@ -34,14 +33,14 @@ export class ItemWriter {
   #rows: number[] = [];
   #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
-  readonly #contents: ItemHashes;
+  readonly #contents: Hashes;
   readonly #records: Hashes | null;
   readonly #limit: number;
 
   /** @param records hashes the records; null if they do not represent their items */
   constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
     this.#ids = new Hashes(hashKey, 'id');
-    this.#contents = new ItemHashes(hashKey);
+    this.#contents = new Hashes(hashKey, 'item');
     this.#records = records;
     this.#limit = itemLimitBytes;
   }
@@ -53,7 +52,8 @@ export class ItemWriter {
     this.#items.length = 0;
     this.#rows = [];
     this.#rejected = [];
-    for (const collected of [this.#ends, this.#lines, this.#ids, this.#records]) collected?.take();
+    const hashes = [this.#ids, this.#contents, this.#records];
+    for (const collected of [this.#ends, this.#lines, ...hashes]) collected?.take();
   }
 
   /** Appends the item of a row. False, and nothing is appended, if it is larger than a request may be. */
@@ -81,6 +81,7 @@ export class ItemWriter {
     const { bytes: text, spans, lines } = this.#batch!;
     const items = this.#items;
     const end = items.length + bytes;
+    this.#contents.addBytes(items.bytes, items.length, end);
     items.bytes[end] = COMMA;
     items.length = end + 1;
     this.#ends.push(items.length);
@@ -97,14 +98,13 @@ export class ItemWriter {
   finish(): ItemBatch {
     const items = itemMemory.take(this.#items.length);
     items.set(this.#items.bytes.subarray(0, this.#items.length));
-    const ends = this.#ends.take();
     return {
       items,
-      ends,
+      ends: this.#ends.take(),
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),
       ids: this.#ids.take(),
-      contents: this.#contents.of(items, ends),
+      contents: this.#contents.take(),
       records: this.#records?.take() ?? new BigUint64Array(this.#rows.length),
       unchanged: null,
       read: this.#rows.length + this.#rejected.length,

@@ -30,7 +30,6 @@ export class MergedHashes {
   of({ metadata = {}, ...fields }: Item): bigint {
     const { [this.#field]: _, ...others } = fields;
     const sorted = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
-    this.#hashes.add(JSON.stringify([others, sorted]));
-    return this.#hashes.take()[0]!;
+    return this.#hashes.of(JSON.stringify([others, sorted]));
   }
 }

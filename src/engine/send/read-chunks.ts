@@ -9,7 +9,6 @@ import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/pl
 import {
   buildItems,
   type ItemBatch,
-  ItemHashes,
   itemMemory,
   type Pool,
   refuseChanged,
@@ -47,14 +46,12 @@ export interface ChunkDeps {
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
   const known = await deps.known(kind);
   const isCompared = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
-  const compared =
-    known && !isCompared ? { index: known.index, repeated: duplicates.get(kind)!.repeated } : null;
-  const chunks = splitIntoChunks(batchesOf(inputs, kind, known, compared, deps), {
+  const chunks = splitIntoChunks(batchesOf(inputs, kind, known, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
-    isUnchanged: compared ? (rows, at) => compared.index.matches(rows, at) : null,
+    isUnchanged: known && !isCompared ? (rows, at) => known.index.matches(rows, at) : null,
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
@@ -79,14 +76,11 @@ async function* batchesOf(
   inputs: readonly PlannedInput[],
   kind: Kind,
   known: Known | undefined,
-  compared: { index: Known['index']; repeated: { has(id: bigint): boolean } } | null,
   deps: ChunkDeps,
 ): AsyncGenerator<InputBatch> {
-  const hashes = new ItemHashes(deps.hashKey);
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
-      if (compared) hashes.recognize(batch, compared.index, compared.repeated);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // also if the file was cut off, since missing rows are in no chunk

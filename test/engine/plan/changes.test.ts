@@ -19,7 +19,6 @@ import { collected } from '../../support/collected.js';
 import { writeCsv } from '../read/csv-writer.js';
 import { file, HERE, KEY, open, type ReadOptions } from '../read/reading.js';
 import { heldBy } from '../state/support/state.js';
-import { formerContents } from '../support/former.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
@@ -43,18 +42,16 @@ const nothing = (): Known => ({
   items: new Map(),
 });
 
-/** @param former by a version that hashed items otherwise */
 async function sent(
   path: string,
   options: ReadOptions,
   known = nothing(),
-  { records = true, former = false } = {},
+  { records = true } = {},
 ): Promise<Known> {
   const input = await open(path, options);
   const scan = await scanOf(input);
   for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records, pool: HERE })) {
-    const contents = former ? formerContents(batch, KEY) : batch.contents;
-    known.index.apply({ ...batch, contents }, true);
+    known.index.apply(batch, true);
     for (const { id, text } of rowsOf(batch)) known.items.set(id, text);
   }
   for (const [key, type] of scan.types) if (type !== null) known.types.set(key, type);
@@ -165,7 +162,7 @@ describe('for any two files and whatever was said of them', () => {
         table,
         fc.boolean(),
         fc.boolean(),
-        fc.record({ records: fc.boolean(), former: fc.boolean() }),
+        fc.record({ records: fc.boolean() }),
         form,
         form,
         async (before, after, again, twice, how, then, now) => {

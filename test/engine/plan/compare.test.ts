@@ -13,7 +13,6 @@ import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { CellColumns } from '../../../src/engine/stored-cells.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
-import { formerContents } from '../support/former.js';
 
 type Row = readonly [id: string, ...cells: string[]];
 const COLUMNS = ['a', 'b', 'c'];
@@ -50,11 +49,11 @@ class Service {
     }
   }
 
-  /** An import of all rows, in requests of so many, of which some fail; `former`: by a version that hashed items otherwise. */
+  /** An import of all rows, in requests of so many, of which some fail. */
   async import(
     run: string,
     path: string,
-    { items = 3, fails = (_: number): boolean => false, old = false, tracks = true, former = false } = {},
+    { items = 3, fails = (_: number): boolean => false, old = false, tracks = true } = {},
   ): Promise<void> {
     const scanned = await this.scan([path]);
     const [{ opened, scan }] = scanned.inputs as [Scanned['inputs'][number]];
@@ -62,7 +61,7 @@ class Service {
     async function* batches() {
       const options = { hashKey: KEY, records: true, pool: HERE };
       for await (const batch of buildItems(opened, scan.schema, options)) {
-        yield { input: 0, batch: former ? { ...batch, contents: formerContents(batch, KEY) } : batch };
+        yield { input: 0, batch };
       }
     }
     const chunks = splitIntoChunks(batches(), {
@@ -160,18 +159,12 @@ const alone = fc.uniqueArray(row, { selector: ([id]) => id, minLength: 1 });
 describe('for any two files', () => {
   test('of ids that stand alone, as a straight comparison says', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        alone,
-        alone,
-        fc.integer({ min: 1, max: 4 }),
-        fc.boolean(),
-        async (before, after, items, former) => {
-          const service = new Service();
-          await service.import('one', write('before.csv', before), { items, former });
-          const { changes } = await service.compare(write('after.csv', after));
-          expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
-        },
-      ),
+      fc.asyncProperty(alone, alone, fc.integer({ min: 1, max: 4 }), async (before, after, items) => {
+        const service = new Service();
+        await service.import('one', write('before.csv', before), { items });
+        const { changes } = await service.compare(write('after.csv', after));
+        expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
+      }),
       { numRuns: 50 },
     );
   });
@@ -190,23 +183,18 @@ describe('for any two files', () => {
     );
     const twice = (rows: readonly Row[]): Row[] => rows.flatMap((one) => [one, one]);
     await fc.assert(
-      fc.asyncProperty(
-        pair,
-        fc.integer({ min: 1, max: 9 }),
-        fc.boolean(),
-        async ([before, after], items, former) => {
-          // Each id at least twice in both.
-          const [was, is] = [
-            write('before.csv', [...twice(before), ...before]),
-            write('after.csv', [...after, ...twice(after)]),
-          ];
-          const service = new Service();
-          await service.import('one', was, { items, former });
-          const { changes } = await service.compare(is);
-          expect(changes).toEqual(await straight(was, is));
-          repeated += changes.unchanged;
-        },
-      ),
+      fc.asyncProperty(pair, fc.integer({ min: 1, max: 9 }), async ([before, after], items) => {
+        // Each id at least twice in both.
+        const [was, is] = [
+          write('before.csv', [...twice(before), ...before]),
+          write('after.csv', [...after, ...twice(after)]),
+        ];
+        const service = new Service();
+        await service.import('one', was, { items });
+        const { changes } = await service.compare(is);
+        expect(changes).toEqual(await straight(was, is));
+        repeated += changes.unchanged;
+      }),
       { numRuns: 100 },
     );
     expect(repeated).toBeGreaterThan(15);
@@ -214,20 +202,14 @@ describe('for any two files', () => {
 
   test('the file that was imported last is unchanged as a whole', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        table,
-        table,
-        fc.integer({ min: 1, max: 4 }),
-        fc.nat(2),
-        async (first, second, items, formers) => {
-          const service = new Service();
-          await service.import('one', write('first.csv', first), { items, former: formers > 0 });
-          await service.import('two', write('second.csv', second), { items, former: formers > 1 });
-          const { changes, repeats } = await service.compare(write('second.csv', second));
-          expect(changes).toEqual({ new: 0, changed: 0, refreshed: 0, unchanged: second.length, keys: [] });
-          expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
-        },
-      ),
+      fc.asyncProperty(table, table, fc.integer({ min: 1, max: 4 }), async (first, second, items) => {
+        const service = new Service();
+        await service.import('one', write('first.csv', first), { items });
+        await service.import('two', write('second.csv', second), { items });
+        const { changes, repeats } = await service.compare(write('second.csv', second));
+        expect(changes).toEqual({ new: 0, changed: 0, refreshed: 0, unchanged: second.length, keys: [] });
+        expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
+      }),
       { numRuns: 100 },
     );
   });
@@ -241,12 +223,11 @@ describe('for any two files', () => {
         table,
         fc.integer({ min: 1, max: 3 }),
         failing,
-        fc.nat(2),
-        async (first, second, items, failed, formers) => {
+        async (first, second, items, failed) => {
           const service = new Service();
           const fails = (send: number): boolean => failed[send % failed.length]!;
-          await service.import('one', write('first.csv', first), { items, fails, former: formers > 0 });
-          await service.import('two', write('second.csv', second), { items, fails, former: formers > 1 });
+          await service.import('one', write('first.csv', first), { items, fails });
+          await service.import('two', write('second.csv', second), { items, fails });
           for (const id of new Set([...first, ...second].map(([id]) => id))) {
             for (const file of [first, second]) {
               const rows = file.filter((row) => row[0] === id);
@@ -276,23 +257,20 @@ describe('rows that were completed long ago', () => {
     ['r', 'x', '', ''],
   ];
 
-  test.each([false, true])(
-    'are refreshed where they are as they were, and changed where they are not; by a former version: %s',
-    async (former) => {
-      const service = new Service();
-      await service.import('one', write('a.csv', rows), { items: 1, old: true, former });
-      const { changes } = await service.compare(
-        write('b.csv', [...rows.slice(0, 3), ['r', 'y', '', ''], ['s', 'x', '', '']]),
-      );
-      expect(changes).toEqual({
-        new: 1,
-        changed: 1,
-        refreshed: 3,
-        unchanged: 0,
-        keys: [{ key: 'a', rows: 1 }],
-      });
-    },
-  );
+  test('are refreshed where they are as they were, and changed where they are not', async () => {
+    const service = new Service();
+    await service.import('one', write('a.csv', rows), { items: 1, old: true });
+    const { changes } = await service.compare(
+      write('b.csv', [...rows.slice(0, 3), ['r', 'y', '', ''], ['s', 'x', '', '']]),
+    );
+    expect(changes).toEqual({
+      new: 1,
+      changed: 1,
+      refreshed: 3,
+      unchanged: 0,
+      keys: [{ key: 'a', rows: 1 }],
+    });
+  });
 
   test('count as unchanged once they were sent again', async () => {
     const service = new Service();

@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
 import { DuplicateFinder } from '../../../src/engine/plan/duplicates.js';
 
 it('counts rows whose identifier stood earlier, and knows which identifiers repeat', () => {
@@ -10,8 +9,8 @@ it('counts rows whose identifier stood earlier, and knows which identifiers repe
     .bigInt({ min: 0n, max: 20n })
     .map((small) => (small % 2n === 0n ? small : 2n ** 64n - 1n - small));
   fc.assert(
-    fc.property(fc.array(fc.array(id)), fc.option(fc.array(id)), (batches, remembered) => {
-      const finder = new DuplicateFinder(remembered && indexOf(remembered));
+    fc.property(fc.array(fc.array(id)), (batches) => {
+      const finder = new DuplicateFinder();
       for (const batch of batches) finder.add(BigUint64Array.from(batch));
       const { count, repeated } = finder;
       const ids = batches.flat();
@@ -34,14 +33,12 @@ it.each([
   ['each appears twice', 500_000, 2, 16],
   ['each appears once', 1_000_000, 1, 16],
   ['one appears in all rows', 1, 1_000_000, 16],
-  ['each appears once, and is remembered', 1_000_000, 1, 3],
-])('takes at most so many bytes for each identifier: %s', async (what, distinct, times, bytes) => {
+])('takes at most so many bytes for each identifier: %s', async (_, distinct, times, bytes) => {
   const hash = hashes();
   const ids = BigUint64Array.from({ length: distinct }, () => hash());
-  const known = what.endsWith('remembered') ? indexOf(ids) : null;
   const rows = distinct === 1 ? new BigUint64Array(10_000).fill(ids[0]!) : ids;
   const before = await memory();
-  const finder = new DuplicateFinder(known);
+  const finder = new DuplicateFinder();
   let most = 0;
   for (let row = 0; row < distinct * times; row += 10_000) {
     const start = row % rows.length;
@@ -59,13 +56,6 @@ it.each([
   expect(finder.repeated.has(ids[0]!)).toBe(times > 1);
   if (times === 1) expect((await memory()) - before).toBeLessThanOrEqual(2 ** 21);
 });
-
-function indexOf(ids: Iterable<bigint>): FingerprintIndex {
-  const columns = { ids: BigUint64Array.from(ids), contents: BigUint64Array.from(ids, () => 1n) };
-  const index = new FingerprintIndex(columns.ids.length);
-  index.apply({ ...columns, records: columns.contents }, true);
-  return index;
-}
 
 /** Bytes of typed arrays that are in use. */
 async function memory(): Promise<number> {

@@ -76,7 +76,7 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
  * The version of the rules by which a record becomes an item, including inferred types. Raise it when a record becomes
  * a different item: earlier hashes must not match, and runs begun under other rules are not continued.
  */
-export const ITEM_FORMAT_VERSION = 3;
+export const ITEM_FORMAT_VERSION = 4;
 
 /**
  * Hashes of records that represent their items: equal records give equal items, which then need not be built. The key
@@ -97,10 +97,9 @@ export function recordHashes(
     companyIdColumn,
     rules,
     types: metadataTypes(targets, (_, index) => types[index]!),
-    // Left out at their defaults, so that hashes from before these options existed still match.
     dialect: dialect && isPlain(dialect) ? undefined : dialect,
-    shortRows: input.shortRows === 'pad' ? 'pad' : undefined,
-    excelText: input.excelText || undefined,
+    shortRows: input.shortRows,
+    excelText: input.excelText,
   };
   return new Hashes(createHash('sha256').update(hashKey).update(JSON.stringify(made)).digest(), 'record');
 }
