@@ -1,6 +1,6 @@
 /**
  * Finds identifiers that appear more than once, by their keyed hashes. Memory depends on the number of
- * different identifiers, not on how often each appears: 8 bytes for each, or 16 if it appears again.
+ * different identifiers, not on how often each appears: 8 to 16 bytes for each.
  */
 import { firstWhere } from '../bisect.js';
 import { wordsOf } from '../fingerprint-tables.js';
@@ -12,34 +12,38 @@ export interface Duplicates {
   repeated: { has(hash: bigint): boolean };
 }
 
-/** Ascending hashes, each once or twice: twice stands for any number of times. */
-type Sorted = BigUint64Array<ArrayBuffer>;
+const FEWEST = 4096;
 
-/** Counts repeated identifiers. An identifier is represented by 64 bits of a keyed hash. */
+/** Counts repeated identifiers. An identifier is represented by 63 bits of a keyed hash. */
 export class DuplicateFinder implements Duplicates {
-  /** Each has more than twice as many hashes as the next, so that few are merged often. */
-  readonly #parts: Sorted[] = [];
+  /** As many as `#sorted`, ascending and all different, then new ones. The lowest bit says that one appeared again. */
+  #hashes = new BigUint64Array(FEWEST);
+  /** The same as pairs of 32-bit words, which create no BigInt. */
+  #words = wordsOf(this.#hashes);
+  #sorted = 0;
+  #length = 0;
   #rows = 0;
-  /** Null until it is asked for again. */
-  #count: number | null = 0;
+  #count = 0;
 
-  readonly repeated = { has: (hash: bigint): boolean => timesIn(this.#all(), hash) > 1 };
+  readonly repeated = { has: (hash: bigint): boolean => this.#timesOf(hash) > 1 };
 
   get count(): number {
-    this.#count ??= this.#rows - distinctIn(this.#all());
+    this.#sort();
     return this.#count;
   }
 
   /** Adds the hashes of the next rows. Keeps no reference to the array. */
   add(hashes: BigUint64Array): void {
-    if (hashes.length === 0) return;
     this.#rows += hashes.length;
-    this.#count = null;
-    let part = merged(BigUint64Array.from(hashes).sort(), new BigUint64Array());
-    while (this.#parts.length > 0 && this.#parts.at(-1)!.length <= 2 * part.length) {
-      part = merged(this.#parts.pop()!, part);
+    for (let from = 0; from < hashes.length; ) {
+      const next = hashes.subarray(from, from + this.#hashes.length - this.#length);
+      this.#hashes.set(next, this.#length);
+      const start = this.#length;
+      this.#length += next.length;
+      for (let at = start; at < this.#length; at++) this.#words[2 * at]! &= ~1;
+      from += next.length;
+      if (this.#length === this.#hashes.length) this.#makeRoom();
     }
-    this.#parts.push(part);
   }
 
   /**
@@ -47,63 +51,57 @@ export class DuplicateFinder implements Duplicates {
    * added.
    */
   settle(): void {
-    const all = this.#all();
-    this.#count = this.#rows - distinctIn(all);
-    this.#parts.splice(
-      0,
-      1,
-      all.filter((hash, at) => hash === all[at - 1] || hash === all[at + 1]),
-    );
+    this.#sort();
+    this.#hold(this.#hashes.filter((_, at) => (this.#words[2 * at]! & 1) === 1 && at < this.#sorted));
+    this.#sorted = this.#length = this.#hashes.length;
   }
 
   /** How many of these hashes were never added. */
   countAbsent(hashes: BigUint64Array): number {
-    const all = this.#all();
-    return hashes.reduce((absent, hash) => absent + (timesIn(all, hash) === 0 ? 1 : 0), 0);
+    return hashes.reduce((absent, hash) => absent + (this.#timesOf(hash) === 0 ? 1 : 0), 0);
   }
 
-  /** Merges all parts. */
-  #all(): Sorted {
-    const parts = this.#parts;
-    while (parts.length > 1) parts.push(merged(parts.pop()!, parts.pop()!));
-    return parts[0] ?? new BigUint64Array();
+  #timesOf(hash: bigint): 0 | 1 | 2 {
+    this.#sort();
+    const words = this.#words;
+    const [low, high] = wordsOf(BigUint64Array.of(hash & ~1n)) as unknown as [number, number];
+    const at = firstWhere(this.#sorted, (place) => {
+      const above = words[2 * place + 1]!;
+      return above > high || (above === high && words[2 * place]! >= low);
+    });
+    if (at === this.#sorted || words[2 * at + 1] !== high || (words[2 * at]! & ~1) >>> 0 !== low) return 0;
+    return words[2 * at]! & 1 ? 2 : 1;
   }
-}
 
-/** Merges ascending hashes, and keeps two at most of those that are equal. Compares words: they create no BigInt. */
-function merged(first: Sorted, second: Sorted): Sorted {
-  const [a, b] = [wordsOf(first), wordsOf(second)];
-  const words = new Uint32Array(a.length + b.length);
-  let length = 0;
-  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
-    const isFirst = j === b.length || (i < a.length && !isLess(b, j, a, i));
-    const [low, high] = isFirst ? [a[i]!, a[i + 1]!] : [b[j]!, b[j + 1]!];
-    if (isFirst) i += 2;
-    else j += 2;
-    const isThird = length >= 4 && words[length - 4] === low && words[length - 3] === high;
-    if (isThird) continue;
-    words[length++] = low;
-    words[length++] = high;
+  /** Sorts the new hashes in, and counts those that were there. */
+  #sort(): void {
+    if (this.#sorted === this.#length) return;
+    const words = this.#words;
+    this.#hashes.subarray(0, this.#length).sort();
+    let end = 0;
+    for (let at = 0; at < 2 * this.#length; at += 2) {
+      const [low, high] = [words[at]!, words[at + 1]!];
+      if (end > 0 && words[end - 1] === high && (words[end - 2]! | 1) === (low | 1)) words[end - 2]! |= 1;
+      else {
+        words[end] = low;
+        words[end + 1] = high;
+        end += 2;
+      }
+    }
+    this.#sorted = this.#length = end / 2;
+    this.#count = this.#rows - this.#sorted;
   }
-  const kept = length === words.length ? words : words.slice(0, length);
-  return new BigUint64Array(kept.buffer);
-}
 
-const isLess = (a: Uint32Array, i: number, b: Uint32Array, j: number): boolean =>
-  a[i + 1]! < b[j + 1]! || (a[i + 1] === b[j + 1] && a[i]! < b[j]!);
-
-function timesIn(sorted: Sorted, hash: bigint): 0 | 1 | 2 {
-  const [words, asked] = [wordsOf(sorted), wordsOf(BigUint64Array.of(hash))];
-  const at = firstWhere(sorted.length, (place) => !isLess(words, 2 * place, asked, 0));
-  if (sorted[at] !== hash) return 0;
-  return sorted[at + 1] === hash ? 2 : 1;
-}
-
-function distinctIn(sorted: Sorted): number {
-  const words = wordsOf(sorted);
-  let again = 0;
-  for (let at = 2; at < words.length; at += 2) {
-    if (words[at] === words[at - 2] && words[at + 1] === words[at - 1]) again++;
+  #makeRoom(): void {
+    this.#sort();
+    if (4 * this.#sorted <= 3 * this.#hashes.length) return;
+    const larger = new BigUint64Array(Math.ceil(1.5 * this.#hashes.length));
+    larger.set(this.#hashes.subarray(0, this.#sorted));
+    this.#hold(larger);
   }
-  return sorted.length - again;
+
+  #hold(hashes: BigUint64Array<ArrayBuffer>): void {
+    this.#hashes = hashes;
+    this.#words = wordsOf(hashes);
+  }
 }

@@ -3,7 +3,7 @@ import type { Kind } from '../model.js';
 import type { Known } from '../plan/changes.js';
 import type { Comparison } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
-import { buildItems, ItemHashes, type Pool } from '../read/index.js';
+import { buildItems, type Pool } from '../read/index.js';
 
 /** The ids of the unchanged rows of a kind. Reads the inputs again. @throws InputError; the signal's reason */
 export async function unchangedIds(
@@ -15,12 +15,10 @@ export async function unchangedIds(
 ): Promise<BigUint64Array> {
   const found: bigint[] = [];
   const { repeated } = duplicates.get(kind)!;
-  const items = new ItemHashes(hashKey);
   for (const { opened, scan } of inputs) {
     if (opened.kind !== kind) continue;
     const options = { hashKey, records: false, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
-      items.recognize(batch, index, repeated);
       for (const [at, id] of batch.ids.entries()) {
         if (repeated.has(id) ? repeats?.isUnchanged(id) : index.matches(batch, at)) found.push(id);
       }

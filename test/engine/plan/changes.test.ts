@@ -330,7 +330,7 @@ describe('of a file like the last one', () => {
     ]);
     const hashes = recordHashes(input, { types: ['string', 'number', 'string', 'string'] }, KEY);
     hashes.add('y,2,é,');
-    expect(hashes.take()).toEqual(BigUint64Array.of(13605184268158730686n));
+    expect(hashes.take()).toEqual(BigUint64Array.of(12451868262697192420n));
   });
 
   it('JSON is told by its items, whatever records were known before', async () => {

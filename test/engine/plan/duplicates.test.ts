@@ -16,13 +16,13 @@ it('counts rows whose identifier stood earlier, and knows which identifiers repe
       const ids = batches.flat();
       const distinct = new Set(ids);
       expect(count).toBe(ids.length - distinct.size);
-      for (const each of [...distinct, 3n, 2n ** 63n]) {
+      for (const each of [...distinct, 33n, 2n ** 63n]) {
         expect(repeated.has(each)).toBe(ids.filter((other) => other === each).length > 1);
         expect(finder.countAbsent(BigUint64Array.of(each))).toBe(distinct.has(each) ? 0 : 1);
       }
       finder.settle();
       expect(finder.count).toBe(ids.length - distinct.size);
-      expect([...distinct, 3n].filter((each) => repeated.has(each))).toEqual(
+      expect([...distinct, 33n].filter((each) => repeated.has(each))).toEqual(
         [...distinct].filter((each) => ids.filter((other) => other === each).length > 1),
       );
     }),
