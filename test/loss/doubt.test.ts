@@ -75,6 +75,29 @@ describe('a request whose reply was lost', () => {
     expect(last.summary!.maybe_sent_twice).toMatchObject([{ rows: 1 }]);
   });
 
+  test('is unknown in each half if it is too large when it is sent again', async () => {
+    write('a.csv', ['a,1', 'b,1', 'c,1', 'd,1']);
+    service.trouble = { submit: (nth) => (nth === 1 ? lost : status(nth === 2 ? 413 : 401)) };
+    const first = await run('import', 'a.csv', ...OUT);
+    expect([first.code, service.seen.submit], first.stderr).toEqual([4, 3]);
+    expect(first.summary!.rows).toMatchObject({ submitted: 0, unknown: 4 });
+    expect(outcomes().map(([, outcome]) => outcome)).toEqual(Array(4).fill('unknown'));
+    service.trouble = {};
+    write('newer.csv', ['c,2']);
+    await run('import', 'newer.csv');
+    const last = await run('resume', first.summary!.run!, ...OUT);
+    expect(last.summary!.rows, last.stderr).toMatchObject({ submitted: 3, unknown: 1 });
+    expect(outcomes().map(([id, outcome]) => [id, outcome])).toEqual([
+      ['a', 'completed'],
+      ['b', 'completed'],
+      ['c', 'unknown'],
+      ['d', 'completed'],
+    ]);
+    expect(last.summary!.maybe_sent_twice.map(({ rows }) => rows)).toEqual([2, 1]);
+    const { folder: cwd, env } = machine;
+    expect(await cli(['state', 'check'], { cwd, env })).toMatchObject({ code: 0 });
+  });
+
   test('of which nothing is sent again is not in the list of what was', async () => {
     write('a.csv', ['a,1']);
     service.trouble = { submit: () => lost };

@@ -1,7 +1,7 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
 
 import type { KnownRows } from '../state/history.js';
-import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { isDividedAgain, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { isDecided, RequestTree } from '../state/tally.js';
@@ -62,7 +62,7 @@ export class RowOutcomes {
     for (const record of notReplaced(records)) {
       // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
       // they are unsent.
-      const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
+      const which = isDividedAgain(record) ? 'withdrawn' : 'stretches';
       for (const { input, first_row, end_row } of rangesOf(record)) {
         const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
         this.#inputs.set(input, known);

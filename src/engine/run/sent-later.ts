@@ -8,7 +8,7 @@ import type { DeliverDeps } from '../send/follow.js';
 import { isOpen } from '../send/isolate.js';
 import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
-import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
+import { isDividedAgain, type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 
 /**
@@ -36,7 +36,7 @@ export function repeatRules(
     recorded: (isWanted) => {
       const wanted = run.records.filter((r) => isWanted(r.input));
       if (isPlanned) return rootsNow(wanted);
-      return wanted.filter((r) => r.parent === null && r.state !== 'withdrawn');
+      return wanted.filter((r) => r.parent === null && !isDividedAgain(r));
     },
     isSentAgain,
     isDone: (seq) => {

@@ -75,7 +75,7 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   }
   if (error.status === 413 && record.rows > 1) {
     deps.tooLarge(chunk.ends.length);
-    return deliverHalves(chunk, deps);
+    return deliverHalves(chunk, deps, undefined, record);
   }
   record.failure = failureText(error);
   if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
@@ -89,13 +89,37 @@ function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
   return id === undefined ? null : lost.get(id)!;
 }
 
-/** @param first number of items in the first part. Default: half */
-async function deliverHalves(chunk: Chunk, deps: DeliverDeps, first?: number): Promise<Failed[]> {
+/**
+ * @param first number of items in the first part. Default: half
+ * @param refused the record of the request; null if it was not sent
+ */
+async function deliverHalves(
+  chunk: Chunk,
+  deps: DeliverDeps,
+  first?: number,
+  refused: RequestRecord | null = null,
+): Promise<Failed[]> {
   const failed: Failed[] = [];
-  for (const half of halve(chunk, first)) {
+  const halves = halve(chunk, first);
+  if (refused?.state === 'unknown') await inheritDoubt(halves, refused, deps);
+  for (const half of halves) {
     if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
   }
   return failed;
+}
+
+/** If a request may have arrived, so may its halves: they are recorded as if each had been sent. In one transaction. */
+async function inheritDoubt(halves: readonly Chunk[], of: RequestRecord, deps: DeliverDeps): Promise<void> {
+  const { run, scope, state, remembering } = deps;
+  const given = { state: 'unknown', reason: of.reason } as const;
+  Object.assign(of, { state: 'divided', possibleDuplicate: null });
+  const written = [state.record(run, scope, halves[0]!.kind, of, null)];
+  for (const half of halves) {
+    half.recorded = newRecord(half, { ...prepare(half).described, ...given }, deps);
+    const [prints, rows] = [remembering.printsOf(half), rowsToRecord(half)];
+    written.push(state.record(run, scope, half.kind, half.recorded, prints, half.shared, rows));
+  }
+  await Promise.all(written);
 }
 
 /**

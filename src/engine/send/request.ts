@@ -152,10 +152,7 @@ export async function sendRequest(
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
       case 'halve': {
-        // A resume must not send it again as it is: its halves become requests of their own.
-        record.state = 'withdrawn';
-        record.reason = decision.reason;
-        await deps.commit();
+        await leave(decision.reason);
         return {
           type: 'too_large',
           error: new ServiceError(decision.error.message, {

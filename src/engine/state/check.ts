@@ -96,7 +96,7 @@ type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: strin
 /** Finds requests of a run that share rows with another request. */
 async function* overlapping(on: Reader): AsyncGenerator<string> {
   const requests = on.each<Held & { more: string | null }>(
-    `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND ${STANDS} ORDER BY run`,
+    `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND (state <> 'divided' OR parent IS NOT NULL) AND ${STANDS} ORDER BY run`,
   );
   let ranges: Held[] = [];
   for await (const { more, ...first } of requests) {

@@ -17,7 +17,8 @@ import { STORED, storedOrNull } from './stored-json.js';
  * Only in a search for rows at fault, or when failed requests are sent again (`send/isolate.ts`):
  * - `waiting`: a part that is to be sent.
  * - `refused`: the service refused it. Its parts are sent instead; without parts, its rows are given up.
- * - `divided`: not sent, but known to fail, because its source failed and the other half completed.
+ * - `divided`: not sent, but known to fail, because its source failed and the other half completed. Without a parent: it
+ *   may have arrived, was too large when it was sent again, and its halves may have arrived.
  * - `failed`: not sent, and its rows are given up. The service had accepted them in a job that failed.
  * - `unsent`: not sent, and its rows are given up. The service has refused every request that had them.
  */
@@ -153,6 +154,10 @@ export function notReplaced(records: readonly RequestRecord[]): readonly Request
   const parents = new Set(records.map(({ parent }) => parent));
   return records.filter(({ seq }) => !parents.has(seq));
 }
+
+/** Whether its rows are in other requests by now, or will be, which do not name it as their parent. */
+export const isDividedAgain = ({ state, parent }: RequestRecord): boolean =>
+  parent === null && (state === 'withdrawn' || state === 'divided');
 
 /**
  * The current requests for the rows of a saved plan, without parts. After a 413, the halves of a request take

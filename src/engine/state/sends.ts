@@ -277,7 +277,7 @@ export class Sends {
     return on.all(
       `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
            AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
-           AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state = 'withdrawn')
+           AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
          ORDER BY send`,
       scope,
       kind,

@@ -1,7 +1,7 @@
 /** Counts rows by what became of them. Pure. */
 
 import { classOf, isClosed, type RowClass, requestStatus } from '../states.js';
-import { type RequestRecord, requestOf } from './requests.js';
+import { isDividedAgain, type RequestRecord, requestOf } from './requests.js';
 
 /** The requests of a run, with those that send rows of others again below them. */
 export class RequestTree {
@@ -85,7 +85,7 @@ function tallyOf(r: RequestRecord, tree: RequestTree): Tally {
 function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): Tally {
   const tally = nothing();
   // Its rows are divided into requests again, or were by now.
-  if (r.state === 'withdrawn' && r.parent === null) return tally;
+  if (isDividedAgain(r)) return tally;
   const { rows } = classOf(chain);
   const closed = isClosed(requestStatus(r));
   if (rows === 'submitted') {

@@ -419,7 +419,7 @@ describe('what may have arrived', () => {
   test('is named although it turns out too large, and its halves are sent', async () => {
     const sent = await send([lost, reply(413)]);
     expect(sent.outcome.type).toBe('too_large');
-    expect(sent.record).toMatchObject({ state: 'withdrawn', possibleDuplicate: 'connection reset' });
+    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
   });
 
   test('is named with the first reason, and kept with the last', async () => {
