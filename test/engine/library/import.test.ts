@@ -427,7 +427,7 @@ describe('stopping', () => {
     const ended = runImport(request).result();
     await vi.waitFor(() => expect(sandbox.ledger()).toHaveLength(1));
     abort.abort();
-    expect((await ended).summary).toMatchObject({ status: 'interrupted', rows: { unsent: 3 } });
+    expect((await ended).summary).toMatchObject({ status: 'interrupted', rows: { unknown: 3 } });
     const { summary } = await runImport({
       ...request,
       abort: new AbortController().signal,
