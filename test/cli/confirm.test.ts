@@ -78,10 +78,10 @@ describe('an import', () => {
     const { cwd, run } = desk(sandbox);
     writeFileSync(join(cwd, 'c.csv'), 'company_id\n\n,\n1\n,x\n');
     const stopped = await run(IMPORT, asked('2\n'));
-    expect([stopped.code, stopped.stderr.includes('Send?'), sent(sandbox)]).toEqual([130, false, 0]);
+    expect([stopped.code, stopped.stderr.includes('Send to'), sent(sandbox)]).toEqual([130, false, 0]);
     const others = await run(IMPORT, asked('1\ny\n'));
     expect([others.code, sent(sandbox)]).toEqual([5, 1]);
-    expect(others.stderr.match(/Send\?/g)).toHaveLength(1);
+    expect(others.stderr.match(/Send to/g)).toHaveLength(1);
   });
 
   test('the totals include changes', async ({ start }) => {

@@ -149,7 +149,7 @@ async function settle(
   const questions = mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
   const isInvalid = found.some(({ rejected }) => rejected > 0);
   if (!canShare(found)) {
-    if (identities.length > 0 || given.all) throw notShared();
+    if (identities.length > 0 || given.all) throw notShared(found);
     return { mapping: null, isInvalid }; // each file says what it is
   }
   const isFixed = Object.keys(inputs.flags).length > 0;

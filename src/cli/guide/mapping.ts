@@ -1,21 +1,24 @@
 /** The mapping file that answers make: every column with its key and its type. A later import with it does the same. */
 import { UsageError } from '../../engine/errors.js';
-import { COLUMN_TYPES, KINDS, SOME_ZONE } from '../../engine/model.js';
+import { COLUMN_TYPES, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
 import { keyStyle, type MappingFile, type MappingSection } from '../../engine/read/index.js';
 import type { Answers, Found } from './questions.js';
 
-/** Whether one mapping can name the identifiers of all inputs. */
-export const canShare = (found: readonly Found[]): boolean =>
-  KINDS.every((kind) => {
+/** The kind whose identifiers have several names, which one mapping cannot express; undefined if there is none. */
+const unshared = (found: readonly Found[]): Kind | undefined =>
+  KINDS.find((kind) => {
     const alike = found.filter((one) => one.kind === kind);
     const ids = new Set(alike.map(({ id }) => id));
     const companies = new Set(alike.flatMap(({ company }) => company ?? []));
-    return ids.size <= 1 && companies.size <= 1;
+    return ids.size > 1 || companies.size > 1;
   });
 
-export const notShared = (): UsageError =>
+/** Whether one mapping can name the identifiers of all inputs. */
+export const canShare = (found: readonly Found[]): boolean => unshared(found) === undefined;
+
+export const notShared = (found: readonly Found[]): UsageError =>
   new UsageError(
-    'the identifiers of inputs of one kind have different names, which one mapping cannot express',
+    `the identifiers of ${unshared(found)} have different names, which one mapping cannot express`,
     { hint: 'import these files one by one, or write a mapping for each' },
   );
 
@@ -24,7 +27,7 @@ export const notShared = (): UsageError =>
  * @throws UsageError if two inputs of a kind cannot share a mapping
  */
 export function mappingOf(found: readonly Found[], answers: Answers): MappingFile {
-  if (!canShare(found)) throw notShared();
+  if (!canShare(found)) throw notShared(found);
   const [only, other] = found;
   if (only && !other) return { kind: only.kind, ...sectionOf(only, found, answers) };
   return Object.fromEntries(

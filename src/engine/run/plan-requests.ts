@@ -6,8 +6,8 @@ import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import type { Start } from '../read/index.js';
 import type { serialize } from '../send/body.js';
 import { type Chunk, rangesToRecord } from '../send/chunk.js';
-import { content } from '../send/deliver.js';
 import { UNSENT } from '../send/request.js';
+import { content } from '../send/request-record.js';
 import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
 
 type SavedRange = NonNullable<SavedRequest['more']>[number];

@@ -9,7 +9,7 @@ import { type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
-import { content, type Failed, newRecord, refusal, repeated, sendAndFollow } from './deliver.js';
+import { type Failed, refusal, sendAndFollow } from './deliver.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
@@ -23,6 +23,7 @@ import {
 } from './isolate.js';
 import { leaveOut } from './leave-out.js';
 import { divide, pick, type Rows } from './pick.js';
+import { content, newRecord, repeated } from './request-record.js';
 import { wasAccepted } from './row-counts.js';
 
 /**

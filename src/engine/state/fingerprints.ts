@@ -7,14 +7,14 @@
  * of each id even if it did not complete: it tells when and by which run the id was last sent. It also keeps
  * earlier rows of the same run, unless another run has sent the id in between.
  */
-
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import { bytesOf, hashesOf, wordsOf } from '../fingerprint-tables.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Cells } from './cells.js';
 import type { Database, Reader, Transaction } from './database.js';
-import { SEND, type StateAge } from './sends.js';
+import { SEND } from './sends.js';
+import type { StateAge } from './types.js';
 
 interface StoredPrints {
   ids: Uint8Array;

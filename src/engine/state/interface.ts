@@ -11,8 +11,16 @@ import type { RejectsStore } from './rejects.js';
 import type { RequestRecord } from './requests.js';
 import type { InputLines } from './row-lists.js';
 import type { NewRun, RunFilter, StoredRun } from './runs.js';
-import type { StateAge } from './sends.js';
-import type { HeldLease, HeldLock, KnownJob, KnownRun, Made, Scope, ServiceInUse } from './types.js';
+import type {
+  HeldLease,
+  HeldLock,
+  KnownJob,
+  KnownRun,
+  Made,
+  Scope,
+  ServiceInUse,
+  StateAge,
+} from './types.js';
 
 export interface State {
   /** The state directory of this machine. */

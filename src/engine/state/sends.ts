@@ -12,7 +12,7 @@ import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
 import { WHAT } from './history.js';
 import type { RequestRecord } from './requests.js';
-import type { Made } from './types.js';
+import type { Made, StateAge } from './types.js';
 import type { Plans } from './verified.js';
 
 /**
@@ -26,12 +26,6 @@ const DOUBT_MS = 24 * 60 * 60 * 1_000;
 
 /** Stored in place of a run for profiles that `identify` sent. */
 export const IDENTIFY = 'identify';
-
-/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
-export interface StateAge {
-  oldest_completed_at: string | null;
-  newest_completed_at: string | null;
-}
 
 export interface NewSend {
   scope: number;

@@ -17,9 +17,8 @@ import { openSqlite } from './sqlite/backend.js';
 import { Tables } from './tables.js';
 
 export type { State } from './interface.js';
-export type { StateAge } from './sends.js';
 export { databaseFile } from './sqlite/open.js';
-export type { HeldLease, HeldLock, KnownJob, Made, Scope } from './types.js';
+export type { HeldLease, HeldLock, KnownJob, Made, Scope, StateAge } from './types.js';
 
 /** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {

@@ -88,3 +88,9 @@ export interface HeldLock extends Scope {
   /** Whether it has not expired. Otherwise, its process is gone, or cannot reach the database. */
   fresh: boolean;
 }
+
+/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
+export interface StateAge {
+  oldest_completed_at: string | null;
+  newest_completed_at: string | null;
+}

@@ -144,7 +144,7 @@ describe('an address', () => {
     try {
       service.trouble = { submit: () => ({ status: 503 }) as never };
       const first = JSON.parse((await cli(words, { cwd, env })).stdout) as Summary;
-      expect(first.rows).toMatchObject({ submitted: 0, unsent: 2 });
+      expect(first.rows).toMatchObject({ submitted: 0, unknown: 2 });
       expect(spooled(cwd)).toHaveLength(1);
       const second = JSON.parse((await cli(words, { cwd, env })).stdout) as Summary;
       expect(second.warnings[0]).toMatch(/^this import replaces run .*, which was unfinished$/);
