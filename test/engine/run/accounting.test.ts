@@ -11,7 +11,7 @@ import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { Answer } from '../../../src/engine/service/client.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { isDividedAgain, type RequestRecord } from '../../../src/engine/state/requests.js';
 import { submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { IdleClock } from '../../support/clock.js';
 import { ofInput } from '../support/cut.js';
@@ -101,7 +101,7 @@ class Import {
       limits: { items, bytes: 1_000_000 },
       duplicates: duplicatesOf(world.rows),
       isUnchanged: (prints, at) => world.unchanged.has(prints.ids[at]!),
-      recorded: records.filter(({ state }) => state !== 'withdrawn'),
+      recorded: records.filter((r) => !isDividedAgain(r)),
     });
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(items)) {
@@ -175,8 +175,7 @@ class Import {
 
   /** Of the request that has the row now, as it is on disk. */
   #stateOf(row: number): string | undefined {
-    const has = (r: RequestRecord): boolean =>
-      r.state !== 'withdrawn' && r.first_row <= row && row < r.end_row;
+    const has = (r: RequestRecord): boolean => !isDividedAgain(r) && r.first_row <= row && row < r.end_row;
     return this.records.find(has)?.state;
   }
 }

@@ -91,7 +91,11 @@ describe('runs', () => {
     });
     await state.startRun(aRun());
     await state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
-    expect((await state.knownRuns())[0]!.summary).toEqual({ ...summary, rejected: [], warnings: [] });
+    expect((await state.knownRuns())[0]!.summary).toEqual({
+      ...summary,
+      rejected: [{ file: 'c.csv', line: 2, reason: '' }],
+      warnings: [],
+    });
   });
 
   test('an end without a summary keeps the one before', async ({ state }) => {
