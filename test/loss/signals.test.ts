@@ -122,7 +122,7 @@ describe('Ctrl-C at once ends', () => {
       status: 'interrupted',
       rows: { submitted },
       jobs: [{ job_id: 'job-1', status: 'processing' }],
-      resume: expect.stringMatching(/^profiles resume \d/),
+      resume: expect.stringMatching(/^(?:PROFILES_STATE_DIR=\S+ )?profiles resume \d/),
     });
     await resumes([]);
   });
@@ -241,7 +241,7 @@ describe('while the input is read', () => {
       expect(code).toBe(143);
       expect(stderr).toContain('as soon as something reads');
       expect(stderr).toContain('the outcomes of rows are not written');
-      expect(stderr).toMatch(/continue with:\n {4}profiles resume /);
+      expect(stderr).toMatch(/continue with:\n {4}(?:PROFILES_STATE_DIR=\S+ )?profiles resume /);
       expect(service.ledger.arrivals).toHaveLength(3);
       const reader = promisify(execFile)('cat', [join(machine.folder, 'fifo.csv')]);
       expect((await machine.run(['resume'])).code).toBe(0);
