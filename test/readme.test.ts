@@ -24,7 +24,7 @@ describe('README', () => {
 
   test('the promise, word for word', () => {
     expect(README).toContain(
-      '*What the service has acknowledged is never sent again. What was in flight when the answer was lost is sent again (an upsert makes that safe) and is named in the report. Every row ends as filtered, rejected, unchanged, merged, submitted or unsent, and the numbers add up.*',
+      '*What the service has acknowledged is never sent again. What was in flight when the answer was lost is sent again (an upsert makes that safe) and is named in the report. Every row ends as filtered, rejected, unchanged, merged, submitted, unknown or unsent, and the numbers add up.*',
     );
   });
 
