@@ -626,7 +626,7 @@ describe('inspect', () => {
     const { code, stderr } = await run('inspect a.csv b.csv --write-mapping m.json');
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('the identifiers of inputs of one kind have different names'),
+      expect.stringContaining('the identifiers of companies have different names'),
     ]);
   });
 });
