@@ -96,9 +96,12 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
   const code = await (options.program ?? { runCommand }).runCommand(argv, world);
   await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
   await pasteAll(stderr.text(), world);
-  // Printed commands name the state of this test, and are longer than a line. Both are undone here; `next.test.ts` has
-  // them as they are.
-  const own = ` --state ${shellWord(join(cwd, '.state'))}`;
-  const said = (text: string): string => (options.env?.PROFILES_STATE_DIR ? text : text.replaceAll(own, ''));
+  // Printed commands name the state of this test (beside a database, the folder of this machine), and are longer than a
+  // line. Both are undone here; `next.test.ts` has them as they are.
+  const own = shellWord(join(cwd, '.state'));
+  const said = (text: string): string =>
+    options.env?.PROFILES_STATE_DIR
+      ? text
+      : text.replaceAll(` --state ${own}`, '').replaceAll(`PROFILES_STATE_DIR=${own} `, '');
   return { code, stdout: said(onOneLine(stdout.text())), stderr: said(onOneLine(stderr.text())) };
 }
