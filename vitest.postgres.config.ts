@@ -11,8 +11,10 @@ const ON_EITHER = [
   'test/cli/commands/{apply,history,identify,import,job,jobs,resume,runs,sandbox}.test.ts',
 ];
 
-/** About the files of a state directory: copied, removed, on a full disk, of an earlier version. */
-const OF_FILES = ['test/loss/{backup,disk,migrate,sandbox,state-removed,upgrade,writer}.test.ts'];
+/** About the files of a state directory: copied, removed, on a full disk, or opened by the test itself. */
+const OF_FILES = [
+  'test/loss/{backup,disk,migrate,recorded-rules,sandbox,state-removed,verified,writer}.test.ts',
+];
 
 export default defineConfig({
   test: {

@@ -67,7 +67,7 @@ describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
     expect(run).toMatchObject({ status: 'stopped', summary: { status: 'stopped' } });
     if (redirected === '--ndjson > /dev/full') {
       expect(sentences(ended.stderr)).toEqual([`profiles: stdout cannot be written: ${FULL}`]);
-      expect(ended.stderr).toContain(`profiles resume ${run!.run} --base-url `);
+      expect(ended.stderr.replaceAll(/ \\\n +/g, ' ')).toContain(`profiles resume ${run!.run} --base-url `);
       expect(ended.stderr).toContain('✗ stopped early');
     }
     if (redirected === '--json 2>/dev/full') {
