@@ -29,19 +29,11 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     }
     unchanged += skippedBefore(chunk, to, input, end_row) - before;
   }
-  const items = itemsOf(chunk);
-  const { lines, rows, ...prints } = columnsAt({ ...chunk, ...chunk.prints }, chosen);
   const isIn = ({ input, row }: { input: number; row: number }): boolean =>
     ranges.some((range) => range.input === input && range.first_row <= row && row < range.end_row);
   return {
     ...chunk,
-    ...bodyOf(
-      chunk.kind,
-      chosen.map((at) => items[at]!),
-    ),
-    lines,
-    rows,
-    prints,
+    ...onlyAt(chunk, chosen),
     parts,
     skipped: Uint32Array.from(skipped),
     unchanged,
@@ -49,6 +41,17 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     overtaken: chunk.overtaken.filter(isIn),
     recorded: null,
   };
+}
+
+/** The body of these items, and what is known of each. */
+function onlyAt(chunk: Chunk, chosen: readonly number[]) {
+  const items = itemsOf(chunk);
+  const { lines, rows, ...prints } = columnsAt({ ...chunk, ...chunk.prints }, chosen);
+  const body = bodyOf(
+    chunk.kind,
+    chosen.map((at) => items[at]!),
+  );
+  return { ...body, lines, rows, prints };
 }
 
 /** Takes items out of a chunk. @param by returns the run that sent an id later, or null for an item that stays */
@@ -66,17 +69,9 @@ export function leave(chunk: Chunk, by: (id: bigint) => string | null): Chunk {
     if (run === null) chosen.push(at);
     else leftOut.push({ input: inputs[at]!, row: chunk.rows[at]!, line: chunk.lines[at]!, id, by: run });
   }
-  const items = itemsOf(chunk);
-  const { lines, rows, ...prints } = columnsAt({ ...chunk, ...chunk.prints }, chosen);
   return {
     ...chunk,
-    ...bodyOf(
-      chunk.kind,
-      chosen.map((at) => items[at]!),
-    ),
-    lines,
-    rows,
-    prints,
+    ...onlyAt(chunk, chosen),
     parts,
     skipped: Uint32Array.from(chosen, (at) => chunk.skipped[at]!),
     leftOut: leftOut.sort((a, b) => a.input - b.input || a.row - b.row),
