@@ -29,7 +29,7 @@ const importUsers = (records: object[]) =>
     service: { baseUrl: sandbox.url, token: sandbox.token },
     stateDir,
     retryDelayMs: 1,
-    isolate: true,
+    onFailure: 'isolate',
   }).result();
 
 test('users arrive', async () => {

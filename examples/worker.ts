@@ -32,7 +32,7 @@ async function send(batch: Message[]): Promise<void> {
     service: { baseUrl: SERVICE_URL, token: SERVICE_TOKEN },
     stateDir: STATE_DIR,
     invalid: 'any', // one bad message does not hold up the others
-    isolate: true, // nor does one that makes its job fail
+    onFailure: 'isolate', // nor does one that makes its job fail
   }).result();
   for (const { line, reason } of summary.rejected) console.error(`message ${line}: ${reason}`);
   // Rejected messages would be rejected again, so they are done, too: move them to a dead-letter queue here.

@@ -57,7 +57,11 @@ export const WORDS = {
   shortRows: SHORT_ROWS,
   is: ['=', '!='],
   keys: KEY_STYLES,
+  onFailure: ['stop', 'continue', 'isolate'],
 } as const;
+
+/** What happens at a request that was refused, and at a job that failed. */
+export type OnFailure = (typeof WORDS.onFailure)[number];
 
 type NumberName = keyof typeof NUMBERS;
 type NumberValue<K extends NumberName> = number | (typeof NUMBERS)[K]['default'];
@@ -223,16 +227,12 @@ export interface SendOptions {
    */
   trackKeys: boolean;
   /**
-   * If the service refuses a request (400, 415, 422), rejects its rows and continues, instead of ending.
-   * Default false.
+   * `stop` ends the import at a request that the service refuses (400, 415, 422). `continue` rejects its rows and
+   * continues. `isolate` sends the rows of a request refused with 400 or 422, or of a failed job, again in smaller
+   * and smaller requests, until the rows at fault are found, and rejects only those. Default `stop`.
    */
-  continueOnError: boolean;
-  /**
-   * Sends the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
-   * the rows at fault are found, and rejects only those. Default false.
-   */
-  isolate: boolean;
-  /** With `isolate`: the most further requests for each failed one. Default 128. */
+  onFailure: OnFailure;
+  /** With `onFailure: 'isolate'`: the most further requests for each failed one. Default 128. */
   isolateJobs: number;
   /**
    * Sends a first request with at most this many items, and nothing else before its job has completed. If it

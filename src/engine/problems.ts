@@ -172,7 +172,7 @@ export type Problem =
    * them (`inside`).
    */
   | { code: 'odd_identifiers'; column: string; white: boolean; inside: boolean }
-  /** `isolate` did not start, because no request completed and three failed alike. */
+  /** `onFailure: 'isolate'` did not start, because no request completed and three failed alike. */
   | { code: 'isolation_not_started' }
   // Files that the engine writes
   /** The state directory cannot be used; `reason` is null if it is another one, such as a full disk. */

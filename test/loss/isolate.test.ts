@@ -124,8 +124,7 @@ class Machine {
       changedOnly: false,
       maxChanged: null,
       trackKeys: false,
-      continueOnError: false,
-      isolate: true,
+      onFailure: 'isolate',
       dryRun: false,
       checkProperties: false,
       full: false,
@@ -286,7 +285,7 @@ test('whatever fails, and whenever it is killed: exactly the rows at fault are r
       let ended: ImportResult;
       if (isLater) {
         // First without a search, then the failed requests again.
-        await machine.toTheEnd({ ...options, isolate: false }, true);
+        await machine.toTheEnd({ ...options, onFailure: 'stop' }, true);
         const before = (await machine.records()).some((r) => r.job?.status === 'failed');
         fc.pre(before);
         // The ids that later requests have sent are left out, and then the last row is not the last.
@@ -475,11 +474,11 @@ describe('the failed requests of a finished run', () => {
   test('only they are sent again, and the run is then as a whole', async () => {
     const machine = new Machine(numbered(12));
     machine.service.faults = { bad: new Set(['c-5']), how: 'failed' };
-    const first = await machine.session(machine.options({ chunkSize: 4, isolate: false }), true);
+    const first = await machine.session(machine.options({ chunkSize: 4, onFailure: 'stop' }), true);
     expect([first.exit, first.summary.status]).toEqual([Exit.jobFailed, 'failed']);
     machine.service.faults = { bad: new Set(), how: 'failed' };
     const last = await machine.session(
-      machine.options({ chunkSize: 4, isolate: false, failed: true }),
+      machine.options({ chunkSize: 4, onFailure: 'stop', failed: true }),
       false,
     );
     await found(machine, last, new Set());
@@ -492,10 +491,13 @@ describe('the failed requests of a finished run', () => {
   test('rows of refused ones leave the rejects file, which is replaced', async () => {
     const machine = new Machine(numbered(12));
     machine.service.faults = { bad: new Set(['c-5']), how: '422' };
-    const flags = { chunkSize: 4, isolate: false, continueOnError: true };
+    const flags = { chunkSize: 4, onFailure: 'continue' } as const;
     const first = await machine.session(machine.options(flags), true);
     expect(machine.rejected(first.summary.files[0]!.rejects_file)).toEqual(['c-4', 'c-5', 'c-6', 'c-7']);
-    const last = await machine.session(machine.options({ ...flags, isolate: true, failed: true }), false);
+    const last = await machine.session(
+      machine.options({ ...flags, onFailure: 'isolate', failed: true }),
+      false,
+    );
     await found(machine, last, machine.service.faults.bad);
     expect(last.summary.files[0]!.rejects_file).toBe('companies.rejects.csv');
     expect(machine.rejected('companies.rejects.csv')).toEqual(['c-5']);
@@ -504,10 +506,10 @@ describe('the failed requests of a finished run', () => {
   test('an untraceable one is sent again, and named', async () => {
     const machine = new Machine(numbered(8));
     machine.service.answer = (nth) => (nth === 2 ? reply(202, '{}') : null);
-    const first = await machine.session(machine.options({ chunkSize: 4, isolate: false }), true);
+    const first = await machine.session(machine.options({ chunkSize: 4, onFailure: 'stop' }), true);
     expect(first.exit).toBe(Exit.rejected);
     const last = await machine.session(
-      machine.options({ chunkSize: 4, isolate: false, failed: true }),
+      machine.options({ chunkSize: 4, onFailure: 'stop', failed: true }),
       false,
     );
     await found(machine, last, new Set());
@@ -518,10 +520,10 @@ describe('the failed requests of a finished run', () => {
     const machine = new Machine(['a', 'b', 'a', 'c']);
     machine.service.answer = () => null;
     machine.service.faults = { bad: new Set(['b']), how: 'failed' };
-    await machine.session(machine.options({ chunkSize: 2, isolate: false }), true);
+    await machine.session(machine.options({ chunkSize: 2, onFailure: 'stop' }), true);
     machine.service.faults = { bad: new Set(), how: 'failed' };
     const last = await machine.session(
-      machine.options({ chunkSize: 2, isolate: false, failed: true }),
+      machine.options({ chunkSize: 2, onFailure: 'stop', failed: true }),
       false,
     );
     expect(machine.service.sent.at(-1)).toEqual(['b']);
@@ -535,7 +537,7 @@ describe('the failed requests of a finished run', () => {
   test('two that share ids go again in order', async () => {
     const machine = new Machine(['a', 'b', 'a', 'c', 'd', 'e']);
     machine.service.faults = { bad: new Set(['b', 'c']), how: 'failed' };
-    await machine.session(machine.options({ chunkSize: 2, isolate: false }), true);
+    await machine.session(machine.options({ chunkSize: 2, onFailure: 'stop' }), true);
     const last = await machine.session(
       machine.options({ chunkSize: 2, failed: true, concurrency: 8 }),
       false,

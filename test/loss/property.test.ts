@@ -66,7 +66,7 @@ const oneImport = fc.record({
   chunkSize: fc.integer({ min: 1, max: 6 }),
   concurrency: fc.constantFrom(1, 2, 8),
   retries: fc.integer({ min: 0, max: 3 }),
-  continueOnError: fc.boolean(),
+  onFailure: fc.constantFrom('stop' as const, 'continue' as const),
   changedOnly: fc.boolean(),
   wait: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
   sessions: fc.array(session, { minLength: 1, maxLength: 3 }),
@@ -200,7 +200,7 @@ const csv = (kind: Kind, rows: readonly Row[]): string =>
 function optionsOf(one: OneImport, machine: Machine): ImportOptions {
   writeFileSync(join(machine.folder, 'companies.csv'), csv('companies', one.companies));
   if (one.users) writeFileSync(join(machine.folder, 'users.csv'), csv('users', one.users));
-  const { chunkSize, concurrency, retries, continueOnError, changedOnly, wait } = one;
+  const { chunkSize, concurrency, retries, onFailure, changedOnly, wait } = one;
   return {
     ...importNumbers({}),
     paths: one.users ? ['companies.csv', 'users.csv'] : ['companies.csv'],
@@ -208,7 +208,7 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     chunkSize,
     concurrency,
     retries,
-    continueOnError,
+    onFailure,
     changedOnly,
     refreshAfterMs: null,
     maxChanged: null,
@@ -224,7 +224,6 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     full: false,
     resume: false,
     failed: false,
-    isolate: false,
   };
 }
 

@@ -15,14 +15,7 @@ import { APPLY, given, MOVED, REJECTING, REPORTING, RETRYING, SENDING, WAITING }
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import {
-  checkFilesDiffer,
-  onFailure,
-  outcomesFile,
-  type Report,
-  reportOf,
-  waitingIn,
-} from './import-options.js';
+import { checkFilesDiffer, outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { loaded, reportWriter } from './runs/show.js';
 import { loadPlan } from './save-plan.js';
@@ -65,12 +58,13 @@ async function options(
     concurrency,
     maxChanged,
     isolateJobs,
+    onFailure: REJECTING.onFailure,
   };
   const values = given(table, flags) as Record<string, unknown>;
   const how = Object.entries(table).flatMap(([name, { sets }]) =>
     values[name] === undefined ? [] : [[sets, values[name]]],
   );
-  const { rejects: path, onFailure: failure } = given({ rejects, onFailure: REJECTING.onFailure }, flags);
+  const { rejects: path } = given({ rejects }, flags);
   const { wait, waitTimeoutMs } = waitingIn(flags);
   return {
     file,
@@ -82,8 +76,7 @@ async function options(
       ...Object.fromEntries(how),
       ...(!wait && { wait }),
       ...(waitTimeoutMs !== null && { waitTimeoutMs }),
-      ...(failure !== undefined && onFailure(failure)),
-      ...(failure === 'isolate' && { wait: true }),
+      ...(values.onFailure === 'isolate' && { wait: true }),
       ...(path !== undefined && { rejects: path }),
       outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
     },
@@ -139,9 +132,10 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
   };
-  const isolate = options.isolate && options.wait; // the search needs to see how jobs end
+  // The search for rows at fault needs to see how jobs end.
+  const onFailure = options.onFailure === 'isolate' && !options.wait ? 'stop' : options.onFailure;
   const apply = { plan, inputs, again: found !== undefined && earlier === null };
-  return runAndReport({ ...options, isolate }, earlier, report, context, { apply, reads: [asked.file] });
+  return runAndReport({ ...options, onFailure }, earlier, report, context, { apply, reads: [asked.file] });
 }
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });

@@ -18,7 +18,6 @@ import {
   COLUMNS,
   engineValues,
   given,
-  type ON_FAILURE,
   READING,
   REJECTING,
   REPORTING,
@@ -55,14 +54,6 @@ export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeo
   return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
 }
 
-/** What happens at a request that was refused, and at a job that failed. */
-export const onFailure = (
-  how: (typeof ON_FAILURE)[number],
-): Pick<ImportOptions, 'continueOnError' | 'isolate'> => ({
-  continueOnError: how === 'continue',
-  isolate: how === 'isolate',
-});
-
 /** The options of an import: flags override `import.*` of the config file. @throws UsageError; ConfigError */
 export async function importOptions(
   paths: readonly string[],
@@ -78,15 +69,14 @@ export async function importOptions(
     { ...importDefaults, ...flags },
   );
   const waiting = waitingIn({ ...importDefaults, ...flags });
-  const failure = onFailure(rejecting.onFailure);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
   return {
     ...reading,
     ...options,
     ...waiting,
-    ...failure,
-    isolate: failure.isolate && waiting.wait, // the search needs to see how jobs end
+    // The search for rows at fault needs to see how jobs end.
+    onFailure: options.onFailure === 'isolate' && !waiting.wait ? 'stop' : options.onFailure,
     dryRun: options.dryRun || flags.savePlan !== undefined,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,

@@ -1,7 +1,7 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
-import type { ImportOptions } from '../../engine/options.js';
+import type { ImportOptions, OnFailure } from '../../engine/options.js';
 import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { isFollowedOnly } from '../../engine/run/following.js';
@@ -17,7 +17,6 @@ import {
   engineValues,
   given,
   MOVED,
-  type ON_FAILURE,
   REJECTING,
   REPORTING,
   RESUME,
@@ -25,7 +24,7 @@ import {
   WAITING,
 } from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { onFailure, outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
+import { outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { contextOf, findRun, isAlive } from './recorded-service.js';
 
@@ -36,7 +35,7 @@ interface Options {
   waitForLockMs: number | null;
   intervalMs: number | null;
   failed: boolean;
-  onFailure: (typeof ON_FAILURE)[number] | undefined;
+  onFailure: OnFailure | undefined;
   isolateJobs: number | undefined;
   outcomes: string | null;
   rejects: string | undefined;
@@ -85,7 +84,6 @@ async function options([run]: readonly string[], flags: Flags, context: Context)
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
   const { run: id, report, intervalMs, failed, isolateJobs, outcomes } = asked;
-  const failure = asked.onFailure && onFailure(asked.onFailure);
   const state = await context.state();
   await state.refuseMoved(); // its runs may have been finished where it moved to
   const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
@@ -100,7 +98,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   );
   checkAccount(stored, await there.scope());
   const own = stored.options as ImportOptions;
-  const needs = { failed, isolate: failure?.isolate ?? own.isolate, outcomes };
+  const onFailure = asked.onFailure ?? own.onFailure;
+  const needs = { failed, onFailure, outcomes };
   const followsOnly = isFollowedOnly(stored, needs);
   if (followsOnly) checkFollowed(stored, asked, context);
   // Private values are for rows, and are deleted when all rows are sent.
@@ -113,12 +112,12 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     waitTimeoutMs: asked.waitTimeoutMs ?? defaults.waitTimeoutMs,
     waitForLockMs: asked.waitForLockMs ?? defaults.waitForLockMs,
     intervalMs: intervalMs ?? kept.intervalMs,
-    ...failure,
+    onFailure,
     isolateJobs: isolateJobs ?? kept.isolateJobs,
     rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait: kept.wait || failed || failure?.isolate === true || hasUnseenJobs(stored),
+    wait: kept.wait || failed || asked.onFailure === 'isolate' || hasUnseenJobs(stored),
     failed,
     resume: false,
     full: false,

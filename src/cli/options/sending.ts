@@ -1,8 +1,7 @@
 /** Options for how an import is sent, followed, and reported. */
+import { WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
 import { BOUND_TYPE, duration, FLAG, path, word } from './types.js';
-
-export const ON_FAILURE = ['stop', 'continue', 'isolate'] as const;
 
 /** What is sent, and how it is split into requests. */
 export const SENDING = {
@@ -210,8 +209,9 @@ export const REJECTING = {
     config: 'import.max_invalid',
   },
   onFailure: {
-    type: word('how', ON_FAILURE),
+    type: word('how', WORDS.onFailure),
     default: 'stop',
+    sets: 'onFailure',
     conflicts: [{ when: 'isolate', with: '--no-wait', why: 'the search needs to see how jobs end' }],
     summary: 'stop (default), continue, or isolate rows at fault',
     config: 'import.on_failure',

@@ -145,6 +145,7 @@ export async function optionsOf(
   if (request.rejects !== undefined && paths.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
+  if (request.onFailure !== undefined) wordOption<string>('onFailure', request.onFailure, WORDS.onFailure);
   if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
   for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
@@ -169,8 +170,7 @@ export async function optionsOf(
     changedOnly: request.changedOnly ?? false,
     maxChanged: maxChangedOf(request),
     trackKeys: request.trackKeys ?? false,
-    continueOnError: request.continueOnError ?? false,
-    isolate: request.isolate ?? false,
+    onFailure: request.onFailure ?? 'stop',
     checkProperties: request.checkProperties ?? false,
     full: request.full ?? false,
     resume: request.resume ?? false,

@@ -21,8 +21,9 @@ import { type Ending, exitOf, statusOf, withJobs } from './summary.js';
 /** Whether a session only follows the jobs of a run that continues, because no option needs its rows. */
 export const isFollowedOnly = (
   run: StoredRun | null,
-  { failed, isolate, outcomes }: Pick<ImportOptions, 'failed' | 'isolate' | 'outcomes'>,
-): run is StoredRun => run !== null && hasUnseenJobs(run) && !failed && !isolate && outcomes === null;
+  { failed, onFailure, outcomes }: Pick<ImportOptions, 'failed' | 'onFailure' | 'outcomes'>,
+): run is StoredRun =>
+  run !== null && hasUnseenJobs(run) && !failed && onFailure !== 'isolate' && outcomes === null;
 
 export class Following {
   readonly #started: number;

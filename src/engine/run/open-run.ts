@@ -133,7 +133,7 @@ export class OpenRun {
       await keepPlaces(this.#earlier, locations, state);
       // A run that has sent everything without waiting for its jobs: from now on, every session follows them.
       const waitsNow = this.#earlier.finished && !plan.options.failed;
-      if (plan.options.isolate || waitsNow) await this.#reopenWith(plan.options, [], []);
+      if (plan.options.onFailure === 'isolate' || waitsNow) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
         if (file !== this.#earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);

@@ -28,7 +28,7 @@ export function repeatRules(
 } {
   const isPlanned = options.plan !== undefined;
   const isSentAgain = (r: RequestRecord): boolean => {
-    const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
+    const isFollowed = options.onFailure === 'isolate' && options.wait && r.state === 'acknowledged';
     const waits = isPlanned && r.state === 'withdrawn';
     return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
   };

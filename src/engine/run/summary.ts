@@ -13,7 +13,7 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
-import type { InvalidBound } from '../options.js';
+import type { ImportOptions, InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import { isOpen } from '../send/isolate.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
@@ -240,7 +240,7 @@ export function exitOf(end: Ending): ExitCode {
 export const isDone = (
   planned: FileRows,
   records: readonly RequestRecord[],
-  options: { wait: boolean; isolate: boolean; isolateJobs: number },
+  options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
 ): boolean =>
   openRows(planned, records) <= 0 &&
   !records.some((r) => r.parent === null && isOpen(r, records, options)) &&

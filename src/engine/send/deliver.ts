@@ -43,7 +43,7 @@ export function prepare(chunk: Chunk): Prepared {
 
 /**
  * Sends a chunk and follows its job.
- * @returns with `isolate`, the failed requests for which to search the rows at fault; otherwise none
+ * @returns with `onFailure: 'isolate'`, the failed requests for which to search the rows at fault; otherwise none
  * @throws ProfilesError when the run cannot continue
  */
 export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepared): Promise<Failed[]> {
@@ -53,7 +53,8 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
   if (record.state !== 'acknowledged') record.possibleDuplicate ??= lostBefore(chunk, deps);
-  const { isolate, continueOnError } = deps.options;
+  const { onFailure } = deps.options;
+  const isolate = onFailure === 'isolate';
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
@@ -78,7 +79,7 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   }
   record.failure = failureText(error);
   if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
-  await rejectWhole({ chunk, root: record, error }, deps, continueOnError || error.status === 413);
+  await rejectWhole({ chunk, root: record, error }, deps, onFailure === 'continue' || error.status === 413);
   return [];
 }
 

@@ -4,6 +4,7 @@
  * decide the next step.
  */
 import type { ServiceError } from '../errors.js';
+import type { ImportOptions } from '../options.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 
@@ -174,11 +175,13 @@ export function sourcesIn(
 export const isOpen = (
   root: RequestRecord,
   records: readonly RequestRecord[],
-  { isolate, isolateJobs }: { isolate: boolean; isolateJobs: number },
-): boolean =>
-  sourcesIn(root, records, isolate).some(
+  { onFailure, isolateJobs }: Pick<ImportOptions, 'onFailure' | 'isolateJobs'>,
+): boolean => {
+  const isolate = onFailure === 'isolate';
+  return sourcesIn(root, records, isolate).some(
     (source) => nextStep(partOf(source, records), { isolate, jobs: isolateJobs }).do !== 'done',
   );
+};
 
 /** If this many requests failed alike and none completed, the service or the mapping is at fault. */
 const ALIKE = 3;

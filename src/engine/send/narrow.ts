@@ -1,5 +1,5 @@
 /**
- * Sends the rows of a failed request again, and with `isolate` searches for those at fault (contract §4 "The
+ * Sends the rows of a failed request again, and with `onFailure: 'isolate'` searches for those at fault (contract §4 "The
  * rows at fault"). `isolate.ts` decides each step. This file carries it out, and records it before and after,
  * so that a resume continues the search after a crash.
  */
@@ -42,7 +42,8 @@ export async function narrow(
     ...given,
     reject: (rows, reason, emit) => given.reject(rows, reason, emit, chunk),
   };
-  const { isolate, isolateJobs } = deps.options;
+  const { onFailure, isolateJobs } = deps.options;
+  const isolate = onFailure === 'isolate';
   if (deps.stop.aborted) return true;
   if (error) refuse(root, error);
   let started: boolean | null = null;
@@ -100,12 +101,12 @@ async function sendPart(given: Chunk, waiting: RequestRecord, deps: DeliverDeps)
   const { chunk, error } = await sendAndFollow(given, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
-  const { isolate, continueOnError } = deps.options;
-  if (error.status === 413 || (isolate && isAboutRows(error.status))) {
+  const { onFailure } = deps.options;
+  if (error.status === 413 || (onFailure === 'isolate' && isAboutRows(error.status))) {
     refuse(record, error);
     return commit(record, chunk, deps);
   }
-  if (!continueOnError) throw refusal(record, error, deps);
+  if (onFailure !== 'continue') throw refusal(record, error, deps);
   record.failure = failureText(error);
   record.reason = error.message;
   return reject(chunk, record, deps);

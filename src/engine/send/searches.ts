@@ -18,7 +18,7 @@ export class Searches {
 
   /**
    * Does what is left to do for a failed request. If a search may not begin, a refused request ends the run,
-   * or with `continueOnError` its rows are rejected.
+   * or with `onFailure: 'continue'` its rows are rejected.
    */
   async search(failed: Failed, deps: DeliverDeps): Promise<void> {
     let end = (): void => {};
@@ -67,6 +67,6 @@ export class Searches {
       });
     }
     this.#isGivenUp = true;
-    if (failed.error) await rejectWhole(failed, deps, deps.options.continueOnError);
+    if (failed.error) await rejectWhole(failed, deps, deps.options.onFailure === 'continue');
   }
 }

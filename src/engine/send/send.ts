@@ -94,7 +94,7 @@ class Sender {
     };
     // Each request in flight listens to it.
     setMaxListeners(0, this.#afterwards.stop);
-    const alone = { wait: true, concurrency: 1, isolate: false, continueOnError: false };
+    const alone = { wait: true, concurrency: 1, onFailure: 'stop' } as const;
     this.#deps = isCanaryDue(options.canary, records)
       ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
       : this.#afterwards;
@@ -199,8 +199,8 @@ class Sender {
     if (!options.wait) return;
     for (const record of [...records]) {
       if (record.state !== 'acknowledged' || !record.job) continue;
-      // With `isolate`, its rows are needed if it fails. So it is followed when its chunk is read.
-      if (record.parent !== null || options.isolate) continue;
+      // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
+      if (record.parent !== null || options.onFailure === 'isolate') continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;

@@ -225,6 +225,12 @@ describe('what keeps an import from starting is thrown, by the events as by the 
       UsageError,
       /kind: "user" is not one of companies, users/,
     ],
+    [
+      'a way to fail that is none',
+      { onFailure: 'skip' as 'stop' },
+      UsageError,
+      /^onFailure: "skip" is not one of stop, continue, isolate$/,
+    ],
     ['a format that is none', { format: 'xml' as 'csv' }, UsageError, /format: "xml" is not one of/],
     [
       'an empty cell of no kind',

@@ -49,13 +49,12 @@ const OPTIONS: ImportOptions = {
   refreshAfterMs: null,
   maxChanged: null,
   trackKeys: false,
-  continueOnError: false,
   dryRun: false,
   checkProperties: false,
   full: false,
   resume: false,
   failed: false,
-  isolate: false,
+  onFailure: 'stop',
 };
 const withRules = (over: Partial<ImportOptions['rules']>): ImportOptions => ({
   ...OPTIONS,

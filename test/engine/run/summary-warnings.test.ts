@@ -10,7 +10,7 @@ const record = (from: number, to: number, over: Partial<RequestRecord>): Request
   recordedRange(from, to, { state: 'settled', ...over });
 const failed = { job_id: 'job-1', job: { job_id: 'job-1', status: 'failed' } };
 const planned = (read: number) => ({ read, filtered: 0, rejected: 0 });
-const OPTIONS = { wait: true, isolate: false, isolateJobs: 128 };
+const OPTIONS = { wait: true, onFailure: 'stop', isolateJobs: 128 } as const;
 
 describe('rows that were given up', () => {
   /** A failed request of ten rows, and one part for each row that was given up in turn. */

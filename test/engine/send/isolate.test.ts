@@ -118,7 +118,7 @@ describe('what is left to do for a request', () => {
       false,
     ],
   ])('%s', (_, records, open) => {
-    expect(isOpen(records[0]!, records, { isolate: true, isolateJobs: 128 })).toBe(open);
+    expect(isOpen(records[0]!, records, { onFailure: 'isolate', isolateJobs: 128 })).toBe(open);
   });
 });
 
