@@ -151,12 +151,13 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
  */
 function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Step[] {
   const saved = plan === undefined ? [] : ['--save-plan', plan];
-  const flags = causes.flatMap(({ problem }) => (problem ? readingFlags(problem) : []));
+  const all = rows.read - rows.filtered;
+  const flags = causes.flatMap(({ problem, rows }) => (problem ? readingFlags(problem, rows === all) : []));
   if (flags.length > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
     return sendAll(known, 'read rows that were rejected', [...dry, ...flags]);
   }
-  if (rows.read - rows.filtered - rows.rejected <= 0) {
+  if (all - rows.rejected <= 0) {
     const names = files.map(({ path }) => shellWord(path)).join(' and ');
     return sendAll(known, `no row is valid: fix ${names}, then import again`, saved);
   }
@@ -166,11 +167,13 @@ function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known 
     : sendAll(known, `save a plan of the valid rows, and ${kept}`, [...saved, '--skip-invalid']);
 }
 
-/** The flags with which the rows of a cause are read, and every other row as before. */
-function readingFlags(problem: Problem): string[] {
+/** The flags with which the rows of a cause are read, and every other row as before. @param isOfAll whether these are all rows */
+function readingFlags(problem: Problem, isOfAll: boolean): string[] {
   switch (problem.code) {
     case 'cells_of_other_type':
-      return problem.isWider ? ['--type', `${problem.column}=${problem.type}`] : [];
+      return problem.isWider || (isOfAll && problem.type !== 'string')
+        ? ['--type', `${problem.column}=${problem.type}`]
+        : [];
     case 'stray_quotes':
       return ['--lenient-quotes'];
     case 'white_space':

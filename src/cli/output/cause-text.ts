@@ -25,11 +25,11 @@ export function causeText(
 }
 
 function predicate(reason: string, rows: number): string {
-  const [verb = ''] = reason.split(' ', 1);
+  const [, adverb = '', verb = ''] = /^(still )?(\S*)/.exec(reason) ?? [];
   const plural = PLURAL[verb];
   // Other texts, such as the service's own words, are quoted unchanged.
   if (plural === undefined) return `: ${reason}`;
-  return ` ${rows === 1 ? reason : plural + reason.slice(verb.length)}`;
+  return ` ${rows === 1 ? reason : adverb + plural + reason.slice(adverb.length + verb.length)}`;
 }
 
 /** What may be shown in output that others read. */

@@ -6,7 +6,7 @@ import { codePoints, quoted } from './wording.js';
 
 /** What databases, programs, and spreadsheets write for a missing value, in lower case. */
 const MARKERS = [
-  ...['null', '\\n', 'n/a', 'nan', 'none', 'undefined', '<na>', '(null)', '<null>'],
+  ...['null', '\\n', 'n/a', 'k.a.', 'nan', 'none', 'undefined', '<na>', '(null)', '<null>'],
   ...['#n/a', '#ref!', '#value!', '#div/0!', '#name?', '#null!', '#num!'],
 ];
 const MARKER = new Set(MARKERS);

@@ -16,7 +16,7 @@ export {
   startOf,
 } from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
-export { type Converter, converterOf, partsOf } from './conversion/converter.js';
+export { BOOLEAN_TYPES, type Converter, converterOf, partsOf } from './conversion/converter.js';
 export { textsIn } from './conversion/found.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';

@@ -1,6 +1,7 @@
 /** Imports of rejects files: what their columns say, and how to recognize rows that were not edited. */
 import { firstWhere } from '../bisect.js';
 import { Hashes } from './hashes.js';
+import { quoted } from './wording.js';
 
 /** The prefix of the columns that this program adds to rejects files. */
 export const OWN_PREFIX = '_profiles_';
@@ -37,7 +38,7 @@ export interface Again {
 export const keptColumns = (columns: readonly string[]): number[] =>
   columns.flatMap((column, index) => (column.startsWith(OWN_PREFIX) ? [] : [index]));
 
-/** Hashes rows as they are in a rejects file: the input's cells, and surplus ones. */
+/** Hashes rows as they are in a rejects file: the input's cells. */
 export class RowHashes {
   readonly #hashes: Hashes;
 
@@ -45,8 +46,8 @@ export class RowHashes {
     this.#hashes = new Hashes(Buffer.from(key, 'hex'), 'row');
   }
 
-  add(cells: readonly string[], extra: string): void {
-    this.#hashes.add(JSON.stringify([cells, extra]));
+  add(cells: readonly string[]): void {
+    this.#hashes.add(JSON.stringify(cells));
   }
 
   take(): BigUint64Array<ArrayBuffer> {
@@ -77,13 +78,13 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
     if (other !== null) return other;
     // By emptying the cell, the user says that the row is fine as it is.
     const reason = row[error] ?? '';
-    if (reason === '' || unedited.length === 0) return null;
+    if (reason === '') return null;
+    const surplus = row[extra] ?? '';
+    if (surplus !== '') return `${EXTRA} still holds ${quoted(surplus)}; move it or clear it`;
+    if (unedited.length === 0) return null;
     // If short rows are to be padded, the row is accepted as it is here.
     if (pads && isShortRow(reason)) return null;
-    hashes.add(
-      kept.map((index) => row[index]!),
-      row[extra] ?? '',
-    );
+    hashes.add(kept.map((index) => row[index]!));
     return includes(unedited, hashes.take()[0]!) ? reason : null;
   };
 }

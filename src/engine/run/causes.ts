@@ -2,6 +2,7 @@
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
+  BOOLEAN_TYPES,
   type Converter,
   converterOf,
   isAfterQuote,
@@ -244,6 +245,7 @@ const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   number: [...NUMBERS, 'string'],
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'number', 'string'],
+  boolean: ['boolean', ...BOOLEAN_TYPES, 'string'],
   date: [],
   datetime: [],
   string: [],

@@ -16,6 +16,7 @@ import { describe, expect } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
+import { shellWords } from '../../support/shell-words.js';
 
 const FAST = ['-o', 'interval=5ms'];
 
@@ -182,7 +183,7 @@ describe('unchanged rows are rejected again', () => {
     expect(again.summary.rejected.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
       '2: company_id is empty',
       '3: has 2 cells, the header has 3',
-      '4: has 4 cells, the header has 3',
+      '4: _profiles_extra still holds "surplus"; move it or clear it',
     ]);
     // And again, from the file that this has written: what was surplus is still there.
     expect((await run('in.rejects-2.csv')).summary.rows.rejected).toBe(3);
@@ -190,6 +191,25 @@ describe('unchanged rows are rejected again', () => {
     const fixed = await run('in.rejects-2.csv', '--skip-invalid');
     expect(fixed.summary.rows).toMatchObject({ rejected: 1, submitted: 2 });
     expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'Cc' });
+  });
+
+  test('surplus cells are not lost when another cell is edited: they are moved or cleared', async ({
+    sandbox,
+  }) => {
+    const cwd = scratch({ 'in.csv': INPUT });
+    const env = environmentOf(sandbox);
+    await importing(cwd, env)('in.csv');
+    edit(join(cwd, 'in.rejects.csv'), ['4,D,3', '4,Dd,3']);
+    const { code, stderr } = await cli(['import', 'in.rejects.csv', '--skip-invalid'], { cwd, env });
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining(
+        '_profiles_extra: 1 row still holds "…"; move it or clear it; line 4 "surplus"',
+      ),
+    ]);
+    edit(join(cwd, 'in.rejects-2.csv'), [',surplus', ',']);
+    await importing(cwd, env)('in.rejects-2.csv', '--skip-invalid');
+    expect(sandbox.show('companies', '4')?.metadata).toEqual({ name: 'Dd', size: 3 });
   });
 
   test('a repeated header, and a row with wrong quotes; a flag for short rows wins', async ({ sandbox }) => {
@@ -320,6 +340,24 @@ describe('an existing file', () => {
 });
 
 describe('causes', () => {
+  test.for([
+    ['ja', 'nein'],
+    ['wahr', 'falsch'],
+  ] as const)(
+    'of the words %s and %s are one line, with the type that reads them',
+    async ([yes, no], { sandbox }) => {
+      const cwd = scratch({ 'in.csv': `company_id,active\n1,${yes}\n2,${no}\n` });
+      const env = environmentOf(sandbox);
+      const { code, stderr } = await cli(['import', 'in.csv', '--type', 'active=boolean'], { cwd, env });
+      const type = `active=boolean:${yes}/${no}`;
+      expect([code, stderr]).toEqual([5, expect.stringContaining(`--type ${type} reads them`)]);
+      // No row is lost by doing what the last line says.
+      const [, next = ''] = /read rows that were rejected:\n {4}profiles ([^]*)\n$/.exec(stderr) ?? [];
+      expect(next).toContain(`import in.csv --type ${type}`);
+      expect((await cli(shellWords(next), { cwd, env })).code).toBe(0);
+      expect(sandbox.show('companies', '2')?.metadata).toEqual({ active: false });
+    },
+  );
   test('of a CRM export are two lines, with the flag that reads its money', async ({ sandbox }) => {
     const money = Array.from({ length: 50 }, (_, i) => `${i},"$${i + 1},234.00"\n`);
     const cwd = scratch({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });

@@ -18,7 +18,7 @@ const sent = ({ items }: Reading): unknown[] =>
   items.map((item) => (item as { company_id: string }).company_id);
 
 describe('what stands for no value', () => {
-  const MARKERS = ['NULL', 'null', 'Null', '\\N', '\\n', 'N/A', 'n/a', '#N/A', '#REF!', '#ref!', 'NaN', 'nan']
+  const MARKERS = ['NULL', 'null', 'Null', '\\N', '\\n', 'N/A', 'n/a', 'k.A.', '#N/A', '#REF!', '#ref!', 'NaN', 'nan']
     .concat(['None', 'NONE', 'undefined', 'Undefined', '#VALUE!', '#DIV/0!', '#NAME?', '#NULL!', '#NUM!'])
     .concat(['<NA>', '(null)', '<null>']);
 

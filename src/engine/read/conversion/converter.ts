@@ -137,6 +137,13 @@ const PLAIN_WORDS: readonly [yes: string, no: string][] = [
   ['1', '0'],
 ];
 
+/** Types for the words of other languages and of spreadsheets, the commonest first. */
+export const BOOLEAN_TYPES = [
+  ...['ja/nein', 'j/n', 'oui/non', 'sí/no', 'si/no', 'sim/não', 'sim/nao', 'ja/nee', 'ja/nej', 'tak/nie'],
+  ...['ano/ne', 'да/нет', 'wahr/falsch', 'vrai/faux', 'verdadero/falso', 'vero/falso'],
+  ...['aktiv/inaktiv', 'active/inactive', 'enabled/disabled'],
+].map((pair) => `boolean:${pair}` as const);
+
 function words(pairs: readonly (readonly [yes: string, no: string])[]): Converter {
   const known = new Map(
     pairs.flatMap(([yes, no]) => [

@@ -1,7 +1,7 @@
 /** Finds types that the cells of a text column would fit, cell by cell and over stretches of the column. */
 import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Evidence } from '../wording.js';
-import { type Converter, converterOf, partsOf } from './converter.js';
+import { BOOLEAN_TYPES, type Converter, converterOf, partsOf } from './converter.js';
 import { fitting } from './found.js';
 import { type DateKind, isRead, loosened, patternsOf, readsAs } from './guess.js';
 
@@ -77,7 +77,7 @@ const MOST_MISSES = 20;
 const SEARCHED = 3;
 
 const MARKER =
-  /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|[-\u2013\u2014]{1,3}|\.|\?)$/i;
+  /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|k\. ?a\.|[-\u2013\u2014]{1,3}|\.|\?)$/i;
 const MOST_MARKERS = 5;
 
 const NUMBERS = [
@@ -97,6 +97,7 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
+const BOOLEANS = ['boolean', ...BOOLEAN_TYPES];
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** The longest value of these types. */
 const LONGEST = 60;
@@ -225,7 +226,7 @@ function mark(likely: Likely, text: string): boolean {
 
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
-  if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
+  if (!/\d/.test(text)) return plain === 0 ? BOOLEANS.filter((type) => reads(type, text)) : [];
   // Phone numbers have spaces, too.
   const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
   const numbers: string[] = NUMBERS.filter(isFit);

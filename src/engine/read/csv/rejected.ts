@@ -26,7 +26,7 @@ export function rejectedCells(
 
 /**
  * Rows that were rejected for their shape. In a rejects file, they have as many cells as any other, and would be valid.
- * Their hashes recognize them as long as they are not edited.
+ * Their hashes recognize them as long as they are not edited; rows with surplus cells show them.
  */
 export class ShapeRejections {
   readonly #hashes: RowHashes;
@@ -48,7 +48,7 @@ export class ShapeRejections {
       const whole = input.columns.map((_, index) => original.cells[index] ?? '');
       if (refusal(whole) !== null) return; // it is rejected again for the same reason
       const { kept, extra } = cellsOf(original.cells);
-      this.#hashes.add(kept, extra);
+      if (extra === '') this.#hashes.add(kept);
     };
   }
 

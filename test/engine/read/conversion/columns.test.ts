@@ -326,6 +326,11 @@ describe('suggestions', () => {
     [['12,5 %'], ['percent:1.234,56']],
     [['Yes', 'no'], ['boolean']],
     [['true', 'false'], ['boolean']],
+    [['Ja', 'nein'], ['boolean:ja/nein']],
+    [['ja', 'nee'], ['boolean:ja/nee']],
+    [['no', 'sí'], ['boolean:sí/no']],
+    [['no', 'no'], ['boolean']],
+    [['WAHR', 'FALSCH'], ['boolean:wahr/falsch']],
     [['Yes', 'perhaps'], undefined],
     [['03/31/2024', '12/31/2024'], ['date:MM/dd/yyyy']],
     [['12/31/2024', '3/1/2024'], ['date:M/d/yyyy']],
@@ -431,6 +436,8 @@ describe('suggestions', () => {
     [['$5', 'NULL', '-'], ['NULL', '-'], 'money'],
     [['\\N', '12/31/2024'], ['\\N'], 'date:M/d/yyyy'],
     [['yes', 'N/A'], ['N/A'], 'boolean'],
+    [['k.A.', 'ja', 'nein'], ['k.A.'], 'boolean:ja/nein'],
+    [['12', 'k. A.'], ['k. A.'], 'integer'],
   ])('%j: but for %j it would be %s', async (cells, markers, type) => {
     const { scan } = await readText('a.csv', dates(...cells));
     expect(scan.warnings).toMatchObject([{ problem: { code: 'null_markers', column: 'at', markers, type } }]);
