@@ -352,7 +352,7 @@ describe('causes', () => {
       const type = `active=boolean:${yes}/${no}`;
       expect([code, stderr]).toEqual([5, expect.stringContaining(`--type ${type} reads them`)]);
       // No row is lost by doing what the last line says.
-      const [, next = ''] = /read rows that were rejected:\n {4}profiles ([^]*)\n$/.exec(stderr) ?? [];
+      const [, next = ''] = /read rows that were rejected:\n {4}profiles (.*)\n$/s.exec(stderr) ?? [];
       expect(next).toContain(`import in.csv --type ${type}`);
       expect((await cli(shellWords(next), { cwd, env })).code).toBe(0);
       expect(sandbox.show('companies', '2')?.metadata).toEqual({ active: false });

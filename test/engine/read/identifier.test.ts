@@ -18,9 +18,9 @@ const sent = ({ items }: Reading): unknown[] =>
   items.map((item) => (item as { company_id: string }).company_id);
 
 describe('what stands for no value', () => {
-  const MARKERS = ['NULL', 'null', 'Null', '\\N', '\\n', 'N/A', 'n/a', 'k.A.', '#N/A', '#REF!', '#ref!', 'NaN', 'nan']
+  const MARKERS = ['NULL', 'null', 'Null', '\\N', '\\n', 'N/A', 'n/a', '#N/A', '#REF!', '#ref!', 'NaN', 'nan']
     .concat(['None', 'NONE', 'undefined', 'Undefined', '#VALUE!', '#DIV/0!', '#NAME?', '#NULL!', '#NUM!'])
-    .concat(['<NA>', '(null)', '<null>']);
+    .concat(['<NA>', '(null)', '<null>', 'k.A.']);
 
   it.each(MARKERS)('%s rejects the row', async (marker) => {
     for (const reading of await companies(['c1', marker, 'c2'])) {
