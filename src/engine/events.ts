@@ -1,5 +1,5 @@
 /** The events of an import. */
-import type { Kind, Place, Plan, Rejection, RunJob, Summary } from './model.js';
+import type { Kind, Place, Plan, PlanTotals, Rejection, RunJob, Summary } from './model.js';
 import type { Warning } from './problems.js';
 
 /**
@@ -8,7 +8,7 @@ import type { Warning } from './problems.js';
  * as NDJSON.
  */
 export type ImportEvent =
-  | { type: 'plan'; plan: Plan }
+  | { type: 'plan'; plan: Plan; totals: PlanTotals }
   | ({ type: 'rejected' } & Rejection)
   | ({
       type: 'submitted';

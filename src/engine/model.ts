@@ -197,6 +197,18 @@ export interface Plan {
   digest?: string;
 }
 
+/** What a plan does with the rows. `read = filtered + rejected + merged + unchanged + to_send`, unless a run continues. */
+export interface PlanTotals extends FileRows {
+  merged: number;
+  unchanged: number;
+  to_send: number;
+  /** Null if only sending can tell. */
+  requests: number | null;
+  bytes: number | null;
+  /** Why nothing is sent: rows are `invalid`, or more are `changed` than is allowed. Null if rows are sent. */
+  stopped_by: 'invalid' | 'changed' | null;
+}
+
 /** How long a saved plan can be applied: older data could otherwise return at any time. */
 export const MAX_PLAN_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
 

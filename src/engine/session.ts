@@ -11,7 +11,7 @@ import { contentOf, plannedRows, type Scanned } from './plan/plan.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { checkIdentifierKeys, type OpenedInput, Pool } from './read/index.js';
-import { afterPlan } from './run/after-plan.js';
+import { afterPlan, planTotals } from './run/after-plan.js';
 import { chunkDepsOf } from './run/chunk-deps.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -125,11 +125,11 @@ export class Session {
     const chunkDeps = this.#chunkDeps(compared);
     const from = { run: this.#run.id, options, apply, changes, start };
     const { plan, totals } = await makePlan(scanned, chunkDeps, from, deps);
-    yield { type: 'plan', plan };
-
     const planned = plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
-    const next = afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
+    const after = { totals, changes: plan.changes, run: this.#run, options };
+    const next = afterPlan(planned, after);
+    yield { type: 'plan', plan, totals: planTotals(next, after) };
     if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);
     if (next.mode === 'sent' && next.left > 0) {
       const { earlier, id } = this.#run;

@@ -45,7 +45,7 @@ describe.skipIf(missing.length > 0)('import', () => {
     expect(await terminal.exitCode()).toBe(0);
     const end = await terminal.scrollback();
     expect(region(end)).toEqual([]);
-    expect(end[0]).toMatch(/^✓ planned 1,500 rows/);
+    expect(end[0]).toMatch(/^✓ 1,500 rows: 1,500 to send/);
     expect(end).toContainEqual(expect.stringMatching(/^✓ completed after/));
     expect(end).toContain('  rows      1,500 read = 1,500 submitted (1,500 completed)');
     expect(await terminal.cursorShown()).toBe(true);

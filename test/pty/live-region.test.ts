@@ -69,7 +69,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
     const terminal = await open(columns);
     await terminal.events(5);
     const screen = await terminal.until('both jobs', (lines) => lines.length === 4);
-    expect(screen[0]).toMatch(/^✓ planned 50,000 rows/);
+    expect(screen[0]).toMatch(/^✓ 50,000 rows: 50,000 to send/);
     expect(at(screen[1])).toBe(head);
     expect(at(screen[2])).toMatch(/^ {2}株式会社-👍🏽-1 {2}processing/);
     expect(at(screen[3])).toMatch(/^ {2}株式会社-👍🏽-2 {2}queued/);
@@ -86,7 +86,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
       lines.some((line) => line.startsWith('✓ 株式会社')),
     );
     expect(screen.slice(0, 3)).toEqual([
-      '✓ planned 50,000 rows  10 requests  4 MiB',
+      '✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)',
       'warning: column zip was an integer last time',
       expect.stringMatching(/^✓ 株式会社-👍🏽-1 {2}completed +5,000 rows/),
     ]);
@@ -123,7 +123,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
         .poll(() => terminal.scrollback(), { interval: 50 })
         .toEqual([
           ...Array.from({ length: 15 }, (_, i) => `line ${i + 1}`),
-          '✓ planned 50,000 rows  10 requests  4 MiB',
+          '✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)',
           expect.stringMatching(head),
           expect.stringMatching(/^ {2}株式会.*processing/),
           expect.stringMatching(/^ {2}株式会.*queued/),
@@ -147,7 +147,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
     await terminal.press('C-c');
     expect(await terminal.exitCode()).toBe(130);
     expect(await terminal.cursorShown()).toBe(true);
-    expect(await terminal.screen()).toEqual(['✓ planned 50,000 rows  10 requests  4 MiB']);
+    expect(await terminal.screen()).toEqual(['✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)']);
   });
 });
 

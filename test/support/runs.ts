@@ -1,7 +1,7 @@
 /** Made-up results of imports, for tests of how they are shown. */
 import type { PrintedSummary } from '../../src/cli/output/result.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import type { Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
+import type { Plan, PlanTotals, RejectionCause, RunJob } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {
@@ -143,6 +143,17 @@ export function aPlan(over: Partial<Plan> = {}): Plan {
     ...over,
   };
 }
+
+/** The event about a plan of 50,000 rows that are all sent, unless `over` says otherwise. */
+export const aPlanEvent = (over: Partial<PlanTotals> = {}): Extract<ImportEvent, { type: 'plan' }> => ({
+  type: 'plan',
+  plan: aPlan(),
+  totals: {
+    ...{ read: 50_000, filtered: 0, rejected: 0, merged: 0, unchanged: 0, to_send: 50_000 },
+    ...{ requests: 10, bytes: 4_194_304, stopped_by: null },
+    ...over,
+  },
+});
 
 type Progress = Extract<ImportEvent, { type: 'progress' }>;
 

@@ -1,9 +1,9 @@
 /** What a plan without a lock found, and how it is shown before anything is sent. */
 import type { Plan, Summary } from '../../engine/model.js';
-import { count, grouped } from '../../engine/numbers.js';
+import { count } from '../../engine/numbers.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { formatSize } from '../../engine/size.js';
 import { causeText } from '../output/cause-text.js';
+import { planLine } from '../output/plan-line.js';
 
 export interface Rehearsal {
   /** What will be sent. */
@@ -17,13 +17,7 @@ export function planLines({ plan, saved }: Rehearsal): string[] {
   const items = plan.files.flatMap(({ path, sample }) =>
     sample === null ? [] : [`First item of ${path}:`, ...JSON.stringify(sample, null, 2).split('\n')],
   );
-  const { read, to_send, unchanged, rejected, requests, bytes } = saved.totals;
-  const parts = [
-    ...(rejected > 0 ? [`${grouped(rejected)} invalid`] : []),
-    ...(unchanged > 0 ? [`${grouped(unchanged)} unchanged`] : []),
-    `${grouped(to_send)} to send in ${count(requests, 'request')} (${formatSize(bytes)})`,
-  ];
-  return [...items, `${count(read, 'row')}: ${parts.join(', ')}`];
+  return [...items, planLine({ ...saved.totals, stopped_by: null })];
 }
 
 const MOST_CAUSES = 8;

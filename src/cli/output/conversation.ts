@@ -4,6 +4,7 @@
 import { formatDuration } from '../../engine/duration.js';
 import { createDisplay, lineWidth } from './display.js';
 import { safeHint } from './hint-text.js';
+import { planLine } from './plan-line.js';
 import { ImportProgress } from './progress.js';
 import type { PrintedEvent, PrintedSummary } from './result.js';
 import { safeMessage } from './safe.js';
@@ -66,7 +67,9 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
         const ended = progress.apply(event, lineWidth(stderr));
         if (ended !== undefined) display.finished(ended);
       }
-      const notice = flags.quiet ? undefined : noticeOf(event, styles, options.platform);
+      const isLog = options.progress === 'plain' && event.type === 'plan';
+      const told = isLog ? planLine(event.totals) : noticeOf(event, styles, options.platform);
+      const notice = flags.quiet ? undefined : told;
       if (notice !== undefined) display.notice(notice);
       return display.changed();
     },

@@ -5,6 +5,7 @@ import { formatSize } from '../../engine/size.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import type { RegionSize } from './live.js';
+import { planLine } from './plan-line.js';
 import type { Styles } from './style.js';
 import { layout } from './width.js';
 
@@ -34,17 +35,9 @@ export class ImportProgress implements DisplayView {
   /** Processes an event. Returns the line that stays on screen, if the event completes something. */
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
-      const read = event.plan.files.reduce((sum, file) => sum + file.rows.read, 0);
-      const requests = count(event.plan.requests, 'request');
-      return layout(
-        [
-          { text: `planned ${count(read, 'row')}`, rank: 0 },
-          { text: requests, rank: 1 },
-          { text: formatSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
-        ],
-        columns,
-        `${this.#styles.green('✓')} `,
-      );
+      const { stopped_by } = event.totals;
+      const mark = stopped_by === null ? this.#styles.green('✓') : this.#styles.red('✗');
+      return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);
     }
     if (event.type === 'job') {
       return this.#board.update({ ...event.job, total_rows: event.job.total_rows ?? event.rows }, columns);

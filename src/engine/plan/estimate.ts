@@ -12,6 +12,8 @@ export interface Volume {
 
 /** Totals of the requests of an import. */
 export interface RequestTotals {
+  /** Whether `requests`, `bytes`, `merged`, and `unchanged` are exact. */
+  exact: boolean;
   requests: number;
   /** UTF-8 bytes of all bodies. */
   bytes: number;

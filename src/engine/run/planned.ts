@@ -158,7 +158,7 @@ export function totalsOfPlan({ inputs, requests: planned, totals }: SavedPlan): 
     items.set(kind, (items.get(kind) ?? 0) + rows);
   }
   const { requests, bytes, merged, unchanged } = totals;
-  return { requests, bytes, merged, unchanged, items };
+  return { exact: true, requests, bytes, merged, unchanged, items };
 }
 
 /**

@@ -5,15 +5,15 @@ import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
-import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
+import { acceptedOf, type PlannedInput, type Scanned } from '../plan/plan.js';
 import {
   buildItems,
   type ItemBatch,
   itemMemory,
   type Pool,
   refuseChanged,
-  type Scan,
   type Start,
+  startOf,
   startsAnywhere,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -120,16 +120,22 @@ export async function countRequests(
   exactly: boolean,
   each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
-  const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0, items: new Map() };
+  const total: RequestTotals = {
+    ...{ exact: true, requests: 0, bytes: 0, merged: 0, unchanged: 0 },
+    items: new Map(),
+  };
   let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
-    const volume = volumeOf(scansOf(scanned, kind), kind);
+    const volume = volumeOf(scanned, kind, await deps.known(kind));
     const measured = measure(volume, deps.limits, canary);
-    const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
-    if (!each && (plain || !exactly)) {
+    const exact = measured.exact && volume.isToSend && scanned.duplicates.get(kind)!.count === 0;
+    if (!each && (exact || !exactly)) {
+      total.exact &&= exact;
       total.requests += measured.requests;
       total.bytes += measured.bytes;
-      total.items.set(kind, volume.rows - unchangedOf(scanned, kind));
+      const unchanged = unchangedOf(scanned, kind);
+      total.unchanged += unchanged;
+      total.items.set(kind, volume.isToSend ? volume.rows : volume.rows - unchanged);
       if (measured.requests > 0) canary = null;
       continue;
     }
@@ -164,13 +170,30 @@ function unchangedOf({ inputs }: Scanned, kind: Kind): number {
   return ofKind.reduce((sum, { classes }) => sum + (classes?.unchanged ?? 0), 0);
 }
 
-/** Adds up the scans of all inputs of a kind. */
-function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
-  const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
-  for (const { rows, bytes, largestItemBytes } of scans) {
-    volume.rows += acceptedOf(rows);
+/**
+ * Adds up the rows of all inputs of a kind: those to send (`isToSend`), or all if it is not known which these are, or
+ * their items were not kept.
+ */
+function volumeOf({ inputs }: Scanned, kind: Kind, known: Known | undefined): Volume & { isToSend: boolean } {
+  const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
+  const sendsAll = known === undefined || known.index.rows === 0;
+  const changed = sendsAll ? [] : ofKind.map(({ kept }) => (kept?.isOf(known) ? kept.changed() : null));
+  const isToSend = changed.every((batches) => batches !== null);
+  const volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0, isToSend };
+  const add = (rows: number, bytes: number, largest: number): void => {
+    volume.rows += rows;
     volume.bytes += bytes;
-    volume.largestItemBytes = Math.max(volume.largestItemBytes, largestItemBytes);
+    volume.largestItemBytes = Math.max(volume.largestItemBytes, largest);
+  };
+  if (sendsAll || !isToSend) {
+    for (const { scan } of ofKind) add(acceptedOf(scan.rows), scan.bytes, scan.largestItemBytes);
+  } else {
+    for (const batch of changed.flatMap((batches) => batches ?? [])) {
+      for (const [at, end] of batch.ends.entries()) {
+        const bytes = end - startOf(batch, at) - 1; // without its comma
+        add(1, bytes, bytes);
+      }
+    }
   }
   return volume;
 }

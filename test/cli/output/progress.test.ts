@@ -4,7 +4,7 @@ import { ImportProgress } from '../../../src/cli/output/progress.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { widthOf } from '../../../src/cli/output/width.js';
 import { IdleClock } from '../../support/clock.js';
-import { aJobEvent, aPlan, aProgress } from '../../support/runs.js';
+import { aJobEvent, aPlanEvent, aProgress } from '../../support/runs.js';
 
 const plain = stylesFor(false);
 const job = (job_id: string, status: string, completed_rows: number | null = null, total_rows = 5_000) => ({
@@ -174,9 +174,7 @@ describe('ImportProgress', () => {
 
   test('jobs are below, and a line stays for the plan and for each ended job', () => {
     const { progress } = importing();
-    expect(progress.apply({ type: 'plan', plan: aPlan() }, 80)).toBe(
-      '✓ planned 50,000 rows  10 requests  4 MiB',
-    );
+    expect(progress.apply(aPlanEvent(), 80)).toBe('✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)');
     progress.apply(aProgress('sending', 5_000), 80);
     expect(
       progress.apply(aJobEvent({ job_id: 'a', status: 'queued', completed_rows: 0 }), 80),

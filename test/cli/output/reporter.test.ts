@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
 import type { PrintedEvent, PrintedSummary } from '../../../src/cli/output/result.js';
 import { IdleClock } from '../../support/clock.js';
-import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
+import { aJobEvent, aPlan, aPlanEvent, aProgress, aSummary, withRejections } from '../../support/runs.js';
 import { bare, sink } from '../../support/sink.js';
 
 interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>> {
@@ -52,7 +52,7 @@ const retry: PrintedEvent = {
 const ended = (summary: PrintedSummary = aSummary()): PrintedEvent => ({ type: 'summary', summary });
 const course: PrintedEvent[] = [
   aProgress('planning', 997, { total_rows: null, bytes: 10, total_bytes: 10 }),
-  { type: 'plan', plan: aPlan() },
+  aPlanEvent(),
   { type: 'warning', message: 'column zip was an integer last time' },
   aProgress('sending', 0),
   submitted,
@@ -70,8 +70,9 @@ describe('text', () => {
   test('in a pipe: plain lines with the time, then the summary; stdout stays empty', async () => {
     const { stdout, stderr } = await told(course);
     expect(stdout).toBe('');
-    expect(stderr.split('\n').slice(0, 6)).toEqual([
+    expect(stderr.split('\n').slice(0, 7)).toEqual([
       '12:03:05 planning companies 997 rows',
+      '12:03:06 50,000 rows: 50,000 to send in 10 requests (4 MiB)',
       '12:03:07 warning: column zip was an integer last time',
       '12:03:10 retry: request 1 in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
       '12:03:10 sending companies 0 of 50,000 rows',
@@ -85,7 +86,7 @@ describe('text', () => {
   test('at a terminal: a live region that is gone before the summary, lines that stay above it', async () => {
     const { stderr } = await told(course, { stderr: { columns: 80 } });
     const [live, after] = stderr.split('\u001b[?25h');
-    expect(bare(live!)).toContain('✓ planned 50,000 rows');
+    expect(bare(live!)).toContain('✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)');
     expect(bare(live!)).toContain('✓ job-1  completed');
     expect(bare(after!)).toMatch(/^✓ completed after 1\.9s\n/);
   });

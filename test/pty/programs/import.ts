@@ -6,13 +6,13 @@ import { writeFileSync } from 'node:fs';
 import { createReporter } from '../../../src/cli/output/reporter.js';
 import type { PrintedEvent } from '../../../src/cli/output/result.js';
 import { systemClock } from '../../../src/engine/clock.js';
-import { aJobEvent, aPlan, aProgress, aSummary } from '../../support/runs.js';
+import { aJobEvent, aPlanEvent, aProgress, aSummary } from '../../support/runs.js';
 
 const job = (n: number, completed_rows: number, status = 'processing'): PrintedEvent =>
   aJobEvent({ job_id: `株式会社-👍🏽-${n}`, status, completed_rows });
 
 const events: PrintedEvent[] = [
-  { type: 'plan', plan: aPlan() },
+  aPlanEvent(),
   aProgress('sending', 5_000),
   job(1, 1_000),
   job(2, 0, 'queued'),
