@@ -26,6 +26,8 @@ export type ImportEvent =
       /** Rows of its request. */
       rows: number;
       job: RunJob;
+      /** Its request is part of a search for rows at fault. */
+      searching?: true;
     }
   | {
       type: 'retry';

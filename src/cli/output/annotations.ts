@@ -3,6 +3,7 @@ import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
+import { failureReason } from '../../engine/service/names.js';
 import { type Public, publicCauseText, withoutValues } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
 import { withoutForms } from './runner.js';
@@ -88,7 +89,7 @@ export function annotationCommands(summary: Summary, { env, cwd, values, names }
   const at = (file: string, line: number): string =>
     `file=${property(workspacePath(file, cwd, env.GITHUB_WORKSPACE))},line=${line}`;
   const failed = failedJobs(summary.jobs).map(
-    ({ file, line, jobs }) => `::error ${at(file, line)}::${data(jobsText(jobs))}`,
+    ({ file, line, jobs }) => `::error ${at(file, line)}::${shown(jobsText(jobs))}`,
   );
   const held =
     summary.status === 'held' ? [`::error::${data(`${heldWords(summary)}; nothing was sent`)}`] : [];
@@ -125,7 +126,10 @@ function failedJobs(jobs: readonly RunJob[]): FailedJobs[] {
 const SHOWN_JOBS = 5;
 
 function jobsText(jobs: readonly RunJob[]): string {
-  const ids = jobs.slice(0, SHOWN_JOBS).map((job) => job.job_id);
+  const ids = jobs.slice(0, SHOWN_JOBS).map((job) => {
+    const reason = failureReason(job);
+    return reason === null ? job.job_id : `${job.job_id} (${reason})`;
+  });
   if (jobs.length > ids.length) ids.push(`and ${jobs.length - ids.length} more`);
   const rows = jobs.reduce((sum, job) => sum + (job.total_rows ?? 0), 0);
   return `${count(jobs.length, 'job')} failed, with ${count(rows, 'row')}: ${ids.join(', ')}`;

@@ -6,15 +6,16 @@
 import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
-import { isFinal } from '../../engine/service/names.js';
+import { failureReason, isFinal } from '../../engine/service/names.js';
 import type { DisplayView } from './display.js';
 import type { RegionSize } from './live.js';
-import { safeLine } from './safe.js';
+import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 import { cutTo, layout, type Part, pad } from './width.js';
 
 /** The fields of a job's record that a line shows. */
-export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;
+export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'> &
+  Readonly<Record<string, unknown>>;
 
 interface Entry {
   job: JobSnapshot;
@@ -112,6 +113,7 @@ export class JobBoard implements DisplayView {
       { text: rowsOf(job), rank: 4 },
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
       { text: tenths(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
+      { text: safeMessage(failureReason(job) ?? ''), rank: 5 },
     ];
     return layout(parts, columns);
   }

@@ -40,7 +40,9 @@ export class ImportProgress implements DisplayView {
       return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);
     }
     if (event.type === 'job') {
-      return this.#board.update({ ...event.job, total_rows: event.job.total_rows ?? event.rows }, columns);
+      const job = { ...event.job, total_rows: event.job.total_rows ?? event.rows };
+      const ended = this.#board.update(job, columns);
+      return event.searching ? undefined : ended;
     }
     if (event.type === 'progress') {
       this.#measure = event;

@@ -2,7 +2,8 @@
 import { rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { ROW_CLASSES } from '../../engine/plan-changes.js';
-import { type Public, publicCauseText } from './cause-text.js';
+import { failureReason } from '../../engine/service/names.js';
+import { type Public, publicCauseText, withoutValues } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 
@@ -74,7 +75,7 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
         [false, false, true, false],
         jobs.map((job) => [
           cell(job.job_id),
-          cell(job.status),
+          cell(statusText(job, shown)),
           `${grouped(job.completed_rows ?? 0)} of ${grouped(job.total_rows ?? 0)}`,
           cell(linesText(job)),
         ]),
@@ -135,6 +136,13 @@ function table(
 
 /** The maximum number of line ranges shown for a job. */
 const SHOWN_RANGES = 5;
+
+/** `failed: plan_limit`: with the reason of the service, which may quote cells. */
+function statusText(job: Summary['jobs'][number], { values, names }: Public): string {
+  const reason = failureReason(job);
+  if (reason === null) return job.status;
+  return `${job.status}: ${values ? reason : withoutValues(reason, names)}`;
+}
 
 function linesText(job: Summary['jobs'][number]): string {
   const ranges = rangesIn(job);

@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
-import { isFinal } from '../../engine/service/names.js';
+import { failureReason, isFinal } from '../../engine/service/names.js';
 import { commandLines } from '../shell.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
@@ -197,7 +197,9 @@ function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
     const rows = short || !isFinal(job.status) ? `${grouped(job.completed_rows ?? 0)} of ` : '';
     const total = count(job.total_rows ?? 0, 'row');
     const status = mark(safeLine(job.status));
-    return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, ${linesOf(job, files)}`;
+    const reason = failureReason(job);
+    const why = reason === null ? '' : `: ${safeMessage(reason)}`;
+    return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, ${linesOf(job, files)}${why}`;
   });
   if (jobs.length > shown.length)
     lines.push(`            and ${count(jobs.length - shown.length, 'more job')}`);

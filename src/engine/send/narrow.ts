@@ -4,8 +4,9 @@
  * so that a resume continues the search after a crash.
  */
 import type { ServiceError } from '../errors.js';
-import { count } from '../numbers.js';
-import { type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
+import { count, grouped } from '../numbers.js';
+import { failureReason } from '../service/names.js';
+import { notReplaced, type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
@@ -15,6 +16,7 @@ import {
   failureOf,
   failureText,
   isAboutRows,
+  isCompleted,
   nextStep,
   type Part,
   partOf,
@@ -24,7 +26,7 @@ import {
 import { leaveOut } from './leave-out.js';
 import { divide, pick, type Rows } from './pick.js';
 import { content, newRecord, repeated } from './request-record.js';
-import { wasAccepted } from './row-counts.js';
+import { placeOf, placeText, sum, wasAccepted } from './row-counts.js';
 
 /**
  * Carries out all steps that are left for a failed request.
@@ -38,15 +40,19 @@ export async function narrow(
   mayStart: () => Promise<boolean>,
 ): Promise<boolean> {
   const chunk = await leaveOut(whole, root, given);
+  const { onFailure, isolateJobs } = given.options;
+  const isolate = onFailure === 'isolate';
   const deps: DeliverDeps = {
     ...given,
     reject: (rows, reason, emit) => given.reject(rows, reason, emit, chunk),
+    emit: (event) =>
+      given.emit(isolate && event.type === 'job' ? { ...event, searching: true as const } : event),
   };
-  const { onFailure, isolateJobs } = deps.options;
-  const isolate = onFailure === 'isolate';
   if (deps.stop.aborted) return true;
   if (error) refuse(root, error);
   let started: boolean | null = null;
+  let isTold = false;
+  const where = placeText(placeOf(root, pathsOf(deps)));
   for (const { seq } of sourcesIn(root, deps.records, isolate)) {
     for (;;) {
       if (deps.stop.aborted) return true;
@@ -57,10 +63,33 @@ export async function narrow(
         started ??= await mayStart();
         if (!started) return false;
       }
+      if (isolate && !isTold) {
+        deps.emit({ type: 'notice', message: `looking for the rows at fault in ${where}` });
+        isTold = true;
+      }
       await carryOut(step.do, step.part, recordOf(seq, deps), { chunk, root }, deps);
     }
   }
+  if (isTold) deps.emit({ type: 'notice', message: `${where}: ${foundIn(root, deps.records)}` });
   return true;
+}
+
+/** `2 rows at fault, 998 completed, 19 requests`. */
+function foundIn(root: RequestRecord, records: readonly RequestRecord[]): string {
+  const below = new Set([root.seq]);
+  const parts = records.filter(({ seq, parent }) => parent !== null && below.has(parent) && below.add(seq));
+  const ends = notReplaced(parts);
+  const [atFault, completed] = [({ state }: RequestRecord) => state === 'rejected', isCompleted].map((is) =>
+    sum(ends.filter(is), ({ rows }) => rows),
+  ) as [number, number];
+  const open = sum(ends, ({ rows }) => rows) - atFault - completed;
+  const sent = parts.filter(({ state }) => state !== 'divided' && state !== 'waiting');
+  return [
+    atFault === 0 ? 'no row at fault' : `${count(atFault, 'row')} at fault`,
+    `${grouped(completed)} completed`,
+    ...(open > 0 ? [`${grouped(open)} not sent again`] : []),
+    count(sent.length, 'request'),
+  ].join(', ');
 }
 
 async function carryOut(
@@ -128,15 +157,8 @@ async function reject(chunk: Chunk, record: RequestRecord, deps: DeliverDeps, no
   return commit(record, chunk, deps);
 }
 
-/**
- * The reason for a failed job. The specification has no field for it (spec: Job), but a service may send one.
- */
-function jobReason({ job }: RequestRecord): string {
-  const words = ['error_code', 'error', 'message', 'details', 'reason']
-    .map((key) => job?.[key])
-    .filter((text): text is string => typeof text === 'string' && text !== '');
-  return ['the service failed the job of this row alone', ...new Set(words)].join(': ');
-}
+const jobReason = ({ job }: RequestRecord): string =>
+  ['the service failed the job of this row alone', failureReason(job ?? {}) ?? []].flat().join(': ');
 
 /**
  * The rows of a recorded request within a chunk. With `changedOnly`, some of its rows may have become

@@ -27,6 +27,15 @@ export const isShort = (
 ): boolean =>
   status === 'completed' && completed_rows != null && completed_rows < Math.max(rows, total_rows ?? 0);
 
+/** Why a job failed. The specification has no field for it (spec: Job), but a service may send one. */
+export function failureReason(job: Readonly<Record<string, unknown>>): string | null {
+  if (job.status !== 'failed') return null;
+  const words = ['error_code', 'error', 'message', 'details', 'reason']
+    .map((key) => job[key])
+    .filter((text): text is string => typeof text === 'string' && text !== '');
+  return words.length === 0 ? null : [...new Set(words)].join(': ');
+}
+
 /** The names of all lookup lists (spec: Endpoints 5 to 7). */
 export const LOOKUP_LISTS = ['user_properties', 'embeds', 'checklists'] as const;
 /** A lookup list, by the last segment of its path (spec: Endpoints 5 to 7). */

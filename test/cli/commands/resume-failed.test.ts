@@ -36,6 +36,12 @@ describe('with the service', () => {
         expect(summary!.rows).toMatchObject({ rejected: 0, submitted: 12, completed: 11 });
         return;
       }
+      // Two lines say what the search does, and what it found.
+      const search = stderr.split('\n').filter((line) => /at fault/.test(line) && /^\d\d:/.test(line));
+      expect(search.map((line) => line.slice('hh:mm:ss '.length))).toEqual([
+        'looking for the rows at fault in companies.csv, lines 6 to 9',
+        expect.stringMatching(/^companies\.csv, lines 6 to 9: 1 row at fault, 3 completed, [2-6] requests$/),
+      ]);
       expect(summary!.rows).toMatchObject({ rejected: 1, submitted: 11, completed: 11 });
       expect(summary!.rejected).toMatchObject([{ file: 'companies.csv', line: 7 }]);
       expect(summary!.jobs.map(({ status }) => status)).not.toContain('failed');

@@ -78,6 +78,13 @@ describe('annotationCommands', () => {
     expect(all.filter((line) => line.startsWith('::warning'))).toHaveLength(10);
   });
 
+  test('the reason of a failed job stands beside it, without cells that it quotes', () => {
+    const jobs = [aJob({ job_id: 'j', status: 'failed', message: 'no plan "gold"' })];
+    expect(commands({ jobs })).toEqual([
+      '::error file=companies.csv,line=2::1 job failed, with 997 rows: j (no plan "…")',
+    ]);
+  });
+
   test('a failed job with rows of several files is annotated where its rows begin', () => {
     const { file, first_line, last_line, ...job } = aJob({ status: 'failed' }) as RunJob & FileRange;
     const ranges = [

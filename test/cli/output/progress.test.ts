@@ -39,6 +39,14 @@ describe('JobBoard', () => {
     expect([board.size, board.ended, board.completedRows]).toEqual([2, 2, 5_017]);
   });
 
+  test('the reason that the service names stands beside a failed job', () => {
+    const board = new JobBoard(new IdleClock(), plain);
+    const failed = { ...job('a1', 'failed', 0), error_code: 'plan_limit', message: 'too many companies' };
+    expect(board.update(failed, 100)).toBe(
+      '✗ a1  failed           0 of 5,000 rows  0ms  plan_limit: too many companies',
+    );
+  });
+
   test('a job that completed fewer rows than it was sent is not checked off', () => {
     const board = new JobBoard(new IdleClock(), plain);
     expect(board.update(job('a1', 'completed', 4_999), 80)).toMatch(
@@ -185,6 +193,16 @@ describe('ImportProgress', () => {
     expect(progress.apply(aJobEvent({ job_id: 'a', completed_rows: 5_000 }), 80)).toMatch(
       /^✓ a {2}completed/,
     );
+  });
+
+  test('jobs of a search for rows at fault leave no line', () => {
+    const { progress } = importing();
+    const ended = {
+      ...aJobEvent({ job_id: 'a', status: 'failed', completed_rows: 0 }),
+      searching: true as const,
+    };
+    expect(progress.apply(ended, 80)).toBeUndefined();
+    expect(progress.live({ columns: 80, rows: 20 })).toHaveLength(1);
   });
 
   test.each([120, 76, 60, 40, 12])('keeps within %i columns and says what matters first', (columns) => {

@@ -146,11 +146,11 @@ describe('summaryLines', () => {
   test('short and failed jobs come before any number of completed ones', () => {
     const jobs = [
       ...Array.from({ length: 30 }, (_, i) => aJob({ job_id: `good-${i}` })),
-      aJob({ job_id: 'bad', status: 'failed', completed_rows: 3 }),
+      aJob({ job_id: 'bad', status: 'failed', completed_rows: 3, message: 'plan limit' }),
     ];
     const text = lines({ status: 'failed', jobs }).filter((line) => /job|more/.test(line));
     expect(text[0]).toBe('✗ a job failed after 1.9s');
-    expect(text[1]).toBe('  job       bad  failed  3 of 997 rows, lines 2-1001');
+    expect(text[1]).toBe('  job       bad  failed  3 of 997 rows, lines 2-1001: plan limit');
     expect(text.at(-1)).toBe('            and 21 more jobs');
   });
 

@@ -6,6 +6,7 @@ import { failedOf } from '../../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../../engine/run/outcome.js';
 import { jobsOf, withJobs } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/row-counts.js';
+import { failureReason } from '../../../engine/service/names.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
@@ -122,7 +123,10 @@ async function print({ run, commands, requests }: Loaded, context: Context): Pro
       state: request.state,
       job_id: request.job_id,
       job_status: request.job?.status ?? null,
-      reason: request.left_out > 0 ? sentLaterReason(request) : request.reason,
+      reason:
+        request.left_out > 0
+          ? sentLaterReason(request)
+          : (request.reason ?? failureReason(request.job ?? {})),
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }

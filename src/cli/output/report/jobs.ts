@@ -3,7 +3,7 @@ import { formatDuration } from '../../../engine/duration.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
 import { placeOf } from '../../../engine/send/row-counts.js';
-import { isFinal, isShort } from '../../../engine/service/names.js';
+import { failureReason, isFinal, isShort } from '../../../engine/service/names.js';
 import type { RequestRecord, RequestState } from '../../../engine/state/requests.js';
 import type { Facts, Wait, Wording } from './facts.js';
 import { fitting, foreign, type Html, html } from './html.js';
@@ -115,7 +115,8 @@ function jobRow(row: Row, scale: Scale, { paths }: Facts, wording: Wording): Htm
     ...(r.left_out > 0 ? [`${count(r.left_out, 'row')} sent later by ${r.left_out_by}`] : []),
   ];
   const done = r.job === null ? 0 : (r.job.completed_rows ?? (r.job.status === 'completed' ? r.rows : 0));
-  const reason = r.reason === null ? null : wording.text(r.reason);
+  const why = r.reason ?? failureReason(r.job ?? {});
+  const reason = why === null ? null : wording.text(why);
   return html`<tr><th scope="row" data-label="Request">${r.seq}<small>${lines}</small>${notes.map((note) => html`<small>${foreign(note, 120)}</small>`)}</th><td class="job" data-label="Job">${tag(tone, foreign(words, 80))}${
     r.job_id !== null && html`<small><code>${foreign(r.job_id, 80)}</code></small>`
   }${reason !== null && html`<small>${foreign(reason, 240)}</small>`}</td><td class="number" data-label="Rows completed">${grouped(done)} of ${grouped(r.rows)}</td><td class="time" data-label="Time">${bar(span, waits, scale, { tone, open: r.job !== null && !isFinal(r.job.status) })}<small>${timeText(span, waits, scale)}</small></td></tr>
