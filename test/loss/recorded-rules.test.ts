@@ -50,7 +50,7 @@ describe('a run', () => {
     service.trouble = { submit: () => (exchange) => exchange.reply(422, '{}') };
     expect((await machine.run(SEND)).code).toBe(6);
     expect(codes()).toEqual([]);
-    change(`UPDATE inputs SET types = '["string","string"]'`);
+    change(`UPDATE runs SET inputs = replace(inputs, '["string","integer"]', '["string","string"]')`);
     service.trouble = {};
     const last = await machine.run(['resume']);
     expect(last.code, last.stderr).toBe(0);
@@ -59,7 +59,7 @@ describe('a run', () => {
 
   test('and an import that would continue it with other types says how to continue it', async () => {
     await machine.run(SEND);
-    change(`UPDATE inputs SET types = '["string","string"]'`);
+    change(`UPDATE runs SET inputs = replace(inputs, '["string","integer"]', '["string","string"]')`);
     const { submit } = service.seen;
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.code]).toEqual([2, 'usage']);

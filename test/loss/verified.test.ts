@@ -110,7 +110,9 @@ describe('a saved plan', () => {
     await run('import', 'new.csv', '--dry-run', '--save-plan', 'next.json');
     const db = new DatabaseSync(join(machine.folder, '.state', 'state.db'), { readOnly: true });
     expect(db.prepare('SELECT count(*) AS plans FROM plans').get()).toEqual({ plans: 1 });
-    expect(db.prepare('SELECT count(*) AS counters FROM counters').get()).toEqual({ counters: 1 });
+    expect(db.prepare("SELECT count(*) AS counters FROM meta WHERE name = 'number'").get()).toEqual({
+      counters: 1,
+    });
     db.close();
   });
 });

@@ -77,6 +77,7 @@ export function copyTables(from: string, to: string): void {
       ${each(`'CREATE TABLE IF NOT EXISTS ${target}.%1$I (LIKE ${source}.%1$I)'`)}
       ${each(`'DELETE FROM ${target}.%I'`)}
       ${each(`'INSERT INTO ${target}.%1$I SELECT * FROM ${source}.%1$I'`)}
+      EXECUTE format('COMMENT ON TABLE ${target}.meta IS %L', obj_description('${source}.meta'::regclass));
     END $$;
     COMMIT;`);
 }

@@ -1,4 +1,7 @@
-/** Checks that the records in a database are consistent. */
+/**
+ * What always holds of a state. Records are written in one transaction with those that they refer to, so a crash cannot
+ * break it. A damaged disk can, or a mix of files from different states.
+ */
 import type { Reader } from './database.js';
 import { type RequestRange, Requests } from './requests.js';
 import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
@@ -10,6 +13,13 @@ export interface StateProblem {
   message: string;
 }
 
+export interface Invariant {
+  check: string;
+  sentence: string;
+  /** SQL that returns a message for each record that breaks it, or a function that finds them. */
+  broken: string | ((on: Reader) => AsyncIterable<string>);
+}
+
 /** The most problems of one check that are listed. The others are only counted. */
 const MOST_NAMED = 10;
 
@@ -17,66 +27,74 @@ const MOST_NAMED = 10;
 const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
-/**
- * Each query returns one row for each problem. Records are written in one transaction with those that they
- * refer to, so a crash cannot cause problems. A damaged disk can, or a mix of files from different states.
- */
-const RECORDS: readonly { check: string; sql: string }[] = [
+const READABLE: readonly Invariant[] = Object.values(STORED).map((column) => ({
+  check: column.table,
+  sentence: `The JSON in \`${column.table}.${column.column}\` can be read.`,
+  broken: (on) => damagedIn(on, column),
+}));
+
+export const INVARIANTS: readonly Invariant[] = [
   {
     check: 'history',
-    sql: `SELECT 'entry ' || entry || ' of the history is damaged' AS message
-          FROM history WHERE length(ids) = 0 OR length(ids) % 6 <> 0 OR (run IS NOT NULL AND lines IS NULL)`,
+    sentence: 'An entry of the history has an id for each row, and lines if it is of a run.',
+    broken: `SELECT 'entry ' || entry || ' of the history is damaged' AS message
+      FROM history WHERE length(ids) = 0 OR length(ids) % 6 <> 0 OR (run IS NOT NULL AND lines IS NULL)`,
   },
   {
     check: 'runs',
-    sql: `SELECT 'run ' || run || ' has no inputs' AS message FROM runs
-          WHERE NOT EXISTS (SELECT 1 FROM inputs WHERE inputs.run = runs.run)`,
+    sentence: 'All requests of a finished run are answered or given up.',
+    broken: `SELECT 'run ' || run || ' is recorded as finished, and its request ' || seq || ' as not answered' AS message
+      FROM requests JOIN runs USING (run)
+      WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting')`,
   },
   {
     check: 'runs',
-    sql: `SELECT 'run ' || run || ' is recorded as finished, and its request ' || seq || ' as not answered' AS message
-          FROM requests JOIN runs USING (run)
-          WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting')`,
+    sentence: 'A finished run reported as many submitted rows as its requests have.',
+    broken: miscounted,
   },
   {
     check: 'requests',
-    sql: `SELECT 'request ' || seq || ' of run ' || run || ' names an input that the run does not have' AS message
-          FROM requests LEFT JOIN inputs USING (run, input) WHERE inputs.run IS NULL`,
+    sentence: 'The job of an accepted request is recorded.',
+    broken: `SELECT 'request ' || seq || ' of run ' || run || ' was accepted as job ' || job_id || ', which is not recorded' AS message
+      FROM requests JOIN runs USING (run)
+      WHERE job_id IS NOT NULL AND state IN ('acknowledged', 'settled')
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.scope = runs.scope AND jobs.job_id = requests.job_id)`,
   },
   {
     check: 'requests',
-    sql: `SELECT 'request ' || seq || ' of run ' || run || ' was accepted as job ' || job_id || ', which is not recorded' AS message
-          FROM requests JOIN runs USING (run)
-          WHERE job_id IS NOT NULL AND state IN ('acknowledged', 'settled')
-            AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.scope = runs.scope AND jobs.job_id = requests.job_id)`,
+    sentence: 'A request has rows of inputs of its run, and no other request that counts has the same rows.',
+    broken: misplaced,
   },
   {
     check: 'jobs',
-    sql: `SELECT 'job ' || jobs.job_id || ' names a request that is not its own' AS message
-          FROM jobs LEFT JOIN requests ON requests.request = jobs.request
-          WHERE jobs.request IS NOT NULL AND requests.job_id IS DISTINCT FROM jobs.job_id`,
+    sentence: 'A job names only a request that names this job.',
+    broken: `SELECT 'job ' || jobs.job_id || ' names a request that is not its own' AS message
+      FROM jobs LEFT JOIN requests ON requests.request = jobs.request
+      WHERE jobs.request IS NOT NULL AND requests.job_id IS DISTINCT FROM jobs.job_id`,
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' is cut off' AS message
-          FROM sends LEFT JOIN fingerprints USING (send)
-          WHERE ids IS NULL OR length(ids) % 8 <> 0 OR length(contents) <> length(ids) OR length(records) <> length(ids)`,
+    sentence: 'A send has its rows, with a content for each id.',
+    broken: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' is cut off' AS message
+      FROM sends LEFT JOIN fingerprints USING (send)
+      WHERE ids IS NULL OR length(ids) % 8 <> 0 OR length(contents) <> length(ids) OR length(records) <> length(ids)`,
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || send || ' of the remembered ' || sends.kind || ' counts as completed, and its job failed' AS message
-          FROM sends JOIN requests USING (request) JOIN runs ON runs.run = requests.run
-            JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
-          WHERE sends.state = 1 AND jobs.status = 'failed'`,
+    sentence: 'Rows of a job that failed do not count as completed.',
+    broken: `SELECT 'batch ' || send || ' of the remembered ' || sends.kind || ' counts as completed, and its job failed' AS message
+      FROM sends JOIN requests USING (request) JOIN runs ON runs.run = requests.run
+        JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+      WHERE sends.state = 1 AND jobs.status = 'failed'`,
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' belongs to a request that is not recorded' AS message
-          FROM sends WHERE request IS NOT NULL AND request NOT IN (SELECT request FROM requests)`,
+    sentence: 'The request of a send is recorded.',
+    broken: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' belongs to a request that is not recorded' AS message
+      FROM sends WHERE request IS NOT NULL AND request NOT IN (SELECT request FROM requests)`,
   },
 ];
 
-/** Finds finished runs that reported another number of submitted rows than their requests have. */
 async function* miscounted(on: Reader): AsyncGenerator<string> {
   // Not one by one: the requests of a run are read in between.
   const runs = await on.all<{ run: string; summary: string }>(
@@ -93,19 +111,28 @@ async function* miscounted(on: Reader): AsyncGenerator<string> {
 
 type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: string; seq: number };
 
-/** Finds requests of a run that share rows with another request. */
-async function* overlapping(on: Reader): AsyncGenerator<string> {
-  const requests = on.each<Held & { more: string | null }>(
-    `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND (state <> 'divided' OR parent IS NOT NULL) AND ${STANDS} ORDER BY run`,
+async function* misplaced(on: Reader): AsyncGenerator<string> {
+  const runs = await on.all<{ run: string; inputs: string }>('SELECT run, inputs FROM runs');
+  const inputs = new Map(
+    runs.map(({ run, inputs }) => [run, storedJson<unknown[]>(inputs, STORED.inputs, run).length]),
+  );
+  const requests = on.each<Held & { more: string | null; counts: number }>(
+    `SELECT run, seq, input, first_row, end_row, more,
+       state <> 'withdrawn' AND (state <> 'divided' OR parent IS NOT NULL) AND ${STANDS} AS counts
+     FROM requests ORDER BY run`,
   );
   let ranges: Held[] = [];
-  for await (const { more, ...first } of requests) {
-    if (ranges[0] && ranges[0].run !== first.run) {
+  for await (const { more, counts, ...first } of requests) {
+    const { run, seq } = first;
+    if (ranges[0] && ranges[0].run !== run) {
       yield* overlapsIn(ranges);
       ranges = [];
     }
-    const others = storedOrNull<RequestRange[]>(more, STORED.ranges, first.run) ?? [];
-    ranges.push(first, ...others.map((range) => ({ ...range, run: first.run, seq: first.seq })));
+    const others = storedOrNull<RequestRange[]>(more, STORED.ranges, run) ?? [];
+    const own = [first, ...others.map((range) => ({ ...range, run, seq }))];
+    if (own.some(({ input }) => input >= inputs.get(run)!))
+      yield `request ${seq} of run ${run} names an input that the run does not have`;
+    if (counts === 1) ranges.push(...own);
   }
   yield* overlapsIn(ranges);
 }
@@ -122,15 +149,17 @@ function* overlapsIn(ranges: readonly Held[]): Generator<string> {
 
 /** Runs all checks. @returns the problems; none if the records are consistent */
 export async function problemsOf(on: Reader): Promise<StateProblem[]> {
+  const unreadable = await brokenOf(on, READABLE);
+  // The functions read that JSON.
+  const others = INVARIANTS.filter(({ broken }) => unreadable.length === 0 || typeof broken === 'string');
+  return [...unreadable, ...(await brokenOf(on, others))];
+}
+
+async function brokenOf(on: Reader, invariants: readonly Invariant[]): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
-  for (const column of Object.values(STORED)) {
-    problems.push(...(await firstOf(column.table, damagedIn(on, column))));
+  for (const { check, broken } of invariants) {
+    problems.push(...(await firstOf(check, typeof broken === 'string' ? messages(on, broken) : broken(on))));
   }
-  const isReadable = problems.length === 0;
-  for (const { check, sql } of RECORDS) problems.push(...(await firstOf(check, messages(on, sql))));
-  if (!isReadable) return problems; // the rest reads that JSON
-  problems.push(...(await firstOf('runs', miscounted(on))));
-  problems.push(...(await firstOf('requests', overlapping(on))));
   return problems;
 }
 

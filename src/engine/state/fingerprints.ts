@@ -11,9 +11,10 @@ import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.
 import { bytesOf, hashesOf, wordsOf } from '../fingerprint-tables.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
-import type { Cells } from './cells.js';
+import { type CellColumns, StoredCells } from '../stored-cells.js';
 import type { Database, Reader, Transaction } from './database.js';
 import { SEND } from './sends.js';
+import { STORED as JSON_COLUMNS, storedJson } from './stored-json.js';
 import type { StateAge } from './types.js';
 
 interface StoredPrints {
@@ -51,15 +52,12 @@ const OTHERS = 0xffff_ffff;
 /** Who sent the id of a row again later. */
 type Later = 'nobody' | 'same run' | 'others';
 
-/** The tables `fingerprints` and `cells`: the rows of each send. */
+/** The table `fingerprints`: the rows of each send. */
 export class Fingerprints {
   /** How many ids the last `load` found. The number of ids never decreases. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
-  constructor(
-    private readonly cells: Cells,
-    private readonly idsAtOnce = IDS_AT_ONCE,
-  ) {}
+  constructor(private readonly idsAtOnce = IDS_AT_ONCE) {}
 
   async append(
     tx: Transaction,
@@ -67,13 +65,25 @@ export class Fingerprints {
     { ids, contents, records, cells }: FingerprintColumns,
   ): Promise<void> {
     await tx.run(
-      'INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)',
+      'INSERT INTO fingerprints (send, ids, contents, records, keys, cells) VALUES (?, ?, ?, ?, ?, ?)',
       send,
       bytesOf(ids),
       bytesOf(contents),
       someBytes(records),
+      cells ? JSON.stringify(cells.keys) : null,
+      cells?.bytes ?? null,
     );
-    if (cells) await this.cells.put(tx, send, cells);
+  }
+
+  /** Short hashes of the cells of a send, to count changes by key; null if they were not recorded. */
+  async cellsOf(on: Reader, send: number): Promise<CellColumns | null> {
+    const row = await on.get<{ keys: string; cells: Uint8Array }>(
+      'SELECT keys, cells FROM fingerprints WHERE send = ? AND keys IS NOT NULL',
+      send,
+    );
+    return row
+      ? { keys: storedJson<string[]>(row.keys, JSON_COLUMNS.cellKeys, send), bytes: row.cells }
+      : null;
   }
 
   /** Clears the contents of a send, so that its rows count as unknown even after it completes. */
@@ -218,12 +228,13 @@ export class Fingerprints {
       return;
     }
     const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
-    await this.cells.keep(tx, send, last);
+    const cells = await this.cellsOf(tx, send);
     await tx.run(
-      'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
+      'UPDATE fingerprints SET ids = ?, contents = ?, records = ?, cells = ? WHERE send = ?',
       bytesOf(of(ids)),
       bytesOf(of(contents)),
       someBytes(of(records)),
+      cells && new StoredCells(cells).select(last).bytes,
       send,
     );
   }

@@ -2,7 +2,7 @@
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
-import { MOVED_TO } from './notes.js';
+import { MOVED_TO } from './meta.js';
 import type { Scope } from './types.js';
 
 /** The known profiles of one account and kind. Times are ISO 8601. */
@@ -32,7 +32,7 @@ export interface StateOverview {
 
 export async function overviewOf(on: Reader, fingerprints: Fingerprints): Promise<StateOverview> {
   const totals = await on.get<Omit<StateOverview, 'known'>>(
-    `SELECT (SELECT value FROM notes WHERE name = ?) AS moved_to,
+    `SELECT (SELECT value FROM meta WHERE name = ?) AS moved_to,
        (SELECT count(*) FROM runs) AS runs,
        (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
        (SELECT max(started_at) FROM runs) AS last_run_at,

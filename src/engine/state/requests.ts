@@ -170,7 +170,7 @@ export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => 
 
 type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   more: string | null;
-  twice: string | null;
+  possible_duplicate: string | null;
   request: number;
   run: string;
   record: string | null;
@@ -199,7 +199,7 @@ export class Requests {
   async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-           left_out, left_out_by, overtaken, bytes, digest, state, reason, failure, retries, twice, job_id)
+           left_out, left_out_by, overtaken, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
       run,
@@ -223,7 +223,7 @@ export class Requests {
   async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?, bytes = ?,
-           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?
+           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ? WHERE run = ? AND seq = ?
          RETURNING request`,
       ...stateOf(r),
       run,
@@ -249,10 +249,10 @@ export class Requests {
        WHERE requests.run = ? ORDER BY seq`,
       run,
     );
-    return rows.map(({ record, more, twice, request: _id, run: _run, ...rest }) => ({
+    return rows.map(({ record, more, possible_duplicate, request: _id, run: _run, ...rest }) => ({
       ...rest,
       more: storedOrNull<RequestRecord['more']>(more, STORED.ranges, run) ?? [],
-      possibleDuplicate: twice,
+      possibleDuplicate: possible_duplicate,
       job: storedOrNull<Job>(record, STORED.job, rest.job_id!),
     }));
   }

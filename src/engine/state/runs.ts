@@ -1,4 +1,4 @@
-/** The tables `runs` and `inputs`, with everything that a resume needs. */
+/** The table `runs`, with everything that a resume needs. */
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
@@ -70,9 +70,8 @@ interface RunRow {
   ended_at: string | null;
   machine: string;
   replaces: string;
+  inputs: string;
 }
-
-type InputRow = Omit<RunInput, 'types'> & { run: string; types: string };
 
 /** Conditions that runs must meet. Default: none. */
 export interface RunFilter {
@@ -84,8 +83,8 @@ export interface RunFilter {
 export class Runs {
   async insert(tx: Transaction, scope: number, run: NewRun): Promise<void> {
     await tx.run(
-      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at, machine, replaces)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, kinds, inputs, options,
+           started_at, machine, replaces) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run.run,
       scope,
       run.named_account,
@@ -93,25 +92,13 @@ export class Runs {
       run.status,
       run.finished ? 1 : 0,
       run.item_format,
+      kindsOf(run.inputs).join(' '),
+      JSON.stringify(run.inputs),
       JSON.stringify(run.options),
       run.started_at,
       run.machine,
       JSON.stringify(run.replaces),
     );
-    for (const [index, { path, location, kind, digest, rejects_file, types }] of run.inputs.entries()) {
-      await tx.run(
-        `INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file, types)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        run.run,
-        index,
-        path,
-        location,
-        kind,
-        digest,
-        rejects_file,
-        JSON.stringify(types),
-      );
-    }
   }
 
   async reopen(tx: Transaction, run: string): Promise<void> {
@@ -122,9 +109,7 @@ export class Runs {
   async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
     await this.reopen(tx, run);
     await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
-    for (const input of newRejects) {
-      await tx.run('UPDATE inputs SET rejects_file = NULL WHERE run = ? AND input = ?', run, input);
-    }
+    for (const input of newRejects) await this.setRejectsFile(tx, run, input, null);
   }
 
   async end(
@@ -159,24 +144,25 @@ export class Runs {
   async markCrashedRuns(tx: Transaction, scope: number, kind: string): Promise<void> {
     await tx.run(
       `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
-           AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
+           AND kinds LIKE '%' || ? || '%'`,
       scope,
       kind,
     );
   }
 
-  async setRejectsFile(tx: Transaction, run: string, input: number, file: string): Promise<void> {
-    await tx.run('UPDATE inputs SET rejects_file = ? WHERE run = ? AND input = ?', file, run, input);
+  async setRejectsFile(tx: Transaction, run: string, input: number, file: string | null): Promise<void> {
+    const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
+    if (!row) return;
+    const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
+    inputs[input]!.rejects_file = file;
+    await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
   }
 
   async delete(tx: Transaction, run: string): Promise<void> {
     await tx.run('DELETE FROM runs WHERE run = ?', run);
   }
 
-  /**
-   * Runs, newest first. A run that is inserted or deleted between the two queries is left out, because its
-   * inputs would be missing.
-   */
+  /** Runs, newest first. */
   async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
     const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
     const given = Object.entries(wanted).filter(
@@ -184,27 +170,18 @@ export class Runs {
     );
     const where =
       given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
-    const values = given.map(([, value]) => value);
     // Of runs with the same start time, the one with the higher `began` is newer.
     const rows = await on.all<RunRow>(
-      `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
-      ...values,
+      `SELECT runs.*, account, region, base_url FROM runs JOIN scopes USING (scope)${where}
+       ORDER BY started_at DESC, began DESC`,
+      ...given.map(([, value]) => value),
     );
-    const inputs = new Map<string, InputRow[]>();
-    const sql = `SELECT inputs.* FROM inputs WHERE run IN (SELECT run FROM runs${where}) ORDER BY run, input`;
-    for (const input of await on.all<InputRow>(sql, ...values)) {
-      const known = inputs.get(input.run);
-      if (known) known.push(input);
-      else inputs.set(input.run, [input]);
-    }
-    return rows.flatMap((row) => {
-      const own = inputs.get(row.run);
-      return own ? runOf(row, own) : [];
-    });
+    return rows.map(runOf);
   }
 }
 
-function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
+function runOf(row: RunRow): StoredRun {
+  const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, row.run);
   return {
     run: row.run,
     scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
@@ -222,13 +199,6 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
     machine: row.machine,
     replaces: storedJson<string[]>(row.replaces, STORED.replaces, row.run),
     options: storedJson(row.options, STORED.options, row.run),
-    inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({
-      path,
-      location,
-      kind,
-      digest,
-      rejects_file,
-      types: storedJson<CellType[]>(types, STORED.types, row.run),
-    })),
+    inputs,
   };
 }

@@ -1,24 +1,9 @@
-/** Scopes, the secret of the state, and the column types of each scope. */
-import { createHmac, randomBytes } from 'node:crypto';
+/** Scopes, and the column types of each. */
+import { createHmac } from 'node:crypto';
 import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { Scope, ServiceInUse } from './types.js';
-
-/** The key of all stored hashes; null if there is none. */
-export async function readSecret(on: Reader): Promise<Buffer | null> {
-  const row = await on.get<{ key: Uint8Array }>('SELECT key FROM secret');
-  return row ? Buffer.from(row.key) : null;
-}
-
-/** Creates the key, unless another process has. */
-export async function createSecret(tx: Transaction): Promise<Buffer> {
-  const known = await readSecret(tx);
-  if (known) return known;
-  const key = randomBytes(32);
-  await tx.run('INSERT INTO secret (key) VALUES (?)', key);
-  return key;
-}
 
 /**
  * Makes the scope of a service. An account without a configured name is identified by a keyed hash of its
@@ -35,7 +20,7 @@ export const sameService = (a: Scope, b: Scope): boolean =>
 
 export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a.account === b.account;
 
-/** The tables `scopes` and `column_types`. */
+/** The table `scopes`. */
 export class Scopes {
   /** Row ids that were read outside a transaction: such rows are committed, and never deleted. */
   readonly #known = new Map<string, number>();
@@ -62,7 +47,7 @@ export class Scopes {
     if (known !== 0) return known;
     const { account, region, base_url } = scope;
     const added = await tx.get<{ scope: number }>(
-      'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
+      "INSERT INTO scopes (account, region, base_url, column_types) VALUES (?, ?, ?, '{}') RETURNING scope",
       account,
       region,
       base_url,
@@ -75,12 +60,7 @@ export class Scopes {
   }
 
   async columnTypes(on: Reader, scope: Scope, kind: Kind): Promise<Map<string, string>> {
-    const row = await on.get<{ types: string }>(
-      'SELECT types FROM column_types WHERE scope = ? AND kind = ?',
-      await this.find(on, scope),
-      kind,
-    );
-    return new Map(row ? storedJson<[string, string][]>(row.types, STORED.columnTypes, kind) : []);
+    return new Map((await this.#types(on, await this.find(on, scope)))[kind]);
   }
 
   async setColumnTypes(
@@ -89,16 +69,23 @@ export class Scopes {
     kind: Kind,
     types: ReadonlyMap<string, string>,
   ): Promise<void> {
-    await tx.run(
-      `INSERT INTO column_types (scope, kind, types) VALUES (?, ?, ?)
-       ON CONFLICT (scope, kind) DO UPDATE SET types = excluded.types`,
-      await this.idOf(tx, scope),
-      kind,
-      JSON.stringify([...types]),
+    const id = await this.idOf(tx, scope);
+    const all = JSON.stringify({ ...(await this.#types(tx, id)), [kind]: [...types] });
+    await tx.run('UPDATE scopes SET column_types = ? WHERE scope = ?', all, id);
+  }
+
+  async #types(on: Reader, scope: number): Promise<ColumnTypes> {
+    const row = await on.get<{ column_types: string }>(
+      'SELECT column_types FROM scopes WHERE scope = ?',
+      scope,
     );
+    return row ? storedJson<ColumnTypes>(row.column_types, STORED.columnTypes, scope) : {};
   }
 
   async forgetColumnTypes(tx: Transaction, scope: number): Promise<void> {
-    await tx.run('DELETE FROM column_types WHERE scope = ?', scope);
+    await tx.run("UPDATE scopes SET column_types = '{}' WHERE scope = ?", scope);
   }
 }
+
+/** The type of each column by its key, of each kind. */
+type ColumnTypes = Partial<Record<Kind, [string, string][]>>;

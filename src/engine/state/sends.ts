@@ -11,6 +11,7 @@ import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import type { Reader, Transaction, Value } from './database.js';
 import { WHAT } from './history.js';
+import { nextNumber } from './meta.js';
 import type { RequestRecord } from './requests.js';
 import type { Made, StateAge } from './types.js';
 import type { Plans } from './verified.js';
@@ -74,21 +75,13 @@ export class Sends {
   }
 
   /**
-   * The next number, larger than those of all earlier sends and runs, also of deleted ones. It is counted
-   * within the transaction, so that numbers follow the order of commits, and none is used twice.
-   */
-  next(tx: Transaction): Promise<number> {
-    return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
-  }
-
-  /**
    * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than
    * later sends of other runs. The run of a plan that this state has numbered gets the number of the plan. Also
    * ends doubts that are too old.
    * @param made when its data was read, if that was before the run began
    */
   async begin(tx: Transaction, run: string, made: Made | null): Promise<void> {
-    const number = await this.next(tx);
+    const number = await nextNumber(tx);
     const kept = made && (await this.plans.numberOf(tx, made.plan));
     // A plan that was edited, or that another state made, may name the run of another plan.
     const ofPlan = kept === made?.after ? kept : null;

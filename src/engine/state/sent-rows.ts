@@ -7,6 +7,7 @@ import type { Kind } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import type { State } from './interface.js';
+import { nextNumber } from './meta.js';
 import { LaterSends, OpenJobs } from './open-jobs.js';
 import { Overlaps } from './overlaps.js';
 import { IDENTIFY, SEND, type Sends } from './sends.js';
@@ -42,7 +43,7 @@ export class SentRows {
   ): Promise<void> {
     if (rows.ids.length === 0) return;
     const overlaps = await this.#overlapsOf(tx, to.run, to.scope, to.kind);
-    const send = await this.sends.next(tx);
+    const send = await nextNumber(tx);
     const remembered = await overlaps.remembered(tx, send, rows, shared, ends);
     await this.sends.add(tx, send, { ...to, state: SEND.pending });
     await this.fingerprints.append(tx, send, remembered);
@@ -63,7 +64,7 @@ export class SentRows {
    * @returns the number of the send
    */
   async addProfile(tx: Transaction, scope: number, kind: Kind, ids: BigUint64Array): Promise<number> {
-    const send = await this.sends.next(tx);
+    const send = await nextNumber(tx);
     await this.sends.add(tx, send, { scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
     await this.fingerprints.append(tx, send, {
       ids,

@@ -7,12 +7,13 @@ import type { Backend } from './backend.js';
 import { stateFolder } from './folder.js';
 import type { State } from './interface.js';
 import type { StateLocation } from './location.js';
+import { createSecret, readSecret } from './meta.js';
 import { ofJobs } from './parts/jobs.js';
 import { ofKnown } from './parts/known.js';
 import { ofRequests } from './parts/requests.js';
 import { ofRuns } from './parts/runs.js';
 import { ofWhole } from './parts/whole.js';
-import { createSecret, readSecret, scopeOf } from './scopes.js';
+import { scopeOf } from './scopes.js';
 import { openSqlite } from './sqlite/backend.js';
 import { Tables } from './tables.js';
 

@@ -20,12 +20,16 @@ const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isSummary = (value: unknown): boolean =>
   isObject(value) && isObject(value.rows) && Array.isArray(value.files);
 
-/** All columns with JSON, except notes, which last only as long as a copy of the state. */
+const isInputs = (value: unknown): boolean =>
+  isList((input) => isObject(input) && isText(input.path) && isList(isText)(input.types))(value) &&
+  (value as unknown[]).length > 0;
+
+/** All columns with JSON. */
 export const STORED = {
   options: { table: 'runs', column: 'options', of: ['run', 'run'], fits: isObject },
   summary: { table: 'runs', column: 'summary', of: ['run', 'run'], fits: isSummary },
   replaces: { table: 'runs', column: 'replaces', of: ['run', 'run'], fits: isList(isText) },
-  types: { table: 'inputs', column: 'types', of: ['run', 'run'], fits: isList(isText) },
+  inputs: { table: 'runs', column: 'inputs', of: ['run', 'run'], fits: isInputs },
   ranges: {
     table: 'requests',
     column: 'more',
@@ -45,12 +49,12 @@ export const STORED = {
       isObject(reading.rules) &&
       isList(isText)(reading.set),
   },
-  cellKeys: { table: 'cells', column: 'keys', of: ['batch', 'send'], fits: isList(isText) },
+  cellKeys: { table: 'fingerprints', column: 'keys', of: ['batch', 'send'], fits: isList(isText) },
   columnTypes: {
-    table: 'column_types',
-    column: 'types',
-    of: ['kind', 'kind'],
-    fits: isList((type) => isList(isText)(type) && (type as unknown[]).length === 2),
+    table: 'scopes',
+    column: 'column_types',
+    of: ['account', 'scope'],
+    fits: (types) => isObject(types) && Object.values(types).every(isList(isList(isText))),
   },
 } satisfies Record<string, Column>;
 

@@ -1,6 +1,5 @@
 /** The tables of the state, and how to read and write them in the right order with group commits. */
 import type { Backend } from './backend.js';
-import { Cells } from './cells.js';
 import { Commits } from './commits.js';
 import type { Database, Transaction } from './database.js';
 import { Fingerprints } from './fingerprints.js';
@@ -8,7 +7,6 @@ import { stateError } from './folder.js';
 import { History } from './history.js';
 import { JobEnds } from './job-ends.js';
 import { Jobs } from './jobs.js';
-import { Notes } from './notes.js';
 import type { Recorded } from './recorded.js';
 import { RejectsFiles } from './rejects.js';
 import { Requests } from './requests.js';
@@ -27,10 +25,8 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   readonly runs = new Runs();
   readonly requests = new Requests();
   readonly jobs = new Jobs();
-  readonly cells = new Cells();
-  readonly fingerprints = new Fingerprints(this.cells);
+  readonly fingerprints = new Fingerprints();
   readonly history = new History();
-  readonly notes = new Notes();
   readonly plans = new Plans();
   readonly verified = new Verified();
   readonly rejects: RejectsFiles;

@@ -13,8 +13,8 @@ const TOGETHER = 100_000;
 
 /** SQL: true if data of this scope and kind is older than a run, and may still be sent. */
 const hasOlder = (scope: string, kind: string, began: string): string =>
-  `(EXISTS (SELECT 1 FROM runs AS older JOIN inputs ON inputs.run = older.run
-      WHERE older.scope = ${scope} AND inputs.kind = ${kind} AND older.finished = 0 AND older.began < ${began})
+  `(EXISTS (SELECT 1 FROM runs AS older WHERE older.scope = ${scope} AND older.kinds LIKE '%' || ${kind} || '%'
+      AND older.finished = 0 AND older.began < ${began})
     OR EXISTS (SELECT 1 FROM plans WHERE plans.scope = ${scope} AND plans.number < ${began}
       AND NOT EXISTS (SELECT 1 FROM runs AS applied WHERE applied.run = plans.run AND applied.finished = 1)))`;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
-import { MIGRATIONS } from '../../../src/engine/state/sqlite/migrations.js';
+import { MIGRATIONS } from '../../../src/engine/state/schema.js';
 import { openDatabase } from '../../../src/engine/state/sqlite/open.js';
 import { type Bundle, bundle } from './support/process.js';
 import { aRequest, aRun, RUN, SCOPE, test } from './support/state.js';

@@ -1,7 +1,6 @@
 /** More ids than are told apart at a time are read in parts: what comes of them is the same. */
 import { expect } from 'vitest';
 import type { Kind } from '../../../src/engine/model.js';
-import { Cells } from '../../../src/engine/state/cells.js';
 import { Fingerprints } from '../../../src/engine/state/fingerprints.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { State } from '../../../src/engine/state/state.js';
@@ -31,7 +30,7 @@ test.for([ROWS * 10, 100])(
     await sendAll(state);
     const { db } = openSqlite(folder);
     const { scope } = (await db.get<{ scope: number }>('SELECT scope FROM scopes'))!;
-    const fingerprints = new Fingerprints(new Cells(), atOnce);
+    const fingerprints = new Fingerprints(atOnce);
     const open = ROWS / 5;
     expect((await fingerprints.extent(db, scope, KIND)).profiles).toBe(ROWS - open);
     expect(await fingerprints.compact(db, (work) => db.write(work), scope, KIND, 0)).toBe(true);

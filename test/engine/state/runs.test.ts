@@ -2,7 +2,6 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
-import { Runs } from '../../../src/engine/state/runs.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { aSummary } from '../../support/runs.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
@@ -317,29 +316,3 @@ describe('a run that is forgotten', () => {
     expect(index.matches(printsOf([1, 10]), 0)).toBe(false);
   });
 });
-
-test.each(['begins', 'is forgotten'])(
-  'a run that %s between two looks is not seen without its inputs',
-  async (what) => {
-    const scope = { account: 'a', region: 'eu', base_url: 'https://eu.test' };
-    const run = {
-      run: 'r',
-      ...scope,
-      options: '{}',
-      summary: null,
-      finished: 0,
-      item_format: 1,
-      replaces: '[]',
-    };
-    const input = { run: 'r', input: 0, path: 'a.csv', kind: 'users', types: [] };
-    let looks = 0;
-    const reader = {
-      all: async (sql: string) => {
-        const isThere = what === 'begins' ? looks > 0 : looks === 0;
-        looks++;
-        return isThere ? [sql.includes('FROM inputs') ? input : run] : [];
-      },
-    };
-    expect(await new Runs().all(reader as never)).toEqual([]);
-  },
-);

@@ -53,7 +53,10 @@ function contentsIn(folder: string): unknown {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
   const all = tables.map(({ name }) => [name, db.prepare(`SELECT * FROM ${name}`).all()]);
   db.close();
-  return all.filter(([name]) => name !== 'secret');
+  return all.map(([name, rows]) => [
+    name,
+    (rows as { name?: string }[]).filter((row) => row.name !== 'secret'),
+  ]);
 }
 
 const steps = fc.array(

@@ -1,7 +1,7 @@
 /** `state migrate`: copies the state to another place, which imports must use from then on. */
 import { Exit, type ExitCode, InterruptedError } from '../../../engine/errors.js';
 import { count, grouped } from '../../../engine/numbers.js';
-import { migrateState } from '../../../engine/state/migrate.js';
+import { migrateState } from '../../../engine/state/copy.js';
 import { openBackend } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { toRun } from '../../hint.js';
@@ -32,7 +32,7 @@ export async function migrate(to: string, context: Context): Promise<ExitCode> {
     try {
       const rows = await migrateState({ from, to: into, progress, signal: stop }).catch((error: unknown) => {
         throw stop.aborted
-          ? InterruptedError.of(stop, { hint: toRun('continue with', commands.again({})) })
+          ? InterruptedError.of(stop, { hint: toRun('to begin again', commands.again({})) })
           : error;
       });
       if (flags.json) {

@@ -1,5 +1,6 @@
 /** The methods of the state for jobs, and for profiles that are sent outside imports. */
 import type { State } from '../interface.js';
+import { refuseMoved } from '../meta.js';
 import type { Tables } from '../tables.js';
 
 type OfJobs =
@@ -14,13 +15,13 @@ type OfJobs =
   | 'throughput';
 
 export function ofJobs(tables: Tables): Pick<State, OfJobs> {
-  const { db, backend, jobs, jobEnds, sends, sent, history, notes } = tables;
+  const { db, backend, jobs, jobEnds, sends, sent, history } = tables;
   return {
     knownJobs: () => jobs.all(db),
     startProfile: async (scope, kind, ids) => {
       backend.check();
       return tables.writeIn(scope, async (tx, id) => {
-        await notes.refuseMoved(tx);
+        await refuseMoved(tx);
         const send = await sent.addProfile(tx, id, kind, ids);
         await history.putProfile(tx, send, id, kind, ids, tables.now());
         return send;

@@ -1,5 +1,6 @@
 /** The methods of the state for what is known about profiles: fingerprints, history, and column types. */
 import type { State } from '../interface.js';
+import { nextNumber, refuseMoved } from '../meta.js';
 import { shortId } from '../row-lists.js';
 import type { Tables } from '../tables.js';
 
@@ -19,15 +20,15 @@ type OfKnown =
   | 'setColumnTypes';
 
 export function ofKnown(tables: Tables): Pick<State, OfKnown> {
-  const { db, backend, cells, fingerprints, sends, history, notes, plans, scopes, verified } = tables;
+  const { db, backend, fingerprints, sends, history, plans, scopes, verified } = tables;
   return {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
-    cells: (send) => cells.of(db, send),
+    cells: (send) => fingerprints.cellsOf(db, send),
     numberPlan: (run, scope) =>
       tables.writeIn(scope, async (tx, id) => {
-        await notes.refuseMoved(tx);
-        const number = await sends.next(tx);
+        await refuseMoved(tx);
+        const number = await nextNumber(tx);
         await plans.add(tx, run, id, number, tables.now());
         return number;
       }),

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stateFolder } from '../folder.js';
 import type { State } from '../interface.js';
+import { refuseMoved } from '../meta.js';
 import { sameScope } from '../scopes.js';
 import type { Tables } from '../tables.js';
 
@@ -22,14 +23,14 @@ type OfRuns =
   | 'removeSpool';
 
 export function ofRuns(tables: Tables): Pick<State, OfRuns> {
-  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history, notes, verified } = tables;
+  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history, verified } = tables;
   const spoolOf = (run: string): string => join(tables.folder, 'spool', run);
   const removeSpool = (run: string): void => rmSync(spoolOf(run), { recursive: true, force: true });
   return {
     knownRuns: (which) => runs.all(db, which),
     startRun: (run, plan) =>
       tables.writeIn(run.scope, async (tx, scope) => {
-        await notes.refuseMoved(tx);
+        await refuseMoved(tx);
         await runs.insert(tx, scope, run);
         await sends.begin(tx, run.run, plan?.made ?? null);
         for (const request of plan?.requests ?? []) await requests.insert(tx, run.run, request);
@@ -37,13 +38,13 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
     reopenRun: (run) => {
       sent.forgetSession();
       return tables.write(async (tx) => {
-        await notes.refuseMoved(tx);
+        await refuseMoved(tx);
         await runs.reopen(tx, run);
       });
     },
     retryRun: (run, retry) =>
       tables.write(async (tx) => {
-        await notes.refuseMoved(tx);
+        await refuseMoved(tx);
         await runs.retry(tx, run, retry.options, retry.newRejects);
         for (const request of retry.requests) await requests.insert(tx, run, request);
       }),
@@ -60,7 +61,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       ),
     forgetRun: async (run) => {
       await tables.write(async (tx) => {
-        await notes.refuseMoved(tx);
+        await refuseMoved(tx);
         // Nothing may refer to deleted requests, because their row ids may be used again.
         await sends.unlink(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
         await jobs.forget(tx, run);

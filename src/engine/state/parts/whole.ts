@@ -2,6 +2,7 @@
 import { closeAll } from '../../close-all.js';
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
+import { refuseMoved } from '../meta.js';
 import { overviewOf } from '../overview.js';
 import type { Tables } from '../tables.js';
 
@@ -21,9 +22,9 @@ type OfWhole =
   | 'close';
 
 export function ofWhole(tables: Tables): Pick<State, OfWhole> {
-  const { db, backend, commits, scopes, sends, fingerprints, notes } = tables;
+  const { db, backend, commits, scopes, sends, fingerprints } = tables;
   return {
-    refuseMoved: () => tables.read(() => notes.refuseMoved(db)),
+    refuseMoved: () => tables.read(() => refuseMoved(db)),
     takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;

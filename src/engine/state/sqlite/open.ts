@@ -6,8 +6,8 @@ import { StateError } from '../../errors.js';
 import { privateFile } from '../../private-folder.js';
 import { pause, useWriteAheadLog } from '../../sqlite.js';
 import { stateError, stateFolder } from '../folder.js';
+import { MIGRATIONS } from '../schema.js';
 import { SqliteDatabase } from './driver.js';
-import { MIGRATIONS } from './migrations.js';
 
 /** How long to wait for the transaction of another process, in milliseconds. */
 const BUSY_MS = 10_000;

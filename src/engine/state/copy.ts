@@ -1,0 +1,172 @@
+/**
+ * Copies a state to another database in one pass. A copy that was interrupted begins again: its target is marked as
+ * incomplete until it has everything, and nothing can be imported with it.
+ */
+import { LockedError, UsageError } from '../errors.js';
+import { KINDS } from '../model.js';
+import type { Backend } from './backend.js';
+import type { Database, Reader, Transaction, Value } from './database.js';
+import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './meta.js';
+import { Scopes } from './scopes.js';
+import type { HeldLease } from './types.js';
+
+/** The tables, each after those that it refers to. The first one also tells that a copy is incomplete. */
+export const COPIED = [
+  'meta',
+  'scopes',
+  'runs',
+  'requests',
+  'jobs',
+  'sends',
+  'fingerprints',
+  'verified',
+  'plans',
+  'history',
+  'rejects',
+] as const;
+
+type Row = Record<string, Value>;
+
+/** Rows in one transaction. Few, because a row of fingerprints may have a megabyte. */
+const TOGETHER = 50;
+
+/**
+ * Replaces everything in a database with the content of another one.
+ * @param notes added to `meta` before anything else
+ * @param progress called after each batch with the number of rows copied so far
+ */
+export async function copyTables(
+  from: Reader,
+  to: Database,
+  notes: Readonly<Record<string, string>> = {},
+  progress: (rows: number) => void = () => {},
+): Promise<void> {
+  let copied = 0;
+  for (const table of COPIED) {
+    let batch: Row[] = [];
+    const flush = async (): Promise<void> => {
+      await to.write(async (tx) => {
+        if (table === 'meta') await replaceMeta(tx, notes);
+        if (batch.length > 0) await insert(tx, table, batch);
+      });
+      copied += batch.length;
+      batch = [];
+      progress(copied);
+    };
+    for await (const row of from.each<Row>(`SELECT * FROM ${table}`)) {
+      batch.push(row);
+      if (batch.length === TOGETHER) await flush();
+    }
+    if (batch.length > 0 || table === 'meta') await flush();
+  }
+}
+
+async function replaceMeta(tx: Transaction, notes: Readonly<Record<string, string>>): Promise<void> {
+  for (const table of [...COPIED].reverse()) await tx.run(`DELETE FROM ${table}`);
+  for (const [name, value] of Object.entries(notes)) await setMeta(tx, name, value);
+}
+
+async function insert(tx: Transaction, table: string, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!);
+  const marks = `(${columns.map(() => '?').join(', ')})`;
+  await tx.run(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rows.map(() => marks).join(', ')}`,
+    ...rows.flatMap((row) => columns.map((column) => row[column]!)),
+  );
+}
+
+export interface Migration {
+  from: Backend;
+  to: Backend;
+  /** Called after each batch with the number of rows copied so far, and of all rows. */
+  progress?: (rows: number, total: number) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Moves a state (contract §10): copies it, and marks it as moved before anything can be written to it again.
+ * @returns the number of rows in each table
+ * @throws UsageError if the source has moved, or the target is not empty; LockedError while an import runs;
+ * StateError; the signal's reason
+ */
+export async function migrateState({
+  from,
+  to,
+  progress,
+  signal,
+}: Migration): Promise<Record<string, number>> {
+  const secret = await readSecret(from.db);
+  if (!secret) {
+    throw new UsageError('there is nothing to migrate: the state is empty', {
+      hint: 'use the new one right away',
+    });
+  }
+  const isCopy = (await metaOf(to.db, COPY_OF)) !== null;
+  const isOurs = isCopy && (await readSecret(to.db))?.equals(secret) === true;
+  const moved = await metaOf(from.db, MOVED_TO);
+  // An earlier attempt was killed just before its last step.
+  if (moved === to.name && isOurs) return finish(to);
+  if (moved !== null) {
+    throw new UsageError(`${from.name} has moved to ${moved} already`, {
+      problem: { code: 'state_moved', to: moved },
+    });
+  }
+  await refuseMoved(from.db);
+  if (!isOurs) await refuseFilled(to, isCopy);
+  const scopes = await new Scopes().all(from.db);
+  const locks: HeldLease[] = [];
+  try {
+    for (const scope of scopes) {
+      for (const kind of KINDS) {
+        const lock = await from.takeLock(scope, kind, `state migrate to ${to.name}`);
+        if (!lock) throw lockedError(kind, await from.lockHolder(scope, kind));
+        locks.push(lock);
+      }
+    }
+    await from.db.write(async (source) => {
+      // An import to another account may have begun in the meantime.
+      if ((await new Scopes().all(source)).length > scopes.length) throw lockedError('profiles', null);
+      const total = sumOf(await countsOf(source));
+      await copyTables(source, to.db, { [COPY_OF]: from.name }, (rows) => {
+        progress?.(rows, total);
+        signal.throwIfAborted();
+      });
+      from.check();
+      await setMeta(source, MOVED_TO, to.name);
+    });
+  } finally {
+    for (const lock of locks) await lock.release();
+  }
+  return finish(to);
+}
+
+const lockedError = (what: string, holder: string | null): LockedError =>
+  new LockedError(`an import of ${what} with this state is running: ${holder ?? 'it is still planning'}`, {
+    hint: 'wait for it to end',
+    problem: { code: 'import_running', run: null },
+  });
+
+/** @throws UsageError */
+async function refuseFilled({ db, name }: Backend, isCopy: boolean): Promise<void> {
+  if (isCopy) {
+    throw new UsageError(`another state is being copied to ${name}`, {
+      hint: 'finish that, or choose an empty place',
+    });
+  }
+  const { meta: _, ...counts } = await countsOf(db);
+  if (sumOf(counts) > 0) throw new UsageError(`${name} is not empty`, { hint: 'choose an empty place' });
+}
+
+/** Marks the target as complete: it is then a normal state. */
+async function finish(to: Backend): Promise<Record<string, number>> {
+  await to.copied();
+  await to.db.write((tx) => setMeta(tx, COPY_OF, null));
+  return countsOf(to.db);
+}
+
+async function countsOf(on: Reader): Promise<Record<string, number>> {
+  const counts = COPIED.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+  return (await on.get<Record<string, number>>(`SELECT ${counts.join(', ')}`))!;
+}
+
+const sumOf = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
