@@ -174,6 +174,7 @@ const ALLOWED: Record<string, string[]> = {
     ...BASE,
     ...ENGINE,
     'cli/again',
+    'cli/hint',
     'cli/context',
     'cli/messages',
     'cli/options',

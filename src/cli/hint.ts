@@ -10,8 +10,9 @@ export type Hint = (commands: Commands) => string;
 
 const hints = new WeakMap<ProfilesError, Hint>();
 
-/** A line of a hint: a command to paste, which stands alone below its purpose. */
-export const toRun = (purpose: string, command: string): string => `${purpose}:\n${COMMAND}${command}`;
+/** Lines of a hint: commands to paste, each of which stands alone below their purpose. */
+export const toRun = (purpose: string, ...commands: readonly string[]): string =>
+  [`${purpose}:`, ...commands.map((command) => COMMAND + command)].join('\n');
 
 /** How the line of a command begins. */
 const COMMAND = '  ';

@@ -59,6 +59,19 @@ const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/
 const WORDS: Dictionary = {
   ...INPUT_WORDS,
 
+  zone_open: (_, { again }) => ({
+    hint: toRun(
+      'write it there, or name it with --zone, such as',
+      again({ plus: ['--zone', 'Europe/Berlin'] }),
+    ),
+  }),
+  no_input: ({ path, what }, { command }) => ({
+    hint:
+      what === 'plan'
+        ? toRun('to send it', command('apply', path))
+        : 'name it with --mapping, beside the file that it is for',
+  }),
+
   isolation_not_started: () => ({
     hint: 'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   }),

@@ -70,6 +70,10 @@ export type Problem =
   | { code: 'sheet_empty'; others: string[] }
   /** `-` was named, and stdin is a terminal. */
   | { code: 'stdin_is_terminal' }
+  /** A mapping file has `<zone>` in place of the time zone of these columns. */
+  | { code: 'zone_open'; path: string; columns: string[] }
+  /** An input is a file that this program wrote, and that does not contain rows. */
+  | { code: 'no_input'; path: string; what: 'plan' | 'mapping' }
   /** One rejects file was named for several inputs. */
   | { code: 'one_rejects_file' }
   /** A kind of file that cannot be read, such as a database; `name` describes it. */

@@ -67,6 +67,11 @@ const CASES: {
     '--rejects takes one file, but there are several inputs',
   ],
   other_kind_of_file: [{ name: 'an SQLite database' }, undefined],
+  zone_open: [
+    { path: 'm.json', columns: ['Since'] },
+    'write it there, or name it with --zone, such as:\n  profiles import --zone Europe/Berlin',
+  ],
+  no_input: [{ path: 'plan.json', what: 'plan' }, 'to send it:\n  profiles apply plan.json'],
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',

@@ -6,13 +6,16 @@ import type { Context } from '../context.js';
 import { toRun } from '../hint.js';
 import { safeHint } from '../output/hint-text.js';
 import { writeOut } from '../output/write.js';
-import { isAttended, nobodyToAsk } from '../prompts/index.js';
+import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Report } from './import-options.js';
 
 interface Options {
   paths: readonly string[];
   flags: Flags;
+  /** Whether a person is asked what is open, and the flags that were answered already. */
+  isAsked: boolean;
+  answered: Flags;
   import: ImportOptions;
   report: Report;
   savePlan: string | undefined;
@@ -31,10 +34,14 @@ export function define(command: Command, wire: Wire): void {
 /** Loads its modules only for an import, because help does not need them. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importOptions, reportOf, savePlanOf } = await import('./import-options.js');
-  const options = await importOptions(paths, flags, context);
+  const isAsked = isGuided(paths, flags, context);
+  const make = (zone: Flags) => importOptions(paths, { ...flags, ...zone }, context);
+  const { options, zone: answered } = isAsked
+    ? await (await import('../guide/zone.js')).withZone(make, () => openPrompter(context))
+    : { options: await make({}), zone: {} };
   const savePlan = savePlanOf(options, flags);
   const report = reportOf(flags, (await context.settings()).importDefaults);
-  return { paths, flags, import: options, report, savePlan };
+  return { paths, flags, isAsked, answered, import: options, report, savePlan };
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
@@ -42,34 +49,36 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     import('./import-options.js'),
     import('./import-run.js'),
   ]);
-  const { flags, report, savePlan } = asked;
-  const isAsked = isGuided(asked, context);
+  const { flags, isAsked, report, savePlan } = asked;
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
   const guided = isAsked ? await guideImport(asked, context) : null;
-  const { options = asked.import, apply = null, command = null } = guided ?? {};
+  const { options = asked.import, apply = null, commands = [] } = guided ?? {};
   const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
   const ended = await runAndReport(options, null, report, context, {
     savePlan,
     reads,
     apply,
     isConfirmed: apply !== null,
+  }).catch(async (error: unknown) => {
+    if (isAsked || reads.length > 0) throw error;
+    throw await (await import('../guide/files.js')).withBeside(error, asked.paths, context);
   });
-  if (command !== null) {
-    const last = toRun('The same import without questions', command);
+  if (commands.length > 0) {
+    const last = toRun('The same import without questions', ...commands);
     await writeOut(context.stderr, `${safeHint(last, context.platform)}\n`);
   }
   return ended;
 }
 
 /** Whether a person may be asked: nothing that is made for a program was requested. */
-function isGuided({ paths, flags }: Options, context: Context): boolean {
+function isGuided(paths: readonly string[], flags: Flags, context: Context): boolean {
   const { yes, json, ndjson, quiet, resume } = flags;
   const isForProgram = [yes, json, ndjson, quiet, resume].some((flag) => flag === true);
   return !isForProgram && !paths.includes('-') && isAttended(context);
 }
 
 /** Asks what is open. @returns null if nothing is */
-async function guideImport({ paths, flags, import: asked }: Options, context: Context) {
+async function guideImport({ paths, flags, answered, import: asked }: Options, context: Context) {
   const [{ givenBy, importOptions, mappingFiles }, { rehearse, requireService }, { guide }, { whereTo }] =
     await Promise.all([
       import('./import-options.js'),
@@ -82,7 +91,8 @@ async function guideImport({ paths, flags, import: asked }: Options, context: Co
     {
       paths,
       options: asked,
-      given: givenBy(flags),
+      given: givenBy({ ...flags, ...answered }),
+      answered,
       to: whereTo(await context.settings()),
       isMapped: mappingFiles(flags).length > 0,
       remake: (more, mapping) => importOptions(paths, { ...flags, ...more }, context, mapping),
@@ -91,10 +101,10 @@ async function guideImport({ paths, flags, import: asked }: Options, context: Co
     context,
   );
   if (!guided) return null;
-  const { options, rehearsal, command, reads } = guided;
-  if (!rehearsal) return { options, command, reads };
+  const { options, rehearsal, commands, reads } = guided;
+  if (!rehearsal) return { options, commands, reads };
   const { optionsOfPlan } = await import('../../engine/run/planned.js');
   const { rejects, outcomes, waitForLockMs, invalid } = options;
   const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
-  return { options: planned, command, reads, apply: { plan: rehearsal.saved, inputs: [], again: false } };
+  return { options: planned, commands, reads, apply: { plan: rehearsal.saved, inputs: [], again: false } };
 }

@@ -17,6 +17,7 @@ import {
   type MappingFile,
   type OpenedInput,
   openInput,
+  openZones,
   Pool,
   scanInput,
   writtenFacts,
@@ -26,7 +27,7 @@ import { keepFirst } from '../../engine/run/summary.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { saveMapping } from '../guide/files.js';
-import { mappingOf, openZones } from '../guide/mapping.js';
+import { mappingOf } from '../guide/mapping.js';
 import {
   type Found,
   type Given,

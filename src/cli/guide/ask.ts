@@ -5,6 +5,7 @@ import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
 import type { Choice, Prompter } from '../prompts/index.js';
 import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
+import { machineZone, zoneChoices } from './zone.js';
 
 type Of<A extends Question['ask']> = Extract<Question, { ask: A }>;
 
@@ -47,11 +48,11 @@ function aboutIds({ values, different, filled }: Candidate, rows: number): strin
   return `${values.map(short).join(', ')}; ${grouped(different)} different in ${count(rows, 'row')}${missing}`;
 }
 
-/** Asks the other questions. @param machineZone the zone of this machine, which is offered first */
+/** Asks the other questions. */
 export async function askAll(
   questions: readonly Question[],
   found: readonly Found[],
-  { given, prompter, machineZone }: { given: Given; prompter: Prompter; machineZone: string },
+  { given, prompter }: { given: Given; prompter: Prompter },
 ): Promise<Answers> {
   const named = namesFor(found);
   const zones = new Map(given.zone === null ? [] : found.map(({ path }) => [path, given.zone!]));
@@ -82,7 +83,7 @@ export async function askAll(
       }
       case 'zone': {
         const zoned = question.choices.filter((one) => types.some((type) => isSame(one, type)));
-        const before = [...zones.values()].at(-1) ?? machineZone;
+        const before = [...zones.values()].at(-1) ?? machineZone();
         if (zoned.length > 0) zones.set(zoned[0]!.path, await askZone(zoned, before, named, prompter));
         break;
       }
@@ -188,14 +189,12 @@ async function askZone(
 ): Promise<string> {
   const { before, type } = zoned[0]!;
   await loadZones();
-  const zones = [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
-  return prompter.find(
-    `In which time zone are the times of ${zoned.map(named).join(', ')}?`,
-    zones.map((zone) => {
-      const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
-      return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };
-    }),
-  );
+  const read = (zone: string): string | undefined => {
+    const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
+    return json ? `${quoted(before)} → ${json}` : undefined;
+  };
+  const question = `In which time zone are the times of ${zoned.map(named).join(', ')}?`;
+  return prompter.find(question, zoneChoices(likely, read));
 }
 
 const MOST_SHOWN = 40;

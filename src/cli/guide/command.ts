@@ -1,5 +1,5 @@
-/** The command that does what a guided import did, without questions. */
-import { KINDS } from '../../engine/model.js';
+/** The commands that do what a guided import did, without questions. */
+import { KINDS, type Kind } from '../../engine/model.js';
 import { FACTS, factKey, type MappingFile, type MappingSection } from '../../engine/read/index.js';
 import type { Commands } from '../again.js';
 import { OPTIONS, spelled } from '../options/index.js';
@@ -14,29 +14,41 @@ interface Answered {
   /** Flags that make the inputs readable, and the mapping file that was used. */
   flags: Readonly<Record<string, unknown>>;
   mapping: MappingFile | null;
+  inputs: readonly { path: string; kind: Kind }[];
   /** Where the mapping was saved; null if it was not. */
   saved: string | null;
   skipsInvalid: boolean;
 }
 
-/** Null if flags cannot say it: two kinds of rows with different rules need a mapping file. */
-export function commandFor(
-  { flags, mapping, saved, skipsInvalid }: Answered,
+/** Files that two commands would both write. */
+const WRITTEN = ['--rejects', '--outcomes', '--report', '--save-plan'];
+
+/** One command, or one for each kind of rows: flags are for all inputs, so they cannot say rules for two kinds. */
+export function commandsFor(
+  { flags, mapping, inputs, saved, skipsInvalid }: Answered,
   { again }: Commands,
-): string | null {
+): string[] {
   const plus = skipsInvalid ? ['--skip-invalid'] : [];
   if (mapping === null) {
     const reading = Object.entries(flags).flatMap(([name, value]) =>
       [value].flat().flatMap((each) => [spelled(name), String(each)]),
     );
-    return again({ without: ['--guide'], plus: [...reading, ...plus] });
+    return [again({ without: ['--guide'], plus: [...reading, ...plus] })];
   }
-  if (saved !== null) return again({ without: MAPPED, plus: [...plus, '--mapping', saved] });
-  const rules = KINDS.some((kind) => mapping[kind] !== undefined) ? null : flagsOf(mapping);
-  return rules && again({ without: MAPPED, plus: [...rules, ...plus] });
+  if (saved !== null) return [again({ without: MAPPED, plus: [...plus, '--mapping', saved] })];
+  const { companies, users, ...all } = mapping;
+  const kinds = KINDS.flatMap((kind) => {
+    const own = { companies, users }[kind];
+    return own ? [{ ...all, kind, ...own }] : [];
+  });
+  if (kinds.length < 2) return [again({ without: MAPPED, plus: [...flagsOf(kinds[0] ?? all), ...plus] })];
+  return kinds.map((one) => {
+    const paths = inputs.flatMap(({ path, kind }) => (kind === one.kind ? [path] : []));
+    return again({ paths, without: [...MAPPED, ...WRITTEN], plus: [...flagsOf(one), ...plus] });
+  });
 }
 
-/** A mapping as flags. Types that a column has by itself are left out. */
+/** A mapping as flags. */
 function flagsOf({ kind, ...section }: MappingFile): string[] {
   const each = (flag: string, values: readonly string[] = []): string[] =>
     values.flatMap((value) => [flag, value]);

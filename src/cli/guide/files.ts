@@ -1,11 +1,15 @@
 /** Mapping files beside the inputs: the one that an earlier import saved, and the one that this import saves. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { UsageError } from '../../engine/errors.js';
+import { InputError, UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import type { MappingFile } from '../../engine/read/index.js';
 import { replaceFile } from '../../engine/replace-file.js';
-import type { AnySource } from '../../engine/run/sources.js';
+import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import type { Context } from '../context.js';
+import { hinted, toRun } from '../hint.js';
+import { errorWords } from '../messages.js';
+import { sourceDeps } from './spool.js';
 
 /** Several inputs share one name, so that a later import of all of them finds it. */
 const SHARED = 'profiles';
@@ -33,6 +37,32 @@ function namesFor(sources: readonly AnySource[], cwd: string): { taken: string[]
 /** The newest mapping file beside these inputs; null if there is none. */
 export const mappingBeside = (sources: readonly AnySource[], cwd: string): string | null =>
   namesFor(sources, cwd).taken.at(-1) ?? null;
+
+/** What a mapping file may say, so that an input can be read. */
+const SAID = [
+  'kind_unknown',
+  'no_identifier',
+  'wrong_encoding',
+  'title_above_header',
+  'rows_in_array',
+  'rows_in_sheet',
+];
+
+/** Adds the mapping file beside the inputs to an error that it may settle: without a person, none is used by itself. */
+export async function withBeside(
+  error: unknown,
+  paths: readonly string[],
+  context: Context,
+): Promise<unknown> {
+  if (!(error instanceof InputError) || !SAID.includes(error.problem?.code ?? '')) return error;
+  const beside = mappingBeside(await expandInputs(paths, sourceDeps(context)), context.cwd);
+  if (beside === null) return error;
+  const { hint } = errorWords(error, context.commands);
+  return hinted(new InputError(error.message, { cause: error }), ({ again }) => {
+    const next = toRun(`if ${beside} is for it`, again({ plus: ['--mapping', beside] }));
+    return hint === undefined ? next : `${next}\n${hint}`;
+  });
+}
 
 /** The first free name for a mapping file beside these inputs. */
 export const freeName = (sources: readonly AnySource[], cwd: string): string => namesFor(sources, cwd).free;

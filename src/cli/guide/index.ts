@@ -10,26 +10,32 @@ import type { Look } from '../../engine/plan/look.js';
 import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
+import { hinted, toRun } from '../hint.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
 import { askAll, askIdentity } from './ask.js';
-import { commandFor } from './command.js';
+import { commandsFor } from './command.js';
 import { freeName, mappingBeside, saveMapping } from './files.js';
 import { Inputs, type LookOptions } from './inputs.js';
 import { canShare, mappingOf, notShared } from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
 import { invalidLines, planLines, type Rehearsal } from './rehearsal.js';
 import { Spool, sourceDeps } from './spool.js';
+import { withZone } from './zone.js';
+
+type Flags = Readonly<Record<string, unknown>>;
 
 export interface Asked {
   paths: readonly string[];
   options: ImportOptions;
   given: Given;
+  /** Flags that were answered before, so that the options could be made. */
+  answered: Flags;
   /** The service, in words. */
   to: string;
   /** Whether a mapping file was named. */
   isMapped: boolean;
   /** Makes the options again with these flags, by name, and with rules that were answered. */
-  remake(flags: Readonly<Record<string, unknown>>, mapping: MappingFile | null): Promise<ImportOptions>;
+  remake(flags: Flags, mapping: MappingFile | null): Promise<ImportOptions>;
   /** Plans without a lock, and writes nothing. */
   rehearse(options: ImportOptions): Promise<Rehearsal>;
 }
@@ -39,8 +45,8 @@ export interface Guided {
   options: ImportOptions;
   /** The plan to send; null to make one. */
   rehearsal: Rehearsal | null;
-  /** The same import as a command without questions; null if flags cannot say it, or if it is what was typed. */
-  command: string | null;
+  /** The same import without questions. */
+  commands: readonly string[];
   /** Mapping files that were used or saved: nothing else may be written there. */
   reads: readonly string[];
 }
@@ -52,52 +58,80 @@ type Ask = () => Promise<Prompter>;
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
-export async function guide(asked: Asked, context: Context): Promise<Guided | null> {
-  const ask = asking(context);
-  const spool = new Spool(context);
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
-  try {
+export const guide = (asked: Asked, context: Context): Promise<Guided | null> =>
+  looking(context, async (how) => {
     const sources = await expandInputs(asked.paths, sourceDeps(context));
+    const remake = (flags: Flags) => asked.remake({ ...asked.answered, ...flags }, null);
     const beside = asked.isMapped ? null : mappingBeside(sources, context.cwd);
-    const isUsed = beside !== null && (await (await ask()).confirm(`Use the mapping in ${beside}?`, true));
-    const start = isUsed ? { mapping: [beside] } : {};
-    const options = isUsed ? await asked.remake(start, null) : asked.options;
-    const remake = (flags: Readonly<Record<string, unknown>>) => asked.remake({ ...start, ...flags }, null);
-    const inputs = new Inputs(options, remake, { spool, pool, ask }, context);
+    if (beside !== null && (await hasRejects(sources, asked.options, how, context))) return null;
+    const isUsed =
+      beside !== null && (await (await how.ask()).confirm(`Use the mapping in ${beside}?`, true));
+    const used = isUsed
+      ? await withZone((zone) => remake({ mapping: [beside], ...zone }), how.ask)
+      : { options: asked.options, zone: {} };
+    const start = { ...asked.answered, ...(isUsed && { mapping: [beside] }), ...used.zone };
+    const reopen = (flags: Flags) => asked.remake({ ...start, ...flags }, null);
+    const inputs = new Inputs(used.options, reopen, how, context);
     for (const source of sources) if (!(await inputs.open(source))) return null;
-    checkOpened(inputs.opened, options);
+    checkOpened(inputs.opened, used.options);
     const given = { ...asked.given, columns: asked.given.columns || isUsed };
-    const { mapping, isInvalid } = await settle(inputs, given, ask, (looks) => withKnown(looks, context));
+    const settled = await settle(inputs, given, how.ask, (looks) => withKnown(looks, context));
+    const { mapping, isInvalid } = settled;
     const flags = { ...start, ...inputs.flags };
     const isChanged = mapping !== null || Object.keys(flags).length > 0;
-    const final = isChanged ? await asked.remake(flags, mapping) : options;
+    const final = isChanged ? await asked.remake(flags, mapping) : used.options;
     const reads = isUsed ? [beside] : [];
+    const done = { flags, mapping, inputs: settled.found };
     if (mapping === null && !given.all && !(isInvalid && stopsAtInvalid(final))) {
       if (!isChanged) return null;
-      const command = commandFor({ flags, mapping, saved: null, skipsInvalid: false }, context.commands);
-      return { options: final, rehearsal: null, command, reads };
+      const commands = commandsFor({ ...done, saved: null, skipsInvalid: false }, context.commands);
+      return { options: final, rehearsal: null, commands, reads };
     }
-    return await finish({ asked, sources, final, flags, mapping, reads }, await ask(), context);
+    return await finish({ asked, sources, final, done, reads }, await how.ask(), context);
+  });
+
+interface How {
+  spool: Spool;
+  pool: Pool;
+  ask: Ask;
+}
+
+/** Gives the work a spool, threads, and prompts, which are opened with the first question. */
+async function looking<T>(context: Context, work: (how: How) => Promise<T>): Promise<T> {
+  const spool = new Spool(context);
+  const pool = new Pool({ threads: Math.min(2, context.cores) });
+  let prompter: Promise<Prompter> | undefined;
+  const ask: Ask = () => {
+    prompter ??= openPrompter(context);
+    return prompter;
+  };
+  try {
+    return await work({ spool, pool, ask });
   } finally {
     await pool.close();
     await spool.remove();
   }
 }
 
-/** Opens the prompts with the first question. */
-function asking(context: Context): Ask {
-  let prompter: Promise<Prompter> | undefined;
-  return () => {
-    prompter ??= openPrompter(context);
-    return prompter;
-  };
+/** Whether one of the files is a rejects file, whatever else is wrong with the others. */
+async function hasRejects(
+  sources: readonly AnySource[],
+  options: LookOptions,
+  how: How,
+  context: Context,
+): Promise<boolean> {
+  const inputs = new Inputs(options, async () => options, how, context);
+  for (const source of sources) {
+    if (source.from === 'file' && (await inputs.isRejects(source))) return true;
+  }
+  return false;
 }
 
 /**
  * The mapping that a person makes of some inputs, without an import. @returns null for rejects files, which need none
  * @throws as `guide` does
  */
-export async function askMapping(
+export const askMapping = (
   {
     paths,
     given,
@@ -105,27 +139,19 @@ export async function askMapping(
     remake,
   }: Pick<Asked, 'paths' | 'given'> & {
     options: LookOptions;
-    remake(flags: Readonly<Record<string, unknown>>): Promise<LookOptions>;
+    remake(flags: Flags): Promise<LookOptions>;
   },
   context: Context,
-): Promise<MappingFile | null> {
-  const ask = asking(context);
-  const spool = new Spool(context);
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
-  try {
-    const inputs = new Inputs(options, remake, { spool, pool, ask }, context);
+): Promise<MappingFile | null> =>
+  looking(context, async (how) => {
+    const inputs = new Inputs(options, remake, how, context);
     for (const source of await expandInputs(paths, sourceDeps(context))) {
       if (!(await inputs.open(source))) return null;
     }
     checkOpened(inputs.opened, options);
-    return (
-      await settle(inputs, given, ask, async (looks) => looks.map((look) => ({ ...look, known: false })))
-    ).mapping;
-  } finally {
-    await pool.close();
-    await spool.remove();
-  }
-}
+    const unknown = async (looks: readonly Look[]) => looks.map((look) => ({ ...look, known: false }));
+    return (await settle(inputs, given, how.ask, unknown)).mapping;
+  });
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
@@ -139,7 +165,7 @@ async function settle(
   given: Given,
   ask: Ask,
   known: (looks: readonly Look[]) => Promise<Found[]>,
-): Promise<{ mapping: MappingFile | null; isInvalid: boolean }> {
+): Promise<{ found: Found[]; mapping: MappingFile | null; isInvalid: boolean }> {
   let found = await known(await inputs.looks());
   const identities = identityQuestions(found, given);
   for (const question of identities) {
@@ -150,13 +176,12 @@ async function settle(
   const isInvalid = found.some(({ rejected }) => rejected > 0);
   if (!canShare(found)) {
     if (identities.length > 0 || given.all) throw notShared(found);
-    return { mapping: null, isInvalid }; // each file says what it is
+    return { found, mapping: null, isInvalid }; // each file says what it is
   }
   const isFixed = Object.keys(inputs.flags).length > 0;
-  if (identities.length + questions.length === 0 && !isFixed) return { mapping: null, isInvalid };
-  const machineZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const answers = await askAll(questions, found, { given, prompter: await ask(), machineZone });
-  return { mapping: { ...writtenFacts(inputs.options), ...mappingOf(found, answers) }, isInvalid };
+  if (identities.length + questions.length === 0 && !isFixed) return { found, mapping: null, isInvalid };
+  const answers = await askAll(questions, found, { given, prompter: await ask() });
+  return { found, mapping: { ...writtenFacts(inputs.options), ...mappingOf(found, answers) }, isInvalid };
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */
@@ -183,14 +208,14 @@ async function finish(
     asked: Asked;
     sources: readonly AnySource[];
     final: ImportOptions;
-    flags: Readonly<Record<string, unknown>>;
-    mapping: MappingFile | null;
+    done: Pick<Parameters<typeof commandsFor>[0], 'flags' | 'mapping' | 'inputs'>;
     reads: readonly string[];
   },
   ask: Prompter,
   context: Context,
 ): Promise<Guided> {
-  const { asked, sources, final, flags, mapping, reads } = of;
+  const { asked, sources, final, done, reads } = of;
+  const { mapping } = done;
   const found = final.dryRun ? null : await asked.rehearse(final);
   if (found) ask.show(planLines(found));
   const rehearsal = found && isSendable(found) ? found : null;
@@ -210,15 +235,15 @@ async function finish(
   const name = mapping === null ? null : freeName(sources, context.cwd);
   const isSaved = name !== null && (await ask.confirm(`Save the answers as ${name}?`, true));
   if (isSaved) await saveMapping(name, mapping!, context);
-  const command = commandFor(
-    { flags, mapping, saved: isSaved ? name : null, skipsInvalid },
-    context.commands,
-  );
-  if (!sends) throw new NotConfirmedError('nothing was sent', { hint: command ?? undefined });
+  const saved = isSaved ? name : null;
+  const commands = commandsFor({ ...done, saved, skipsInvalid }, context.commands);
+  if (!sends) {
+    throw hinted(new NotConfirmedError('nothing was sent'), () => toRun('to send it', ...commands));
+  }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' } : final,
     rehearsal,
-    command,
+    commands,
     reads: isSaved ? [...reads, name] : reads,
   };
 }

@@ -61,6 +61,14 @@ export class Inputs {
     }
   }
 
+  /** Whether a file is a rejects file. Other problems are for `open`. */
+  isRejects(file: Located): Promise<boolean> {
+    return this.#open(file, { guess: true }).then(
+      () => false,
+      (error) => error === REJECTS,
+    );
+  }
+
   /** Sets what the rows of an input are. */
   async identify(path: string, { kind, id }: { kind: Kind; id: string }): Promise<void> {
     for (const input of this.#inputs) {

@@ -40,12 +40,6 @@ export function mappingOf(found: readonly Found[], answers: Answers): MappingFil
   );
 }
 
-/** The time zones that a person still has to write into a mapping file, by column. */
-export const openZones = ({ type, companies, users }: MappingFile): string[] =>
-  [type, companies?.type, users?.type].flatMap((types) =>
-    Object.entries(types ?? {}).flatMap(([column, name]) => (name.endsWith(`@${SOME_ZONE}`) ? [column] : [])),
-  );
-
 function sectionOf(
   { path, kind, id, company, rules, columns, markers }: Found,
   found: readonly Found[],

@@ -58,6 +58,7 @@ export {
   type MappingRules,
   mergeRules,
   NO_RULES,
+  openZones,
   type SomeRules,
   statedBy,
   typeRules,
@@ -67,7 +68,6 @@ export {
 export { jsonOfCell } from './mapping/targets.js';
 export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
-export { isOutcomes, OUTCOME_FIELDS } from './outcomes-head.js';
 export {
   buildItems,
   filteredRows,
@@ -98,3 +98,4 @@ export type {
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';
+export { isOutcomes, OUTCOME_FIELDS } from './written.js';

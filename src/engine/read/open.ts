@@ -1,13 +1,11 @@
 /** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
-import { InputError } from '../errors.js';
 import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
 import { NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { cleaner } from './identifier.js';
-import { isOutcomes } from './outcomes-head.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { selectRecords } from './selection.js';
@@ -15,6 +13,7 @@ import { toUtf8 } from './text/encoding.js';
 import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
+import { refuseWritten } from './written.js';
 
 /** The first item format in which similar column names are recognized and identifiers are checked. */
 
@@ -32,12 +31,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     return decidePatterns(await look.reader.open({ ...shared, ...look.form }, names), signal);
   }
   let head = await readHead({ path, location, opened: look.opened }, asked.encoding, signal);
-  if (isOutcomes(head.text)) {
-    throw new InputError('is a file of outcomes that an import wrote: it says what became of its rows', {
-      file: path,
-      hint: 'import the file that the rows are in',
-    });
-  }
+  refuseWritten(path, head.text);
   let options = asked;
   let again: OpenedInput['again'];
   const found = asked.rejects && (await rejectsHead(head));

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { mappingOf, openZones } from '../../../src/cli/guide/mapping.js';
+import { mappingOf } from '../../../src/cli/guide/mapping.js';
 import {
   type Answers,
   type Found,
@@ -14,7 +14,7 @@ import {
 } from '../../../src/cli/guide/questions.js';
 import { NUMBERS } from '../../../src/engine/options.js';
 import { lookAt, scanFirst } from '../../../src/engine/plan/look.js';
-import { NO_RULES, openInput, Pool } from '../../../src/engine/read/index.js';
+import { NO_RULES, openInput, openZones, Pool } from '../../../src/engine/read/index.js';
 import { scratch } from '../../support/cli.js';
 
 const NOTHING: Given = { all: false, columns: false, zone: null };

@@ -11,7 +11,7 @@ import { askedDialect } from '../csv/dialect.js';
 import { itemPath } from '../json/shape.js';
 import { encodingLabel } from '../text/encoding.js';
 import { FACTS, type Facts, factKey, factsIn, type WrittenFacts } from './facts.js';
-import { type Mapping, typeRules, type Zones } from './rules.js';
+import { type Mapping, openZones, typeRules, type Zones } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
@@ -117,6 +117,13 @@ export async function readMapping(
 export function mappingsIn(content: MappingFile, path: string, zones: Zones = {}): Mapping[] {
   const facts = factsIn(content);
   checkFacts(facts, path);
+  const columns = (zones.zone ?? zones.otherwise) === undefined ? openZones(content) : [];
+  if (columns.length > 0) {
+    throw new ConfigError(`${path}: name the time zone in place of <zone>: ${columns.join(', ')}`, {
+      hint: 'write it there, such as Europe/Berlin or UTC',
+      problem: { code: 'zone_open', path, columns },
+    });
+  }
   return rulesIn(content, path, zones).map((one) =>
     Object.keys(facts).length === 0 ? one : { ...one, facts },
   );

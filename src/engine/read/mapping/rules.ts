@@ -1,7 +1,7 @@
 /** Rules about columns: which source takes precedence, and for which kind of input. */
 import { UsageError } from '../../errors.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
-import { type KeyStyle, KINDS, type Kind } from '../../model.js';
+import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/type.js';
 import type { Facts } from './facts.js';
@@ -92,6 +92,24 @@ export function typeRules(
     ...(all !== undefined && { infer: all === 'auto' }),
   };
 }
+
+interface Typed {
+  zone?: string | undefined;
+  type?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The columns of a mapping file whose time zone a person still has to name. */
+export const openZones = ({
+  companies,
+  users,
+  ...all
+}: Typed & { [K in Kind]?: Typed | undefined }): string[] =>
+  [all, ...[companies, users].map((section) => ({ zone: all.zone, ...section }))].flatMap(
+    ({ zone, type = {} }) =>
+      Object.entries(type).flatMap(([column, name]) =>
+        zone === undefined && name.endsWith(`@${SOME_ZONE}`) ? [column] : [],
+      ),
+  );
 
 /** A mapping file's rules for all inputs, or for those of one kind. */
 export interface Mapping {

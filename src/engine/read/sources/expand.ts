@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
-import { isOutcomes } from '../outcomes-head.js';
+import { isOutcomes, isPlan, WRITTEN } from '../written.js';
 import { isArchive } from './archive.js';
 
 export type Source =
@@ -12,9 +12,6 @@ export type Source =
   | { from: 'file'; path: string; location: string }
   /** `path` is the path of the archive. `member` is null for the only member. */
   | { from: 'zip'; path: string; location: string; member: string | null };
-
-/** Files that an import wrote next to its input: rejected rows, and answers. */
-const WRITTEN = /\.(?:rejects(?:-\d+)?\.[a-z]+|mapping(?:-\d+)?\.json)$/i;
 
 interface Where {
   cwd: string;
@@ -58,12 +55,12 @@ const isFile = (location: string): Promise<boolean> =>
     () => false,
   );
 
-/** The sources at these paths, without files of outcomes. */
+/** The sources at these paths, without files of outcomes and plans. */
 async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
   const sources: Source[] = [];
   for (const path of paths) {
     const location = resolve(where.cwd, path);
-    const written = (await isFile(location)) && (await beginsLikeOutcomes(location).catch(unlessUnreadable));
+    const written = (await isFile(location)) && (await holdsNoRows(location).catch(unlessUnreadable));
     if (!written) sources.push(await source(path, where));
   }
   return sources;
@@ -72,11 +69,12 @@ async function sourcesOf(paths: readonly string[], where: Where): Promise<Source
 /** How much of the first line to read. */
 const LINE_BYTES = 64 * 1024;
 
-async function beginsLikeOutcomes(location: string): Promise<boolean> {
+async function holdsNoRows(location: string): Promise<boolean> {
   const handle = await open(location, 'r');
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(LINE_BYTES), 0, LINE_BYTES, 0);
-    return isOutcomes(buffer.subarray(0, bytesRead));
+    const text = buffer.subarray(0, bytesRead);
+    return isOutcomes(text) || isPlan(text);
   } finally {
     await handle.close();
   }
@@ -121,7 +119,7 @@ async function folder(path: string, where: Where): Promise<Source[]> {
   const paths = names.map((name) => `${path === '.' ? '' : path + join}${name}`);
   const sources = await sourcesOf(paths, where);
   if (sources.length > 0) return sources;
-  throw new InputError('the folder contains only files of outcomes that imports wrote', {
+  throw new InputError('the folder contains only files that imports wrote', {
     file: path,
     hint: 'import the files that the rows are in',
   });
@@ -146,8 +144,7 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
   const sources = await sourcesOf(paths, where);
   if (sources.length > 0) return sources;
   if (found.length > 0) {
-    const only = names.length > 0 ? 'rejects files, or files of outcomes,' : 'rejects files';
-    throw new InputError(`only ${only} match, and a pattern leaves those out`, {
+    throw new InputError('only files that imports wrote match, and a pattern leaves those out', {
       file: path,
       hint: 'name the file itself, if it is a rejects file',
     });

@@ -50,6 +50,8 @@ const CWD = folderWith([
   ['with/outcomes.csv', OUTCOMES],
   ['with/edited.csv', Buffer.concat([Buffer.from('\ufeff'), OUTCOMES.subarray(0, -1), Buffer.from('\r\n')])],
   ['with/outcomes.ndjson', OUTCOME_LINES],
+  ['with/plan.json', Buffer.from('{\n  "version": 1,\n  "totals": {\n    "read": 2\n  }\n}\n')],
+  'with/a.mapping.json',
   'with/z.rejects.csv',
   ['outcomes/a.csv', OUTCOMES],
   'odd/a*b.csv',
@@ -123,15 +125,15 @@ describe('nothing is named by', () => {
     ['export/*.csv', 'export/*.csv: no file matches', 'did you mean exports/*.csv?'],
     [
       'outcomes',
-      'outcomes: the folder contains only files of outcomes that imports wrote',
+      'outcomes: the folder contains only files that imports wrote',
       /the rows are in/,
     ],
     [
       'with/{o,e}*',
-      'with/{o,e}*: only rejects files, or files of outcomes, match, and a pattern leaves those out',
+      'with/{o,e}*: only files that imports wrote match, and a pattern leaves those out',
       /if it is a rejects file/,
     ],
-    ['only/*', 'only/*: only rejects files match, and a pattern leaves those out', /name the file/],
+    ['only/*', 'only/*: only files that imports wrote match, and a pattern leaves those out', /name the file/],
   ])('%s', async (path, message, hint) => {
     const error = await named(CWD, path).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message, exit: 2 });
