@@ -105,7 +105,7 @@ describe('a mapping file', () => {
     [
       'a zone that is left to be named',
       { users: { type: { At: 'datetime:iso@<zone>' } } },
-      /type\.At: name the zone of its times in place of <zone>/,
+      /m\.json: name the time zone in place of <zone>: At/,
       /Europe\/Berlin/,
     ],
     ['a key like no other', { qqqqqq: 1 }, /unknown key "qqqqqq"$/, /its keys are .*kind, id/],

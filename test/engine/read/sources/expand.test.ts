@@ -123,17 +123,17 @@ describe('nothing is named by', () => {
     ['only', 'only: the folder contains no file of a known format', /searched for/],
     ['exports/*.parquet', 'exports/*.parquet: no file matches', /check the folder/],
     ['export/*.csv', 'export/*.csv: no file matches', 'did you mean exports/*.csv?'],
-    [
-      'outcomes',
-      'outcomes: the folder contains only files that imports wrote',
-      /the rows are in/,
-    ],
+    ['outcomes', 'outcomes: the folder contains only files that imports wrote', /the rows are in/],
     [
       'with/{o,e}*',
       'with/{o,e}*: only files that imports wrote match, and a pattern leaves those out',
       /if it is a rejects file/,
     ],
-    ['only/*', 'only/*: only files that imports wrote match, and a pattern leaves those out', /name the file/],
+    [
+      'only/*',
+      'only/*: only files that imports wrote match, and a pattern leaves those out',
+      /name the file/,
+    ],
   ])('%s', async (path, message, hint) => {
     const error = await named(CWD, path).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message, exit: 2 });
