@@ -1,9 +1,10 @@
 /** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../engine/model.js';
+import { count } from '../engine/numbers.js';
 import type { Problem } from '../engine/problems.js';
 import { hasEnded } from '../engine/service/names.js';
 import type { RequestRecord } from '../engine/state/requests.js';
-import type { Commands } from './again.js';
+import type { Changes, Commands } from './again.js';
 import { shellWord } from './shell.js';
 
 export interface Step {
@@ -12,6 +13,14 @@ export interface Step {
   command: string;
   /** The same command for files that others may read: without values of `--set`. */
   shared: string;
+}
+
+/** How to read the files of an earlier run again. */
+export interface Again {
+  paths: string[];
+  flags: string[];
+  /** Whether it set values for every item, which must be given again. */
+  sets: boolean;
 }
 
 export interface Known {
@@ -24,6 +33,8 @@ export interface Known {
   tokenFrom?: string | undefined;
   /** File of the plan that a dry run saved. */
   plan?: string | undefined;
+  /** By run of `not_sent`: the paths of its files, and the flags that read them as it did. */
+  again?: ReadonlyMap<string, Again>;
   /** Whether the valid rows are sent although others are rejected. */
   sendsValid?: boolean;
 }
@@ -90,7 +101,7 @@ function stepsOf(summary: Summary, known: Known): Step[] {
       return sendFailed(summary, known);
     case 'failed':
     case 'partial':
-      return [...sendFailed(summary, known), ...importRejects(summary, known)];
+      return [...sendFailed(summary, known), ...sendOthers(summary, known), ...importRejects(summary, known)];
     case 'stopped':
     case 'interrupted':
     case 'timed_out':
@@ -183,23 +194,41 @@ function readingFlags(problem: Problem, isOfAll: boolean): string[] {
   }
 }
 
+/** Sends the valid rows of earlier runs that sent nothing. */
+function sendOthers({ not_sent = [] }: Summary, known: Known): Step[] {
+  return not_sent.flatMap(({ run, files, rows }) => {
+    const how = known.again?.get(run);
+    if (how === undefined || (how.sets && !known.set?.length && !known.commands.wasTyped('--set'))) return [];
+    const what = `send the ${count(rows, 'valid row')} of ${files.join(' and ')}`;
+    const plus = [...how.flags, '--skip-invalid'];
+    return [importOf(known, what, { paths: how.paths, only: how.sets ? ['--set'] : [], plus })];
+  });
+}
+
 function importRejects({ files, rows }: Summary, known: Known): Step[] {
   if (rows.rejected === 0) return [];
   const paths = files.flatMap(({ rejects_file }) => (rejects_file === null ? [] : [rejects_file]));
   if (paths.length === 0) return [];
-  const { set = [] } = known;
   const what = `fix the rows in ${paths.map(shellWord).join(' and ')}, then import ${paths.length === 1 ? 'it' : 'them'}`;
-  return [
-    step(known, what, ({ again, isShared }) =>
-      again({
-        command: 'import',
-        paths,
-        only: OF_REJECTS,
-        without: set.length > 0 ? ['--set'] : [],
-        plus: set.flatMap((pair) => ['--set', isShared ? pair.replace(/=.*$/s, '=…') : pair]),
-      }),
-    ),
-  ];
+  return [importOf(known, what, { paths, only: OF_REJECTS })];
+}
+
+/** Another import, with the values that this one sets, if `only` keeps them. */
+function importOf(
+  known: Known,
+  what: string,
+  { only, plus = [], ...changes }: Pick<Changes, 'paths' | 'only' | 'plus'>,
+): Step {
+  const set = only?.includes('--set') ? (known.set ?? []) : [];
+  return step(known, what, ({ again, isShared }) =>
+    again({
+      ...changes,
+      command: 'import',
+      ...(only && { only }),
+      without: set.length > 0 ? ['--set'] : [],
+      plus: [...plus, ...set.flatMap((pair) => ['--set', isShared ? pair.replace(/=.*$/s, '=…') : pair])],
+    }),
+  );
 }
 
 /** Sends the rows of requests that failed, are short, were refused, or are untraceable. */

@@ -245,7 +245,7 @@ export type RunStatus =
   | 'rejected'
   /** With `changedOnly`: more rows are new or changed than `maxChanged` allows; nothing was sent. */
   | 'held'
-  /** Some rows were rejected, a job completed fewer rows than it was sent, or an answer named no job. */
+  /** Some rows were rejected, a job completed fewer rows than it was sent, an answer named no job, or `not_sent` names rows. */
   | 'partial'
   /** A job failed. */
   | 'failed'
@@ -255,6 +255,15 @@ export type RunStatus =
   | 'timed_out'
   /** Stopped by a signal: Ctrl-C, or the `signal` of the request. */
   | 'interrupted';
+
+/** Valid rows that an earlier run did not send, because others were invalid. */
+export interface NotSent {
+  run: string;
+  /** Its inputs that no later run has sent. */
+  files: string[];
+  /** Number of rows. */
+  rows: number;
+}
 
 /** How an import went: the same document as the JSON output of the command. */
 export interface Summary {
@@ -291,6 +300,8 @@ export interface Summary {
   jobs: RunJob[];
   /** Requests that were sent again because their outcome was unknown, such as after a lost answer or a 503. */
   maybe_sent_twice: MaybeSentTwice[];
+  /** For rejects files whose run sent nothing, which no later run has made up for. Present only if there are any. */
+  not_sent?: NotSent[];
   /** Problems that did not stop the import. */
   warnings: string[];
   /** Id of the run, if it can be continued; otherwise null. In the JSON of the command, a command line. */

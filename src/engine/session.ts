@@ -11,7 +11,7 @@ import { contentOf, plannedRows, type Scanned } from './plan/plan.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { checkIdentifierKeys, type OpenedInput, Pool } from './read/index.js';
-import { afterPlan, planTotals } from './run/after-plan.js';
+import { type AfterPlan, afterPlan, planTotals } from './run/after-plan.js';
 import { chunkDepsOf } from './run/chunk-deps.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -39,6 +39,7 @@ import { rejectingFor, scanInputs } from './run/scan-inputs.js';
 import { sendKinds } from './run/send-kinds.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
+import { unsentOf } from './run/unsent.js';
 import { unchangedIds } from './run/verified.js';
 import { Deadline } from './send/deadline.js';
 import type { ChunkDeps } from './send/read-chunks.js';
@@ -135,7 +136,7 @@ export class Session {
       const { earlier, id } = this.#run;
       await deps.confirm?.({ plan, rows: next.left, continues: earlier ? id : null });
     }
-    yield* this.#begin(scanned, next.mode === 'sent');
+    yield* this.#begin(scanned, next);
     if (next.mode !== 'sent') {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
@@ -225,11 +226,12 @@ export class Session {
     return chunkDepsOf(this.#run, options, deps, how);
   }
 
-  async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
+  async *#begin(scanned: Scanned, next: AfterPlan): AsyncGenerator<ImportEvent> {
+    const sends = next.mode === 'sent';
     const lost = await this.#rejecting!.restore(this.#run.records, this.deps.stop);
     if (lost !== null) yield this.#warn({ message: lost });
     const rejects = await this.#rejecting!.flush();
-    await this.#rejecting!.record();
+    await this.#rejecting!.record(unsentOf(scanned, next, this.options, this.deps));
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#run.isCanaryDue(this.options))
       await this.#run.retryCanary(this.options);

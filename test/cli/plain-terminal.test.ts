@@ -1,12 +1,14 @@
 /** For screen readers and dumb terminals: all commands in a real terminal, and not one control sequence. */
+
 import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratch } from '../support/cli.js';
 import { missing, recordTerminal } from '../support/pty.js';
 import { INVOCATIONS } from './invocations.js';
 
-const at = (path: string): string => new URL(path, import.meta.url).pathname;
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 // Below node_modules, so that the bundle finds the SQLite binding there.
 const program = at(`../../node_modules/.cache/profiles-test/everything-${process.pid}.mjs`);
 

@@ -84,7 +84,7 @@ test('a disk that fills up in the middle of an import', async () => {
   const error = JSON.parse(full.stderr.trimEnd().split('\n').at(-1)!) as { error: Record<string, string> };
   expect(error.error.code).toBe('state');
   expect(error.error.message).toMatch(/cannot record (?:the import )?in .*disk/);
-  expect(error.error.hint).toMatch(/free some disk space, then resume|check the folder/);
+  expect(error.error.hint).toMatch(/free some disk space, then resume|check the disk/);
   const summary = JSON.parse(full.stdout);
   expect(summary).toMatchObject({
     status: 'stopped',
@@ -124,8 +124,8 @@ test('a disk on which stdin has no room: nothing is sent, and nothing of it is l
 });
 
 test('a disk that has no room for rejected rows: what was sent is reported, and a resume adds the rest', async () => {
-  const disk = smallDisk(240);
-  const long = 'x'.repeat(300);
+  const disk = smallDisk(1_600);
+  const long = 'x'.repeat(3_000);
   machine.write(file.path, `company_id,name\n${rows.map(([id]) => `${id},${long}\n`).join('')}`);
   const refused = JSON.stringify({ errors: [{ error_code: 'invalid', message: 'no such company' }] });
   service.trouble = {
@@ -160,7 +160,7 @@ test('a disk that has no room for rejected rows: what was sent is reported, and 
       .split('\r\n')
       .slice(1, -1)
       .map((line) => {
-        expect(line).toMatch(/^c-\d+,x{300},\d+,.*no such company.*,$/);
+        expect(line).toMatch(/^c-\d+,x{3000},\d+,.*no such company.*,$/);
         return line.split(',')[0]!;
       });
   expect(inFile()).toHaveLength(summary.rows.rejected);

@@ -1,6 +1,8 @@
 /** Whole commands in real terminals: the built program, the embedded service. `npm test` builds before it tests. */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { widthOf } from '../../src/cli/output/width.js';
 import { scratch } from '../support/cli.js';
@@ -12,7 +14,7 @@ import {
   type TerminalOptions,
 } from '../support/pty.js';
 
-const PROFILES = [process.execPath, new URL('../../bin/profiles.js', import.meta.url).pathname];
+const PROFILES = [process.execPath, fileURLToPath(new URL('../../bin/profiles.js', import.meta.url))];
 
 /** A folder with `公司.csv` of `rows` companies, and state of its own. */
 function workplace(rows: number): string {

@@ -1,6 +1,8 @@
 /** The live region as people see it, in real terminals. */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { test as base, beforeAll, describe, expect } from 'vitest';
 import { widthOf } from '../../src/cli/output/width.js';
@@ -10,7 +12,7 @@ import { missing, openTerminal, recordTerminal, type Terminal } from '../support
 const program = join(scratch(), 'import.mjs');
 beforeAll(async () => {
   await build({
-    entryPoints: [new URL('programs/import.ts', import.meta.url).pathname],
+    entryPoints: [fileURLToPath(new URL('programs/import.ts', import.meta.url))],
     outfile: program,
     bundle: true,
     format: 'esm',

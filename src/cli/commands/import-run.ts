@@ -74,12 +74,22 @@ export async function runAndReport(
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
-  const knownOf = async ({ run, status, rows }: Summary) => {
+  const knownOf = async (summary: Summary) => {
+    const { run, status, rows, not_sent } = summary;
     const hasFailed = run !== null && (status === 'failed' || status === 'partial');
     const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     const set = earlier ? setIn(options) : [];
-    return { failed, set, plan: savePlan, sendsValid, tokenFrom: tokenFrom(await context.settings()) };
+    const again =
+      not_sent && (await (await import('../unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));
+    return {
+      failed,
+      set,
+      ...(again && { again }),
+      plan: savePlan,
+      sendsValid,
+      tokenFrom: tokenFrom(await context.settings()),
+    };
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {

@@ -49,7 +49,7 @@ export function commandsFor(
 }
 
 /** A mapping as flags. */
-function flagsOf({ kind, ...section }: MappingFile): string[] {
+export function flagsOf({ kind, ...section }: MappingFile): string[] {
   const each = (flag: string, values: readonly string[] = []): string[] =>
     values.flatMap((value) => [flag, value]);
   const pairs = (flag: string, values: Readonly<Record<string, string>> = {}): string[] =>
@@ -67,6 +67,7 @@ function flagsOf({ kind, ...section }: MappingFile): string[] {
     exclude,
     set,
     type = {},
+    keys,
     empty,
     trim,
     allow_id,
@@ -86,6 +87,7 @@ function flagsOf({ kind, ...section }: MappingFile): string[] {
     ...each('--include', include),
     ...each('--exclude', exclude),
     ...pairs('--set', set),
+    ...one('--keys', keys),
     ...pairs('--type', type),
     ...(empty === 'omit' ? [] : one('--empty', empty)),
     ...each('--null', section.null),

@@ -41,7 +41,7 @@ export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (
 }
 
 /** What exit code 5 means for this result. */
-export function partialWords({ rows, jobs, status }: Summary): string {
+export function partialWords({ rows, jobs, status, not_sent }: Summary): string {
   if (status === 'planned') return 'some rows would be rejected';
   if (status === 'rejected') return 'some rows were rejected';
   if (rows.unknown) return 'some rows may have arrived, and were not sent again';
@@ -50,6 +50,7 @@ export function partialWords({ rows, jobs, status }: Summary): string {
   if (jobs.some((job) => job.status === 'failed')) {
     return 'some rows of failed jobs were not sent again, since others sent their identifiers later';
   }
+  if (not_sent !== undefined) return 'valid rows of an earlier import were not sent';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
   const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
   if (isShort) return 'a job completed fewer rows than it was sent';

@@ -8,7 +8,7 @@ import { isHeld } from './compared.js';
 import type { OpenRun } from './open-run.js';
 import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
 
-type AfterPlan = Pick<PlanTotals, 'stopped_by'> &
+export type AfterPlan = Pick<PlanTotals, 'stopped_by'> &
   (
     | /** `planned`: a dry run. `held`: held back by `maxChanged`. `refused`: too many invalid rows. */
     { mode: 'planned' | 'held' | 'refused'; rows: RowCounts }

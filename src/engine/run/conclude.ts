@@ -15,6 +15,7 @@ import { refusedRows } from './refused-rows.js';
 import type { Rejecting } from './rejecting.js';
 import { givenUpWarnings, leftOutWarnings } from './request-warnings.js';
 import { type Ending, exitOf, type Facts, FIRST_REJECTIONS, isFinished, summarize } from './summary.js';
+import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
 
 interface Course {
   run: OpenRun;
@@ -39,18 +40,24 @@ export async function* conclude(
 ): AsyncGenerator<ImportEvent, ImportResult> {
   const { inputs, duplicates } = scanned;
   const files = await rejecting.flush();
-  await rejecting.record().catch((error: unknown) => failureAfter(error, end.failure));
+  const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
+  await rejecting.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
   const { outcomes } = options;
-  const ending =
-    outcomes == null || options.dryRun
+  const scope = options.dryRun ? deps.scope : run.scope;
+  const notSent = (await notSentBefore(scanned, { state: deps.state, scope }).catch(unlessFailed)) ?? [];
+  const ending = {
+    ...(outcomes == null || options.dryRun
       ? end
-      : yield* finishOutcomes(outcomes, run.id, scanned, end, { ...deps, stop });
+      : yield* finishOutcomes(outcomes, run.id, scanned, end, { ...deps, stop })),
+    notSent,
+  };
   const recorded = !options.dryRun;
   const finished = isFinished(ending);
   const paths = inputs.map(({ opened }) => opened.path);
   const left = leftOutWarnings(ending.records, paths);
   const givenUp = finished ? givenUpWarnings(ending.records, paths) : [];
-  for (const message of [...left, ...givenUp]) yield { type: 'warning', message };
+  for (const message of [...left, ...givenUp, ...notSentWarnings(notSent, scanned)])
+    yield { type: 'warning', message };
   // Rows that an earlier session rejected are among them. Without the state, those of this session are enough.
   const refused = await refusedRows(run.id, ending.records, paths, deps.state, FIRST_REJECTIONS).catch(
     () => [],

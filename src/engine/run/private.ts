@@ -82,17 +82,27 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .digest('hex');
 
 /** Whether the run sent only rows that meet conditions, which the state does not store. */
-export const hasConditions = ({ options }: StoredRun): boolean => (options as Stored).whereMark !== undefined;
+export const hasConditions = ({ options }: Pick<StoredRun, 'options'>): boolean =>
+  (options as Stored).whereMark !== undefined;
+
+/** Whether the run set values for every item, which the state does not store. */
+export const hasSets = ({ options }: Pick<StoredRun, 'options'>): boolean =>
+  (options as Stored).setMark !== undefined;
 
 /** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
   await keepValues(state, run, options);
+  return withoutValues(options, state.secret);
+}
+
+/** The options with marks in place of private values. */
+export function withoutValues(options: ImportOptions, secret: Buffer): Omit<ImportOptions, 'where'> & Stored {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
   return {
     ...withSets(others, []),
-    ...(sets.some((set) => set.length > 0) && { setMark: markOfSets(sets, state.secret) }),
-    ...(where.length > 0 && { whereMark: markOfWhere(where, state.secret) }),
+    ...(sets.some((set) => set.length > 0) && { setMark: markOfSets(sets, secret) }),
+    ...(where.length > 0 && { whereMark: markOfWhere(where, secret) }),
   };
 }
 

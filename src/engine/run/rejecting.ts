@@ -24,6 +24,7 @@ import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
 import { type FileMark, isFileOf } from './rejects-file.js';
 import { keepFirst } from './summary.js';
+import type { Unsent } from './unsent.js';
 
 type Paths = readonly (string | null)[];
 
@@ -241,7 +242,7 @@ export class Rejecting {
         emit({ type: 'rejected', ...rejection });
       }
       files.set(input, await this.#files[input]!.flush());
-      await this.#record(input);
+      await this.#record(input, null);
     }
     return files;
   }
@@ -253,9 +254,12 @@ export class Rejecting {
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
   }
 
-  /** Records the files in the state, so that they can be imported and replaced. @throws StateError */
-  async record(): Promise<void> {
-    for (const input of this.inputs.keys()) await this.#record(input);
+  /**
+   * Records the files in the state, so that they can be imported and replaced.
+   * @param unsent what the run does not send @throws StateError
+   */
+  async record(unsent: Unsent | null): Promise<void> {
+    for (const input of this.inputs.keys()) await this.#record(input, unsent);
   }
 
   /** The original rows of a chunk that come from one input. Cached until the chunk is garbage-collected. */
@@ -273,7 +277,7 @@ export class Rejecting {
    * Records the file of an input. `run` is the id in its rows; it differs from `owner` if the import later
    * continued an earlier run.
    */
-  async #record(input: number): Promise<void> {
+  async #record(input: number, unsent: Unsent | null): Promise<void> {
     const written = this.#files[input]!.written();
     if (!written) return;
     const { location, mark, run } = written;
@@ -289,6 +293,7 @@ export class Rejecting {
       mark,
       reading: readingOf(this.inputs[input]!, scan.schema.types),
       unedited: this.#shapes[input]!.hashes(),
+      unsent,
     });
   }
 

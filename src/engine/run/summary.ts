@@ -6,6 +6,7 @@ import type {
   FileRows,
   Kind,
   MaybeSentTwice,
+  NotSent,
   Plan,
   Rejection,
   RowCounts,
@@ -103,7 +104,7 @@ const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'fa
 
 /** The result document (contract §3 "Result"). */
 export function summarize(ending: Ending, facts: Facts): Summary {
-  const { records } = ending;
+  const { records, notSent = [] } = ending;
   const paths = facts.inputs.map(({ opened }) => opened.path);
   facts.causes.addRefused(records, paths);
   return {
@@ -124,6 +125,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     causes: facts.causes.list(),
     jobs: lastJobs(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
+    ...(notSent.length > 0 && { not_sent: [...notSent] }),
     warnings: facts.warnings,
     resume: facts.resume,
     ...(facts.plan ? { plan: facts.plan } : {}),
@@ -193,6 +195,8 @@ export interface Ending {
   wait: boolean;
   /** The error that ended it early, or null. */
   failure: unknown;
+  /** Valid rows of the runs that its rejects files come from, if they were never sent. */
+  notSent?: readonly NotSent[];
 }
 
 /** The `status` of the result document (contract §3 "Result"). */
@@ -208,8 +212,9 @@ export function statusOf(end: Ending): RunStatus {
   return end.wait ? 'completed' : 'submitted';
 }
 
-const isPartial = ({ rows, records }: Ending): boolean =>
+const isPartial = ({ rows, records, notSent = [] }: Ending): boolean =>
   rows.rejected > 0 ||
+  notSent.length > 0 ||
   (rows.unknown ?? 0) > 0 ||
   leftOutRows(records) > 0 ||
   notReplaced(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||

@@ -4,7 +4,7 @@ import { formatDuration } from '../duration.js';
 import { formatSize } from '../size.js';
 import type { Answer, Reply } from './answer.js';
 import type { Connection, Connections } from './connection.js';
-import { decoded, TooLongError } from './decode.js';
+import { type Content, decoded, isCoded } from './decode.js';
 import { connectFailure, lostReason } from './failure.js';
 import { isHtml, parseJson } from './reply-text.js';
 
@@ -130,14 +130,27 @@ export function exchange(
       onResponseEnd() {
         if (!head) return;
         connection?.completed();
-        const answer = reply(head, chunks, { url, host, maxBytes, redact });
         if (connection && isSuccess(head.status)) connections.owe(connection, () => written?.());
-        if (answer.type !== 'reply' || !inspect) return answered(answer);
-        // Must be synchronous: in the next turn, undici may write the next request to this connection.
-        const found = inspect(answer, (connection?.replies ?? 1) === 1);
-        if (!found.use || found.close) connection?.close();
-        if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
-        answered(found.warning === null ? answer : { ...answer, warning: found.warning });
+        const fresh = (connection?.replies ?? 1) === 1;
+        const conclude = (of: Head, content: Content) => {
+          const answer = reply(of, content, { url, host, redact });
+          if (answer.type !== 'reply' || !inspect) return answered(answer);
+          const found = inspect(answer, fresh);
+          if (!found.use || found.close) connection?.close();
+          if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
+          answered(found.warning === null ? answer : { ...answer, warning: found.warning });
+        };
+        const { codings } = head;
+        const bytes = Buffer.concat(chunks);
+        // In this turn of the event loop: in the next one, undici may write the next request to this connection.
+        if (!isCoded(codings)) return conclude(head, { bytes });
+        connection?.close();
+        decoded(bytes, codings, maxBytes)
+          .then(
+            (content) => settled || conclude(head!, content),
+            () => answered(oversize(host, maxBytes)),
+          )
+          .catch((error) => settle(() => reject(error)));
       },
       onResponseError(_, error) {
         if (controller) {
@@ -168,17 +181,10 @@ interface Head {
 }
 
 function reply(
-  { status, header, codings }: Head,
-  chunks: readonly Buffer[],
-  { url, host, maxBytes, redact }: Pick<Limits, 'url' | 'host' | 'maxBytes' | 'redact'>,
+  { status, header }: Head,
+  content: Content,
+  { url, host, redact }: Pick<Limits, 'url' | 'host' | 'redact'>,
 ): Answer {
-  let content: ReturnType<typeof decoded>;
-  try {
-    content = decoded(Buffer.concat(chunks), codings, maxBytes);
-  } catch (error) {
-    if (error instanceof TooLongError) return oversize(host, maxBytes);
-    throw error;
-  }
   const body = redact(new TextDecoder().decode(content.bytes));
   const contentType = header('content-type');
   const success = isSuccess(status) && status !== 204;

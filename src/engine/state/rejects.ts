@@ -1,7 +1,7 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import type { Reader, Transaction } from './database.js';
-import { STORED, storedJson } from './stored-json.js';
+import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
 export interface RejectsRecord {
   /** The run that the rows of the file name (`_profiles_run`). */
@@ -19,7 +19,12 @@ export interface RejectsRecord {
   reading: unknown;
   /** Keyed hashes of rows that were rejected only because of their shape, in ascending order. */
   unedited: BigUint64Array;
+  /** What its run had to send, if it sent nothing; otherwise null. An `Unsent` of `run/unsent.ts`. Has no cell values. */
+  unsent: unknown;
 }
+
+/** A record as it is read. */
+export type WrittenRejects = RejectsRecord & { /** ISO 8601. */ written_at: string };
 
 export interface RejectsStore {
   /** Records a rejects file after rows were written to it. */
@@ -32,17 +37,18 @@ export interface RejectsStore {
    * Records of all rejects files of the run that owns the rows with this run in `_profiles_run`. Empty if
    * there is none.
    */
-  ofRun(run: string): Promise<RejectsRecord[]>;
+  ofRun(run: string): Promise<WrittenRejects[]>;
 }
 
 /** How long to keep records of files without a run: dry runs write rejects files, too. */
 const KEEP_DAYS = 90;
 
-type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
+type Row = Omit<WrittenRejects, 'mark' | 'reading' | 'unedited' | 'unsent'> & {
   inode: string | null;
   sha256: string | null;
   reading: string;
   unedited: Uint8Array;
+  unsent: string | null;
 };
 
 export class RejectsFiles implements RejectsStore {
@@ -57,17 +63,17 @@ export class RejectsFiles implements RejectsStore {
   }
 
   async #put(tx: Transaction, record: RejectsRecord, at: string): Promise<void> {
-    const { run, input, owner, location, digest, mark, reading, unedited } = record;
+    const { run, input, owner, location, digest, mark, reading, unedited, unsent } = record;
     const oldest = new Date(Date.parse(at) - KEEP_DAYS * 86_400_000).toISOString();
     await tx.run('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)', oldest);
     // If this file replaces another one, the record of that one must not match it.
     await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
     await tx.run(
-      `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, written_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, unsent, written_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (run, input) DO UPDATE SET owner = excluded.owner, location = excluded.location,
          digest = excluded.digest, inode = excluded.inode, sha256 = excluded.sha256, reading = excluded.reading,
-         unedited = excluded.unedited, written_at = excluded.written_at`,
+         unedited = excluded.unedited, unsent = excluded.unsent, written_at = excluded.written_at`,
       run,
       input,
       owner,
@@ -77,6 +83,7 @@ export class RejectsFiles implements RejectsStore {
       mark?.sha256 ?? null,
       JSON.stringify(reading),
       bytesOf(unedited),
+      unsent === null ? null : JSON.stringify(unsent),
       at,
     );
   }
@@ -98,7 +105,7 @@ export class RejectsFiles implements RejectsStore {
   }
 
   /** Also finds files of the same owner with another `run` in their rows. */
-  async ofRun(run: string): Promise<RejectsRecord[]> {
+  async ofRun(run: string): Promise<WrittenRejects[]> {
     const rows = await this.on.all<Row>(
       'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',
       run,
@@ -111,11 +118,12 @@ export class RejectsFiles implements RejectsStore {
   }
 }
 
-function recordOf({ inode, sha256, reading, unedited, ...row }: Row): RejectsRecord {
+function recordOf({ inode, sha256, reading, unedited, unsent, ...row }: Row): WrittenRejects {
   return {
     ...row,
     mark: inode === null || sha256 === null ? null : { inode, sha256 },
     reading: storedJson<unknown>(reading, STORED.reading, row.run),
     unedited: hashesOf(unedited),
+    unsent: storedOrNull<unknown>(unsent, STORED.unsent, row.run),
   };
 }

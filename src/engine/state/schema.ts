@@ -165,7 +165,8 @@ CREATE INDEX history_by_request ON history (request) WHERE request IS NOT NULL;
 CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
 CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
 
--- A rejects file: how its rows were read (\`reading\`, JSON), and how the file is recognized. Written after its rows.
+-- A rejects file: how its rows were read (\`reading\`, JSON), how the file is recognized, and what its run had to send
+-- if it sent nothing (\`unsent\`, JSON). Written after its rows.
 -- Deleted with its run, and without one after 90 days.
 CREATE TABLE rejects (
   run TEXT NOT NULL,
@@ -177,6 +178,7 @@ CREATE TABLE rejects (
   sha256 TEXT,
   reading TEXT NOT NULL,
   unedited BLOB NOT NULL,
+  unsent TEXT,
   written_at TEXT NOT NULL,
   PRIMARY KEY (run, input)
 ) WITHOUT ROWID;

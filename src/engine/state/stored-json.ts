@@ -49,6 +49,12 @@ export const STORED = {
       isObject(reading.rules) &&
       isList(isText)(reading.set),
   },
+  unsent: {
+    table: 'rejects',
+    column: 'unsent',
+    of: ['run', 'run'],
+    fits: (unsent) => isObject(unsent) && Array.isArray(unsent.inputs) && isObject(unsent.options),
+  },
   cellKeys: { table: 'fingerprints', column: 'keys', of: ['batch', 'send'], fits: isList(isText) },
   columnTypes: {
     table: 'scopes',

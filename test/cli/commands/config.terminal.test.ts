@@ -1,11 +1,13 @@
 /** The hidden question in a real terminal, whose driver does the echoing. `npm test` builds before it tests. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { scratch } from '../../support/cli.js';
 import { missing, openTerminal, type Terminal } from '../../support/pty.js';
 
-const PROFILES = [process.execPath, new URL('../../../bin/profiles.js', import.meta.url).pathname];
+const PROFILES = [process.execPath, fileURLToPath(new URL('../../../bin/profiles.js', import.meta.url))];
 const TOKEN = 'key-0123456789-abcd';
 
 const opened: Terminal[] = [];

@@ -3,6 +3,7 @@ import {
   existsSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -67,7 +68,7 @@ describe('fixed rows can be imported without flags', () => {
   test('flags win over the run', async ({ sandbox }) => {
     const cwd = scratch({ 'in.csv': 'company_id,zip,name\n1,02139,a\n,10115,b\n' });
     const run = importing(cwd, environmentOf(sandbox));
-    await run('in.csv', '--map', 'zip=postcode', '--set', 'source=x');
+    await run('in.csv', '--map', 'zip=postcode', '--set', 'source=x', '--skip-invalid');
     edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
     const again = await run(
       'in.rejects.csv',
@@ -88,8 +89,9 @@ describe('fixed rows can be imported without flags', () => {
       'u.ndjson': '{"Mail":"a@x","firm":"c1"}\n{"Mail":"","firm":"c1","n":1.50}\n',
     });
     const run = importing(cwd, environmentOf(sandbox));
-    await run('c.csv', '--kind', 'companies', '--id', 'Firm');
-    await run('u.ndjson', '--kind', 'users', '--id', 'Mail', '--company-id', 'firm', '--map', 'n=score');
+    await run('c.csv', '--kind', 'companies', '--id', 'Firm', '--skip-invalid');
+    const users = ['--kind', 'users', '--id', 'Mail', '--company-id', 'firm', '--map', 'n=score'];
+    await run('u.ndjson', ...users, '--skip-invalid');
     edit(join(cwd, 'c.rejects.csv'), ['\r\n,', '\r\nc2,']);
     edit(join(cwd, 'u.rejects.ndjson'), ['"Mail":""', '"Mail":"b@x"']);
     const both = await run('u.rejects.ndjson', 'c.rejects.csv');
@@ -106,7 +108,7 @@ describe('fixed rows can be imported without flags', () => {
     const d = delimiter === 'tab' ? '\t' : delimiter;
     const cwd = scratch({ 'in.csv': `company_id${d}name\n1${d}A\n${d}B${d === '#' ? '' : ''}\n` });
     const run = importing(cwd, environmentOf(sandbox));
-    await run('in.csv', '--delimiter', delimiter);
+    await run('in.csv', '--delimiter', delimiter, '--skip-invalid');
     const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
     expect(text.split('\r\n')[0]).toBe(
       `\uFEFF${['company_id', 'name', ...'line error run extra'.split(' ').map((n) => `_profiles_${n}`)].join(d)}`,
@@ -122,7 +124,8 @@ describe('fixed rows can be imported without flags', () => {
     await run('in.csv', '--dry-run');
     renameSync(join(cwd, 'in.rejects.csv'), join(cwd, 'fixed.csv'));
     edit(join(cwd, 'fixed.csv'), ['\r\n,', '\r\n2,']);
-    expect((await run('fixed.csv')).code).toBe(0);
+    const fixed = await run('fixed.csv');
+    expect([fixed.code, fixed.summary.not_sent?.[0]?.rows]).toEqual([5, 1]);
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ zip: '12' });
   });
 
@@ -403,7 +406,7 @@ describe('causes', () => {
   test('a conversion of the run holds for its fixed rows, the pattern of a date too', async ({ sandbox }) => {
     const cwd = scratch({ 'in.csv': 'company_id,since,fee\n1,13/01/2024,5%\n,03/04/2024,7%\n' });
     const run = importing(cwd, environmentOf(sandbox));
-    await run('in.csv', '--type', 'since=date', '--type', 'fee=percent');
+    await run('in.csv', '--type', 'since=date', '--type', 'fee=percent', '--skip-invalid');
     edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
     expect((await run('in.rejects.csv')).code).toBe(0);
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ since: '2024-04-03', fee: 7 });
@@ -452,5 +455,116 @@ describe('causes', () => {
     });
     expect(stderr).toContain(`::error file=in.csv,line=3::n: 1 row is not of type number${end}`);
     expect(readFileSync(join(cwd, 's.md'), 'utf8').includes('1.2.3')).toBe(flags.length > 0);
+  });
+});
+
+describe('the valid rows of a run that sent nothing are not forgotten', () => {
+  /** A thousand rows, of which the first three are invalid; the amounts of the last two need a flag. */
+  const bad = ['c-1,"$1,0"', 'c-2,"$2,0"', ',3'];
+  const good = Array.from({ length: 997 }, (_, i) => `c-${i + 4},${i + 4}`);
+  const thousand = ['company_id,Size', ...bad, ...good, ''].join('\n');
+  const FLAGS = ['--type', 'Size=integer', '--map', 'Size=size'];
+
+  async function begun(sandbox: Parameters<typeof environmentOf>[0], ...flags: string[]) {
+    const cwd = scratch({ 'companies.csv': thousand });
+    const env = environmentOf(sandbox);
+    const run = importing(cwd, env);
+    const first = await run('companies.csv', ...FLAGS, ...flags);
+    expect(first.code).toBe(5);
+    return { cwd, env, run, first };
+  }
+  const fix = (cwd: string): void =>
+    edit(join(cwd, 'companies.rejects.csv'), ['"$1,0"', '1'], ['"$2,0"', '2'], ['\r\n,3', '\r\nc-3,3']);
+  const sent = (sandbox: Parameters<typeof environmentOf>[0]): number => sandbox.count('companies');
+
+  test.for([{ flags: [] }, { flags: ['--dry-run'] }])(
+    'the fixed rows are imported first, then the others, as the command says: $flags',
+    async ({ flags }, { sandbox }) => {
+      const { cwd, env, run } = await begun(sandbox, ...flags);
+      fix(cwd);
+      const fixed = await run('companies.rejects.csv');
+      expect([fixed.code, fixed.summary.status, sent(sandbox)]).toEqual([5, 'partial', 3]);
+      const { not_sent, warnings, next } = fixed.summary as Summary & { next: string[] };
+      expect(not_sent).toEqual([{ run: expect.any(String), files: ['companies.csv'], rows: 997 }]);
+      expect(warnings).toEqual([`997 valid rows of companies.csv were not sent by run ${not_sent![0]!.run}`]);
+      expect(next).toHaveLength(1);
+      expect(next[0]).toMatch(
+        /^profiles import companies\.csv --map Size=size --type Size=integer --skip-invalid/,
+      );
+
+      const text = await cli(['import', 'companies.rejects.csv', ...FAST], { cwd, env });
+      expect([text.code, text.stdout]).toEqual([5, '']);
+      expect(text.stderr).toContain('send the 997 valid rows of companies.csv:\n');
+      expect(text.stderr).toContain('valid rows of an earlier import were not sent');
+
+      const [, ...words] = shellWords(next[0]!);
+      expect((await cli([...words, ...FAST], { cwd, env })).code).toBe(5);
+      expect([sent(sandbox), sandbox.show('companies', 'c-4')?.metadata]).toEqual([1_000, { size: 4 }]);
+      expect((await run('companies.rejects.csv')).code).toBe(0);
+    },
+  );
+
+  test('the others are sent first, then the fixed rows', async ({ sandbox }) => {
+    const { cwd, run } = await begun(sandbox);
+    fix(cwd);
+    expect((await run('companies.csv', ...FLAGS, '--skip-invalid')).code).toBe(5);
+    const fixed = await run('companies.rejects.csv');
+    expect([fixed.code, fixed.summary.status, fixed.summary.not_sent]).toEqual([0, 'completed', undefined]);
+    expect(sent(sandbox)).toBe(1_000);
+  });
+
+  test('both are imported with one command', async ({ sandbox }) => {
+    const { cwd, run } = await begun(sandbox);
+    fix(cwd);
+    const both = await run('companies.csv', 'companies.rejects.csv', ...FLAGS, '--skip-invalid');
+    expect([both.code, both.summary.not_sent, sent(sandbox)]).toEqual([5, undefined, 1_000]);
+  });
+
+  test('a part of the others, or the others sent elsewhere, is not enough', async ({ sandbox, start }) => {
+    const { cwd, run } = await begun(sandbox);
+    fix(cwd);
+    const there = importing(cwd, environmentOf(await start()));
+    expect((await there('companies.csv', ...FLAGS, '--skip-invalid')).code).toBe(5);
+    await run('companies.csv', ...FLAGS, '--skip-invalid', '--limit', '10');
+    const fixed = await run('companies.rejects.csv');
+    expect([fixed.code, fixed.summary.not_sent?.[0]?.rows]).toEqual([5, 997]);
+  });
+
+  test('from another folder, the command names the file there; values and conditions must be given again', async ({
+    sandbox,
+  }) => {
+    const { cwd, env } = await begun(sandbox, '--set', 'source=x');
+    fix(cwd);
+    const below = join(cwd, 'below');
+    mkdirSync(below);
+    const again = await importing(below, { ...env, PROFILES_STATE_DIR: join(cwd, '.state') })(
+      '../companies.rejects.csv',
+      '--set',
+      'source=x',
+    );
+    const { next } = again.summary as Summary & { next: string[] };
+    expect(next[0]).toContain(`profiles import ${join(cwd, 'companies.csv')} --set source=x `);
+  });
+
+  test('a run that had no other row to send says nothing', async ({ sandbox }) => {
+    const cwd = scratch({ 'companies.csv': 'company_id,name\n,a\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    expect((await run('companies.csv')).code).toBe(5);
+    edit(join(cwd, 'companies.rejects.csv'), ['\r\n,', '\r\n1,']);
+    const fixed = await run('companies.rejects.csv');
+    expect([fixed.code, fixed.summary.warnings]).toEqual([0, []]);
+  });
+
+  test('where the run is not known, it is said without a command', async ({ sandbox }) => {
+    const { cwd, env } = await begun(sandbox);
+    fix(cwd);
+    const elsewhere = { ...env, PROFILES_STATE_DIR: join(cwd, 'another') };
+    const fixed = await importing(cwd, elsewhere)('companies.rejects.csv', '--type', '*=auto');
+    expect([fixed.code, fixed.summary.warnings]).toEqual([
+      0,
+      [
+        'companies.rejects.csv: this state does not know its run; if that sent nothing, its valid rows are still to be sent',
+      ],
+    ]);
   });
 });

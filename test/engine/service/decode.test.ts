@@ -1,7 +1,8 @@
 /** Replies that are compressed, although the client does not ask for that. */
 import * as zlibModule from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { classify } from '../../../src/engine/service/answer.js';
+import { decoded } from '../../../src/engine/service/decode.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, rawServer } from './support/servers.js';
 
@@ -83,6 +84,15 @@ describe('a reply that is compressed, although nobody asked for that', () => {
       do: 'doubt',
       reason: expect.stringContaining('data compressed with more than 3 encodings'),
     });
+  });
+
+  it('other work goes on while it is decoded', async () => {
+    const long = Buffer.alloc(7 << 20, ' ');
+    let turns = 0;
+    const turning = setInterval(() => turns++, 0);
+    onTestFinished(() => clearInterval(turning));
+    const { bytes } = await decoded(gzipSync(gzipSync(long)), 'gzip, gzip', 8 << 20);
+    expect([bytes.equals(long), turns > 0]).toEqual([true, true]);
   });
 
   it('is not complete if it was cut off', async () => {
