@@ -167,6 +167,8 @@ export type Problem =
   | { code: 'looks_typed'; path: string }
   /** E-mail addresses with capital letters as identifiers. */
   | { code: 'capital_emails'; column: string }
+  /** So many rows repeat an identifier that this column may not be it. */
+  | { code: 'identifier_repeats'; column: string }
   /** A few cells do not fit the type of all others in the column. */
   | { code: 'stray_values'; column: string; markers: readonly string[]; type: string; rows: number }
   /** A key has another type than in the last import (`before`). */
@@ -277,4 +279,6 @@ export type ProblemOf<C extends Problem['code']> = Extract<Problem, { code: C }>
 export interface Warning {
   message: string;
   problem?: Problem;
+  /** It is about a layout that was sent before, and was said then. */
+  isKnown?: true;
 }

@@ -190,6 +190,7 @@ const CASES: {
   ],
   white_space: [{}, '--trim removes the white space around them'],
   inexact_number: [{}, '--round-numbers rounds them'],
+  identifier_repeats: [{ column: 'customer' }, 'is customer the identifier?'],
   capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
   stray_values: [
     { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },

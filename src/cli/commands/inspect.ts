@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
-import { count, grouped } from '../../engine/numbers.js';
+import { count } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
-import { DuplicateFinder } from '../../engine/plan/duplicates.js';
+import { DuplicateFinder, repeatWarning } from '../../engine/plan/duplicates.js';
 import { EitherKind } from '../../engine/plan/either-kind.js';
 import { lookAt } from '../../engine/plan/look.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
@@ -190,11 +190,12 @@ async function inspect(
       pool,
       signal,
       onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
-      collectIds: (ids) => finder.add(ids),
+      collectIds: (ids, lines) => finder.add(ids, lines && { path: opened.path, lines }),
       collectKinds: (part) => kinds.add(part),
     });
-    const found = { opened, scan, unclear: kinds.unclear, duplicates: finder.count };
-    return { ...found, rejected, warnings: warningsOf(found, reading.paths) };
+    const found = { opened, scan, unclear: kinds.unclear };
+    const warnings = [...warningsOf(found, reading.paths), ...repeatWarning(finder, [found])];
+    return { ...found, rejected, warnings, duplicates: finder.count };
   } finally {
     await pool.close();
   }
@@ -202,7 +203,7 @@ async function inspect(
 
 /** The warnings that an import would print, and what it would ask about the kind of the rows. */
 function warningsOf(
-  { opened, scan, unclear, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'unclear' | 'duplicates'>,
+  { opened, scan, unclear }: Pick<Inspected, 'opened' | 'scan' | 'unclear'>,
   paths: readonly string[],
 ): Warning[] {
   const { path, kind, idColumn, companyIdColumn, rules } = opened;
@@ -235,10 +236,6 @@ function warningsOf(
       message: `${idColumn}: e-mail addresses with capital letters, such as ${JSON.stringify(id)}`,
       problem: { code: 'capital_emails', column: idColumn },
     });
-  }
-  if (duplicates > 0) {
-    const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
-    warnings.push({ message: `${rows} an earlier identifier` });
   }
   return warnings;
 }

@@ -7,6 +7,7 @@ import { AuthError, NotConfirmedError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
+import { isKnownLayout } from '../../engine/plan/type-changes.js';
 import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
@@ -197,8 +198,8 @@ async function withKnown(looks: readonly Look[], context: Context): Promise<Foun
     users: await state.columnTypes(scope, 'users'),
   };
   return looks.map((look) => {
-    const sent = look.columns.filter(({ key }) => key !== null);
-    return { ...look, known: sent.every(({ key, type }) => types[look.kind].get(key!) === type) };
+    const sent = look.columns.flatMap(({ key, type }) => (key === null ? [] : [[key, type] as const]));
+    return { ...look, known: isKnownLayout(types[look.kind], { types: sent }) };
   });
 }
 

@@ -285,6 +285,11 @@ export const INPUT_WORDS = {
       : {
           hint: toRun('to see the flags', again({ command: 'inspect', paths: [path], without: ['--json'] })),
         },
+  // A mapping file has said what the identifier is, unless a flag says otherwise.
+  identifier_repeats: ({ column }, { wasTyped }) =>
+    wasTyped('--mapping') && !['--id', '--user-id', '--company-id'].some(wasTyped)
+      ? {}
+      : { hint: `is ${column} the identifier?` },
   capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
   stray_values: ({ column, markers, type, rows }) => ({
     hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,

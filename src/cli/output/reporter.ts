@@ -90,10 +90,12 @@ export function createReporter(options: ReporterOptions): ImportReporter {
 }
 
 function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Reporter {
-  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set() };
+  const known = new Set<string>();
+  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set(), known };
   return {
     report: (event) => {
       if (event.type === 'plan') options.names = namesIn(event.plan);
+      if (event.type === 'warning' && event.isKnown) known.add(event.message);
       return event.type === 'summary' ? annotate(event.summary, options, stderr) : undefined;
     },
     close: async () => {},

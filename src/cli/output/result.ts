@@ -17,7 +17,7 @@ export interface PrintedSummary extends Summary {
 export type PrintedEvent =
   | Exclude<ImportEvent, { type: 'summary' | 'warning' }>
   /** `text`: the message for a terminal, if it has a command on a line of its own. */
-  | { type: 'warning'; message: string; text?: string }
+  | { type: 'warning'; message: string; text?: string; isKnown?: true }
   | { type: 'summary'; summary: PrintedSummary };
 
 export function summaryWords(summary: Summary, known: Known): PrintedSummary {
@@ -58,7 +58,8 @@ export function eventWords(
       const text = warningText(event, commands);
       const message = inOneLine(text);
       warnings.push(message);
-      return { type: 'warning', message, ...(text !== message && { text }) };
+      const { isKnown } = event;
+      return { type: 'warning', message, ...(text !== message && { text }), ...(isKnown && { isKnown }) };
     }
     if (event.type !== 'summary') return event;
     const { summary } = event;

@@ -4,12 +4,20 @@
  */
 import { firstWhere } from '../bisect.js';
 import { wordsOf } from '../fingerprint-tables.js';
+import { count, grouped } from '../numbers.js';
+import type { Warning } from '../problems.js';
+import { type OpenedInput, placeWord, type Scan } from '../read/index.js';
 
 export interface Duplicates {
   /** Number of rows with an identifier that an earlier row has, too. */
   count: number;
   /** Identifiers that appear more than once. */
   repeated: { has(hash: bigint): boolean };
+}
+
+interface RowPlace {
+  path: string;
+  line: number;
 }
 
 const FEWEST = 4096;
@@ -24,6 +32,8 @@ export class DuplicateFinder implements Duplicates {
   #length = 0;
   #rows = 0;
   #count = 0;
+  /** The first rows, to show two with one identifier. */
+  readonly #first: { hashes: BigUint64Array; path: string; lines: Uint32Array }[] = [];
 
   readonly repeated = { has: (hash: bigint): boolean => this.#timesOf(hash) > 1 };
 
@@ -32,9 +42,13 @@ export class DuplicateFinder implements Duplicates {
     return this.#count;
   }
 
-  /** Adds the hashes of the next rows. Keeps no reference to the array. */
-  add(hashes: BigUint64Array): void {
+  /**
+   * Adds the hashes of the next rows.
+   * @param at where they are, for the first rows of an input: only then, a reference to the arrays is kept
+   */
+  add(hashes: BigUint64Array, at: { path: string; lines: Uint32Array } | null = null): void {
     this.#rows += hashes.length;
+    if (at) this.#first.push({ hashes, ...at });
     for (let from = 0; from < hashes.length; ) {
       const next = hashes.subarray(from, from + this.#hashes.length - this.#length);
       this.#hashes.set(next, this.#length);
@@ -54,6 +68,21 @@ export class DuplicateFinder implements Duplicates {
     this.#sort();
     this.#hold(this.#hashes.filter((_, at) => (this.#words[2 * at]! & 1) === 1 && at < this.#sorted));
     this.#sorted = this.#length = this.#hashes.length;
+  }
+
+  /** The first two rows with one identifier; one or none if the others are not among the first rows of the inputs. */
+  example(): RowPlace[] {
+    const seen = new Map<bigint, RowPlace>();
+    for (const { hashes, path, lines } of this.count === 0 ? [] : this.#first) {
+      for (const [at, hash] of hashes.entries()) {
+        if (this.#timesOf(hash) < 2) continue;
+        const before = seen.get(hash & ~1n);
+        const here = { path, line: lines[at]! };
+        if (before) return [before, here];
+        seen.set(hash & ~1n, here);
+      }
+    }
+    return [...seen.values()].slice(0, 1);
   }
 
   /** How many of these hashes were never added. */
@@ -104,4 +133,40 @@ export class DuplicateFinder implements Duplicates {
     this.#hashes = hashes;
     this.#words = wordsOf(hashes);
   }
+}
+
+/** One in this many rows may repeat an identifier before it is doubted. */
+const ROWS_FOR_A_REPEAT = 10;
+
+/**
+ * The warning about rows that repeat an identifier: the service merges them into one profile.
+ * @param inputs all of one kind
+ */
+export function repeatWarning(
+  found: DuplicateFinder,
+  inputs: readonly { opened: OpenedInput; scan: Pick<Scan, 'rows'> }[],
+): Warning[] {
+  const { count: repeats } = found;
+  if (repeats === 0) return [];
+  const rows = inputs.reduce(
+    (sum, { scan }) => sum + scan.rows.read - scan.rows.filtered - scan.rows.rejected,
+    0,
+  );
+  const names = [...new Set(inputs.map(({ opened }) => opened.idColumn))];
+  const column = names.length === 1 ? names[0]! : null;
+  const [only, other] = inputs.map(({ opened }) => opened);
+  const shown = placesText(found.example(), other ? null : placeWord(only!), repeats > 1);
+  const message = `${grouped(repeats)} of ${count(rows, 'row')} ${repeats === 1 ? 'repeats' : 'repeat'} an earlier ${column ?? 'identifier'}${shown}; later rows win`;
+  const isDoubtful = column !== null && repeats * ROWS_FOR_A_REPEAT > rows;
+  return [{ message, ...(isDoubtful && { problem: { code: 'identifier_repeats' as const, column } }) }];
+}
+
+/** ` (lines 2 and 5, …)`. @param word for lines; null if there are several inputs, which are named */
+function placesText(example: readonly RowPlace[], word: string | null, isMore: boolean): string {
+  const [first, second] = example;
+  if (!first) return '';
+  const named = ({ path, line }: RowPlace): string => (word === null ? `${path} line ${line}` : String(line));
+  const prefix = word === null ? '' : `${word}${second ? 's' : ''} `;
+  const both = second ? ` and ${named(second)}${isMore ? ', …' : ''}` : ' and later';
+  return ` (${prefix}${named(first)}${both})`;
 }

@@ -17,7 +17,7 @@ import {
 import type { Warning } from '../problems.js';
 import type { OpenedInput, Pool, Scan } from '../read/index.js';
 import { type Classes, type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
-import { DuplicateFinder, type Duplicates } from './duplicates.js';
+import { DuplicateFinder, type Duplicates, repeatWarning } from './duplicates.js';
 import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
 
@@ -100,7 +100,7 @@ export async function* scanAll(
           total_bytes,
         });
       },
-      collectIds: (ids) => finder.add(ids),
+      collectIds: (ids, lines) => finder.add(ids, lines && { path: input.path, lines }),
       collectKinds: (part) => kinds.add(part),
       collectCompanies:
         companies &&
@@ -127,11 +127,20 @@ export async function* scanAll(
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
   );
-  const warnings = inputs.flatMap((input) =>
-    input.scan.warnings.map((w) => ({ ...w, message: `${input.opened.path}: ${w.message}` })),
-  );
-  return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
+  const warnings = inputs.flatMap(({ opened, scan }) => scan.warnings.map((w) => ofFile(opened, w)));
+  const repeats = [...finders].flatMap(([kind, finder]) => {
+    const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
+    const where = ofKind.length === 1 ? ofKind[0]!.opened.path : kind;
+    return repeatWarning(finder, ofKind).map((w) => ofFile({ path: where }, w));
+  });
+  return { inputs, duplicates: finders, warnings: [...warnings, ...absent, ...repeats] };
 }
+
+/** A warning of the scan of one input, among those of others. */
+export const ofFile = ({ path }: { path: string }, warning: Warning): Warning => ({
+  ...warning,
+  message: `${path}: ${warning.message}`,
+});
 
 /**
  * Reduces the limit of an input by the rows that earlier inputs have taken: it holds for all inputs of a

@@ -22,6 +22,10 @@ export function typesOf(scans: readonly Types[]): Map<string, string> {
   return types;
 }
 
+/** Whether the last imports had these keys, with these types. */
+export const isKnownLayout = (last: ReadonlyMap<string, string>, { types }: Types): boolean =>
+  types.every(([key, type]) => type === null || type === 'mixed' || last.get(key) === type);
+
 /** A warning for each key with another type than in the last import. */
 export function typeChanges(
   last: ReadonlyMap<string, string>,

@@ -5,7 +5,7 @@ import type { BinaryReader, FormatReader, TextReader } from './format.js';
 import { jsonReader } from './json/reader.js';
 import { parquetReader } from './parquet/reader.js';
 import type { SourceFile } from './text/source.js';
-import type { InputOptions } from './types.js';
+import type { InputOptions, OpenedInput } from './types.js';
 import { xlsxReader } from './xlsx/reader.js';
 
 /** In the order in which they are tried. CSV comes last, because any text may be CSV. */
@@ -18,6 +18,9 @@ export const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(rea
 const READER_OF = new Map(
   READERS.flatMap((reader) => Object.values(reader.extensions).map((format) => [format, reader] as const)),
 );
+
+/** What messages call the lines of an input: in a workbook, rows; in a JSON array, items. */
+export const placeWord = (input: OpenedInput): string => readerOf(input).placeOf(input);
 
 export const readerOf = ({ format }: { format: Format }): FormatReader => READER_OF.get(format)!;
 

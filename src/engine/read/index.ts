@@ -44,6 +44,7 @@ export async function mappingsOf(mapping: MappingFile, name: string): Promise<Ma
   return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
 }
 export { loadZones } from './conversion/zones.js';
+export { placeWord } from './formats.js';
 export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';

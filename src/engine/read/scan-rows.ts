@@ -19,6 +19,8 @@ export interface ScanPart {
   largest: number;
   /** Keyed hashes of the accepted rows' identifiers. */
   ids: BigUint64Array<ArrayBuffer>;
+  /** The lines of these rows, for the first rows of an input; otherwise null. */
+  lines: Uint32Array<ArrayBuffer> | null;
   /** The first accepted row; null if there is none. */
   sample: { row: number; original: RejectedRow['original'] } | null;
   /** Numbers of rows whose size is within the limit only if some columns turn out to be numbers. */
@@ -38,6 +40,9 @@ export interface ScanPart {
   /** Which accepted rows are unchanged; null if not requested or not known. */
   changes: ChangedPart | null;
 }
+
+/** The rows of an input, from the first, whose lines a scan reports. */
+const ROWS_WITH_LINES = 100_000;
 
 /** The first case, and how many there are. */
 export interface Found {
@@ -88,10 +93,11 @@ export class ScanRows {
   /** Whether to collect companies until one is named twice. */
   #untilRepeated: boolean;
   readonly #detector: ChangeDetector | null;
-  /** Indexes of the accepted rows, if changes are detected. */
+  /** Indexes of the accepted rows, if changes are detected or lines are reported. */
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
   readonly #detecting: boolean;
+  #isFirst = true;
   readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
@@ -118,6 +124,7 @@ export class ScanRows {
   /** Begins a batch, and discards the one before, even if it was not finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
+    this.#isFirst = batch.first < ROWS_WITH_LINES;
     this.#rejected = [];
     this.#rounded = noneFound();
     this.#altered = noneFound();
@@ -185,7 +192,7 @@ export class ScanRows {
 
   #count(number: number, size: number): void {
     if (this.#sample < 0) this.#sample = number;
-    if (this.#detecting) this.#accepted.push(number);
+    if (this.#detecting || this.#isFirst) this.#accepted.push(number);
     this.#bytes += size;
     if (size > this.#largest) this.#largest = size;
   }
@@ -207,13 +214,15 @@ export class ScanRows {
       if (!this.#keepsCompanies) this.#companies = null;
     }
     const ids = this.#ids.take();
-    const found = this.#detector?.detect(batch, this.#accepted.take(), ids, append);
+    const accepted = this.#accepted.take();
+    const found = this.#detector?.detect(batch, accepted, ids, append);
     return {
       read: batch.lines.length - this.#skipped,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,
       ids: found?.ids ?? ids,
+      lines: this.#isFirst ? accepted.map((number) => batch.lines[number]!) : null,
       sample:
         this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,

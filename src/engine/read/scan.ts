@@ -30,8 +30,8 @@ export interface ScanOptions {
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Receives how many rows, and how many bytes of the file, were read so far. */
   onProgress?: ((rows: number, bytes: number) => void) | undefined;
-  /** Receives the identifiers of accepted rows, as keyed hashes. */
-  collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
+  /** Receives the identifiers of accepted rows, as keyed hashes, and of the first rows also the lines. */
+  collectIds?: ((ids: BigUint64Array<ArrayBuffer>, lines: Uint32Array | null) => void) | undefined;
   /** Users only: receives the companies that accepted rows name, hashed like identifiers of companies. */
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
   /** Receives what decides the kind, if the columns fit both. */
@@ -67,7 +67,7 @@ export async function scanInput(
   for await (const part of options.pool.run(spec, work, signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
-    options.collectIds?.(part.ids);
+    options.collectIds?.(part.ids, part.lines);
     if (part.companies) options.collectCompanies?.(part.companies);
     if (input.eitherKind) options.collectKinds?.(part);
     for (const row of part.rejected) {
@@ -84,7 +84,7 @@ export async function scanInput(
       planned: byteTotals.marks,
     })) {
       totals.settle(batch);
-      options.collectIds?.(batch.ids);
+      options.collectIds?.(batch.ids, null);
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }

@@ -5,8 +5,9 @@
 import type { ImportEvent } from '../events.js';
 import { kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { type Scanned, scanAll, scansOf } from '../plan/plan.js';
-import { typeChanges } from '../plan/type-changes.js';
+import { ofFile, type Scanned, scanAll, scansOf } from '../plan/plan.js';
+import { isKnownLayout, typeChanges } from '../plan/type-changes.js';
+import type { Warning } from '../problems.js';
 import { checkScanned, type OpenedInput, type Pool } from '../read/index.js';
 import type { ImportDeps } from './deps.js';
 import { newRejects } from './failed-requests.js';
@@ -73,11 +74,24 @@ export async function* scanInputs(
   await rejecting.scanned(scanned);
   checkScanned(scanned.inputs, options);
   if (apply) checkScan(apply.plan, scanned);
-  for (const warning of scanned.warnings) yield { type: 'warning', ...warning };
   const { scope, state } = deps;
+  const changes: Warning[] = [];
+  const said = new Set<string>();
   for (const kind of scope ? kindsOf(opened) : []) {
     const last = await state.columnTypes(scope!, kind);
-    for (const warning of typeChanges(last, scansOf(scanned, kind))) yield { type: 'warning', ...warning };
+    changes.push(...typeChanges(last, scansOf(scanned, kind)));
+    for (const { opened, scan } of scanned.inputs) {
+      if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;
+      for (const warning of scan.warnings.filter(isAboutText)) said.add(ofFile(opened, warning).message);
+    }
   }
+  for (const warning of scanned.warnings) {
+    yield { type: 'warning', ...warning, ...(said.has(warning.message) && { isKnown: true as const }) };
+  }
+  for (const warning of changes) yield { type: 'warning', ...warning };
   return scanned;
 }
+
+/** Whether a warning is about text that looks like something else. */
+const isAboutText = ({ problem }: Warning): boolean =>
+  problem?.code === 'looks_typed' || problem?.code === 'null_markers';

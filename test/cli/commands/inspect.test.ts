@@ -69,7 +69,7 @@ describe('inspect', () => {
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^warning: a\.csv: n: trailing zeros are dropped: line 2: "1\.50" becomes 1\.5/),
       expect.stringMatching(/^warning: a\.csv: line 2: the identifier "1\.2E\+10" looks rounded/),
-      'warning: a.csv: 1 row repeats an earlier identifier',
+      'warning: a.csv: 1 of 3 rows repeats an earlier company_id (lines 3 and 4); later rows win; is company_id the identifier?',
       'a.csv:5: company_id is empty',
       '',
     ]);

@@ -197,6 +197,19 @@ describe('ndjson', () => {
   });
 });
 
+test('in GitHub Actions, what was said about a layout before is not annotated again', async () => {
+  const said: PrintedEvent[] = ['new', 'old'].map((message) => ({
+    type: 'warning',
+    message,
+    ...(message === 'old' && { isKnown: true as const }),
+  }));
+  const summary = aSummary({ warnings: ['new', 'old'] });
+  const { stderr } = await told([...said, ended(summary)], { env: { GITHUB_ACTIONS: 'true' } });
+  expect(stderr).toContain('::warning::new\n');
+  expect(stderr).not.toContain('::warning::old');
+  expect(stderr).toContain('warning: old\n');
+});
+
 describe('in GitHub Actions', () => {
   test.each(['text', 'json', 'ndjson'] as const)(
     '%s: rejected rows become annotations on stderr',
