@@ -51,7 +51,10 @@ describe('repeats name themselves', () => {
 
   test('beyond the first hundred thousand rows, only the number is known', async ({ sandbox }) => {
     const ids = Array.from({ length: 250_000 }, (_, n) => (n > 200_000 ? n - 100 : n));
-    const cwd = scratch({ 'a.csv': `company_id\n${ids.join('\n')}\n`, 'b.csv': `company_id\n7\n8\n${ids.join('\n')}\n` });
+    const cwd = scratch({
+      'a.csv': `company_id\n${ids.join('\n')}\n`,
+      'b.csv': `company_id\n7\n8\n${ids.join('\n')}\n`,
+    });
     const env = environmentOf(sandbox);
     const of = async (file: string): Promise<string> => (await cli(['inspect', file], { cwd, env })).stderr;
     expect(await of('a.csv')).toBe(

@@ -27,8 +27,6 @@ export interface AnnotateOptions extends Public {
   env: Env;
   /** Base of relative paths in the summary. */
   cwd: string;
-  /** Warnings that were shown for an earlier import, and are not annotated again. */
-  known?: ReadonlySet<string>;
 }
 
 /** Names of columns and keys, which messages may quote although they are not cells. */
@@ -86,10 +84,7 @@ export function workspacePath(file: string, cwd: string, workspace: string | und
  * ten of each. Among the errors, a run that was held back and failed jobs (one error per file) come before
  * the causes of rejected rows.
  */
-export function annotationCommands(
-  summary: Summary,
-  { env, cwd, values, names, known }: AnnotateOptions,
-): string {
+export function annotationCommands(summary: Summary, { env, cwd, values, names }: AnnotateOptions): string {
   const shown = (text: string): string => data(values ? text : withoutValues(text, names));
   const at = (file: string, line: number): string =>
     `file=${property(workspacePath(file, cwd, env.GITHUB_WORKSPACE))},line=${line}`;
@@ -102,9 +97,7 @@ export function annotationCommands(
     const hint = cause.hint === null ? '' : `. ${cause.hint}`;
     return `::error ${at(cause.file, cause.first_line)}::${data(publicCauseText(cause, { values, names }) + hint)}`;
   });
-  const warnings = summary.warnings
-    .filter((message) => !known?.has(message))
-    .map((message) => `::warning::${shown(message)}`);
+  const warnings = summary.warnings.map((message) => `::warning::${shown(message)}`);
   return [...[...held, ...failed, ...causes].slice(0, MAX_ANNOTATIONS), ...warnings.slice(0, MAX_ANNOTATIONS)]
     .map((command) => `${command}\n`)
     .join('');

@@ -90,13 +90,17 @@ export function createReporter(options: ReporterOptions): ImportReporter {
 }
 
 function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Reporter {
-  const known = new Set<string>();
-  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set(), known };
+  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set() };
+  const warnings: string[] = [];
   return {
     report: (event) => {
       if (event.type === 'plan') options.names = namesIn(event.plan);
-      if (event.type === 'warning' && event.isKnown) known.add(event.message);
-      return event.type === 'summary' ? annotate(event.summary, options, stderr) : undefined;
+      if (event.type === 'warning' && !event.isKnown) {
+        // A command below the sentence may hold values that are not for all readers.
+        const [sentence] = (event.text ?? event.message).split('\n', 1);
+        warnings.push(sentence!);
+      }
+      return event.type === 'summary' ? annotate({ ...event.summary, warnings }, options, stderr) : undefined;
     },
     close: async () => {},
   };
