@@ -140,8 +140,9 @@ class Known {
     if (!record) return null;
     const chain = new RequestTree(requests).chainOf(record);
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
-    // The line of the request whose rows it sends again says it.
-    if (entry.what === 'overtaken') return record.parent === null ? outcomeOfOvertaken(chain) : null;
+    // The line of the request that sent it says it.
+    if (entry.what === 'overtaken') return null;
+    if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');
     const sent = outcomeOf(chain);
     // It was sent, whatever its outcome is.
     const went = { ...sent, request: record.seq, job_id: record.job_id };

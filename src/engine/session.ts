@@ -41,6 +41,7 @@ import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
 import { unchangedIds } from './run/verified.js';
+import { isCanaryDue } from './send/canary.js';
 import { Deadline } from './send/deadline.js';
 import type { ChunkDeps } from './send/read-chunks.js';
 import type { StoredRun } from './state/runs.js';
@@ -233,7 +234,7 @@ export class Session {
     const rejects = await this.#rejecting!.flush();
     await this.#rejecting!.record(unsentOf(scanned, next, this.options, this.deps));
     if (this.options.failed) await this.#run.retry(this.options);
-    else if (this.#run.earlier && sends && this.#run.isCanaryDue(this.options))
+    else if (this.#run.earlier && sends && isCanaryDue(this.#run.canaryOf(this.options), this.#run.records))
       await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply, this.deps.state) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };

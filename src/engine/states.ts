@@ -27,12 +27,13 @@ export const ROWS: Record<RowClass, Next<RowClass>> = {
   filtered: {},
   rejected: {
     submitted: 'it is sent again',
+    unchanged: HELD_BY_NOW,
     unknown: 'it is sent again, and the answer is lost',
     unsent: 'it is to be sent again, or newer data of others went out',
   },
   unchanged: {},
-  merged: { rejected: AT_FAULT },
-  submitted: { rejected: AT_FAULT },
+  merged: { rejected: AT_FAULT, unchanged: HELD_BY_NOW },
+  submitted: { rejected: AT_FAULT, unchanged: HELD_BY_NOW },
   unknown: {
     submitted: 'it is sent again and acknowledged',
     merged: 'it is sent again and acknowledged with another row of its identifier',

@@ -46,6 +46,7 @@ export interface Run extends Data {
 
 export interface Plan extends Data {
   file: string;
+  concurrency: number;
   /** The run that applies it. */
   run?: string | undefined;
 }

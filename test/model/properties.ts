@@ -210,17 +210,37 @@ export function canaryGoesFirst(run: Run, machine: Machine): void {
   }
 }
 
+/**
+ * Whether a request was on its way when another command sent a profile, beside the request that waited: it had looked for
+ * newer data and unfinished jobs before. Which of the two arrives first is chance.
+ */
+function isBeside(
+  { n, command, items }: Arrival,
+  profile: Arrival,
+  arrivals: readonly Arrival[],
+  concurrency: number,
+): boolean {
+  const first = new Map<string, number>();
+  for (const other of arrivals) {
+    const [{ id }] = other.items as [Arrival['items'][number]];
+    if (other.command === command && !first.has(id)) first.set(id, other.n);
+  }
+  const since = [...first.values()].filter((at) => at > profile.n && at <= n);
+  return profile.command > command && first.get(items[0]!.id) === n && since.length < concurrency;
+}
+
 /** A command that waits for jobs sends nothing of what another unfinished job has. */
-export function waitsForJobs(command: number, model: Model, machine: Machine): void {
+export function waitsForJobs(command: number, concurrency: number, model: Model, machine: Machine): void {
   const { arrivals } = machine.service;
   for (const arrival of arrivals.filter((other) => other.command === command)) {
     const ids = arrival.items.map(({ id }) => id);
     const under = arrivals.find(
-      ({ n, job, items, ...other }) =>
-        n < arrival.n &&
-        isKnown({ n, job, items, ...other }, model) &&
-        job!.due > arrival.at &&
-        items.some(({ id }) => ids.includes(id)),
+      (other) =>
+        other.n < arrival.n &&
+        isKnown(other, model) &&
+        other.job!.due > arrival.at &&
+        other.items.some(({ id }) => ids.includes(id)) &&
+        !isBeside(arrival, other, arrivals, concurrency),
     );
     holds(!under, 'a request waits for unfinished jobs', () => `${textOf(arrival)} after ${textOf(under!)}`);
   }
@@ -249,7 +269,7 @@ export function isNamed(run: Run, summary: Pick<Summary, 'maybe_sent_twice'>, ma
 }
 
 /** No request of this command carries older data than what the service has, or than what was found unchanged. */
-export function isNewest(command: number, model: Model, machine: Machine): void {
+export function isNewest(command: number, concurrency: number, model: Model, machine: Machine): void {
   const { arrivals } = machine.service;
   const ages = new Map(
     [...model.runs.values()].flatMap(({ commands, age }) => commands.map((n) => [n, age])),
@@ -261,6 +281,7 @@ export function isNewest(command: number, model: Model, machine: Machine): void 
       const has = (other: Arrival): boolean => other.items.some((item) => item.id === id);
       const sent = arrivals
         .filter((other) => other.n < arrival.n && has(other) && other.accepted && other.job!.end !== 'failed')
+        .filter((other) => !isBeside(arrival, other, arrivals, concurrency))
         .map((other) => ({
           name: other.items.find((item) => item.id === id)!.name,
           age: ageOf(other),

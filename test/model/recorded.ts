@@ -26,7 +26,16 @@ export interface Recorded {
 export async function statesHold(run: Run, machine: Machine): Promise<void> {
   const { stdout, stderr } = await machine.run(['runs', run.id, '--json']);
   const { status, requests, jobs, summary } = JSON.parse(stdout || stderr) as Shown;
-  if (summary) addsUp(summary);
+  if (summary) {
+    addsUp(summary);
+    const done = summary.jobs.reduce((sum, { completed_rows }) => sum + (completed_rows ?? 0), 0);
+    const { submitted, unchanged } = summary.rows;
+    holds(
+      done <= submitted + unchanged,
+      'jobs and rows agree',
+      () => `${run.id} is ${status}: ${JSON.stringify(summary)}`,
+    );
+  }
   const jobOf = new Map(jobs.map((job) => [job.job_id, job]));
   const parents = new Set(requests.map(({ parent }) => parent));
   const now: Recorded = {

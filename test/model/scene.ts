@@ -33,6 +33,7 @@ interface How {
   changedOnly?: boolean;
   /** A profile that is sent while this request of the command waits for its answer. */
   meanwhile?: { request: number; id: string } | null;
+  concurrency?: number;
 }
 
 export class Scene {
@@ -56,13 +57,14 @@ export class Scene {
     holds(id !== null || !hasSent, 'what is sent belongs to a run', () => ran.stderr);
     if (id === null) return ran;
     const run = model.worked(id, data, ran);
-    isNewest(ran.command, model, machine);
+    const { concurrency = 1 } = how;
+    isNewest(ran.command, concurrency, model, machine);
     run.retries ||= run.hasCanary === true || argv.includes('--failed');
     isSentOnce(run, run.retries, machine);
     if (run.hasCanary) canaryGoesFirst(run, machine);
     // A run that does not wait goes on so when it is resumed.
     run.waits &&= !argv.includes('--no-wait');
-    if (run.waits) waitsForJobs(ran.command, model, machine);
+    if (run.waits) waitsForJobs(ran.command, concurrency, model, machine);
     await statesHold(run, machine);
     if (!summary) return ran;
     addsUp(summary);
@@ -83,8 +85,8 @@ export class Scene {
     const set = `name=${this.model.newName('identify')}`;
     const ran = await this.#run(['identify', what, id, '--set', set, ...flags, '--json'], circumstances);
     this.model.profiles.set(ran.command, age);
-    isNewest(ran.command, this.model, this.machine);
-    if (!flags.includes('--no-wait')) waitsForJobs(ran.command, this.model, this.machine);
+    isNewest(ran.command, 1, this.model, this.machine);
+    if (!flags.includes('--no-wait')) waitsForJobs(ran.command, 1, this.model, this.machine);
   }
 
   async resume(run: Run, flags: readonly string[] = [], circumstances?: Circumstances): Promise<void> {

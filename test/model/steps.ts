@@ -69,7 +69,8 @@ export const STEPS = fc.oneof(
       // A process that dies does not say which run it continued.
       const run = resume && circumstances.end?.how === 'kill' ? await sameContent(data, scene) : undefined;
       const submitted = resume ? await submittedRun(data, scene) : null;
-      const how = { circumstances, changedOnly: sending.changedOnly, meanwhile, run };
+      const { changedOnly, concurrency } = sending;
+      const how = { circumstances, changedOnly, concurrency, meanwhile, run };
       const ran = await scene.send(argv, data, how);
       const hasSent = scene.machine.service.arrivals.some(({ command }) => command === ran.command);
       const isRight = submitted === null || !hasSent;
@@ -89,7 +90,10 @@ export const STEPS = fc.oneof(
     const plan = `plan-${scene.model.plans.length}.json`;
     const data = scene.data(file);
     const ran = await scene.read('import', file, ...planning(sending), '--save-plan', plan);
-    if (ran.code === 0) scene.model.plans.push({ ...data, file: plan, hasCanary: sending.canary });
+    if (ran.code === 0) {
+      const { canary: hasCanary, concurrency } = sending;
+      scene.model.plans.push({ ...data, file: plan, hasCanary, concurrency });
+    }
   }),
   step(
     4,
@@ -101,6 +105,7 @@ export const STEPS = fc.oneof(
       const run = plan.run === undefined ? undefined : runs.get(plan.run);
       const ran = await scene.send(['apply', plan.file, ...waiting(sending)], plan, {
         circumstances,
+        concurrency: plan.concurrency,
         meanwhile,
         run,
       });

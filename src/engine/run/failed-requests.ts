@@ -37,9 +37,6 @@ export function retriesOf(
       seq: nextSeq(all),
       parent: r.seq,
       state: 'waiting',
-      left_out: 0,
-      left_out_by: null,
-      overtaken: 0,
       digest: '',
       possibleDuplicate: mayBeThere(r),
     });

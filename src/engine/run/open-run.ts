@@ -6,7 +6,7 @@ import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { failedCanaries, isCanaryDue } from '../send/canary.js';
+import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
@@ -154,10 +154,10 @@ export class OpenRun {
     this.#records.push(...requests);
   }
 
-  /** Whether a canary must still complete, also if only an earlier session had the option. */
-  isCanaryDue(options: ImportOptions): boolean {
+  /** The number of items of the canary, also if only an earlier session had the option. */
+  canaryOf({ canary }: ImportOptions): number | null {
     const began = this.earlier?.options as Partial<ImportOptions> | undefined;
-    return isCanaryDue(options.canary ?? began?.canary, this.records);
+    return canary ?? began?.canary ?? null;
   }
 
   /** Adds requests that send the rows of canaries that did not complete again, as the new canary. */

@@ -2,8 +2,7 @@
 
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
-import { classOfOvertaken } from '../state/tally.js';
-import { classOf } from '../states.js';
+import { classOf, isAcknowledged, isInDoubt, requestStatus } from '../states.js';
 
 export const OUTCOMES = [
   'completed',
@@ -51,14 +50,22 @@ export function outcomeOf(chain: readonly RequestRecord[]): RowOutcome {
   }
 }
 
-/** The outcome of rows that a request had, and did not send again, because newer data of their ids went out. */
-export function outcomeOfOvertaken(chain: readonly RequestRecord[]): RowOutcome {
-  const { rows, by } = classOfOvertaken(chain);
-  const later = sentLaterReason(chain[0]!);
-  if (rows !== 'submitted' && rows !== 'unknown')
-    return { outcome: 'unsent', request: null, job_id: null, reason: later };
-  const [outcome, reason] = rows === 'submitted' ? ofJob(by) : (['unknown', doubtOf(by)] as const);
-  return { outcome, ...went(by), reason: [reason, later].filter(Boolean).join('; ') };
+/**
+ * The outcome of rows that a request left out because newer data of their ids went out, and that were sent before.
+ * @param before what became of them then
+ */
+export function outcomeOfOvertaken(
+  [own, ...above]: readonly RequestRecord[],
+  before: 'submitted' | 'unknown',
+): RowOutcome {
+  const isDoubtful = (r: RequestRecord): boolean =>
+    isInDoubt(requestStatus(r)) || r.possibleDuplicate !== null;
+  const by =
+    (before === 'unknown'
+      ? [own!, ...above].find(isDoubtful)
+      : above.find((r) => isAcknowledged(requestStatus(r)) || r.job !== null)) ?? own!;
+  const [outcome, reason] = before === 'submitted' ? ofJob(by) : (['unknown', doubtOf(by)] as const);
+  return { outcome, ...went(by), reason: [reason, sentLaterReason(own!)].filter(Boolean).join('; ') };
 }
 
 const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job_id'> => ({

@@ -61,6 +61,7 @@ export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
     left_out: 0,
     left_out_by: null,
     overtaken: 0,
+    doubtful: 0,
     bytes: request.bytes,
     digest: request.sha256,
     state: 'withdrawn',

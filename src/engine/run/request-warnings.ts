@@ -43,7 +43,7 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
           }
         : place;
     const all = sum(group, (r) => r.left_out);
-    const again = sum(group, (r) => r.overtaken);
+    const again = sum(group, (r) => r.overtaken + r.doubtful);
     const what = [
       ...(all > again ? [`${count(all - again, 'row')} not sent`] : []),
       ...(again > 0 ? [`${count(again, 'row')} not sent again`] : []),

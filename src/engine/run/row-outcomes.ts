@@ -13,6 +13,7 @@ interface Walk {
   sent: Cursor;
   leftOut: Cursor;
   overtaken: Cursor;
+  doubtful: Cursor;
   /** Ids of its rows so far; null if none of its rows were merged. */
   seen: Set<string> | null;
 }
@@ -38,7 +39,7 @@ export interface AcceptedRow {
  * The recorded rows of a request by line. If those are gone: only the hashes of the ids that were sent, in
  * order.
  */
-type RecordedRows = Record<'sent' | 'leftOut' | 'overtaken', KnownRows[]> | BigUint64Array;
+type RecordedRows = NonNullable<Awaited<ReturnType<State['rowsOf']>>> | BigUint64Array;
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
@@ -107,7 +108,8 @@ export class RowOutcomes {
     const walk = this.#walkOf(record, row.input);
     if (!walk.sent.take(row)) {
       if (walk.leftOut.take(row)) return none('unsent', sentLaterReason(record));
-      if (walk.overtaken.take(row)) return outcomeOfOvertaken(chain);
+      if (walk.overtaken.take(row)) return outcomeOfOvertaken(chain, 'submitted');
+      if (walk.doubtful.take(row)) return outcomeOfOvertaken(chain, 'unknown');
       return none('unchanged', null);
     }
     if (!walk.seen || classOf(chain).rows !== 'submitted') return sent;
@@ -165,11 +167,18 @@ export class RowOutcomes {
   }
 
   #cursorsOf(record: RequestRecord, input: number): Omit<Walk, 'seen'> {
-    if (record.unchanged + record.left_out === 0) return { sent: EVERY, leftOut: NONE, overtaken: NONE };
+    const none = { leftOut: NONE, overtaken: NONE, doubtful: NONE };
+    if (record.unchanged + record.left_out === 0) return { sent: EVERY, ...none };
+    if (record.rows + record.left_out === 0) return { sent: NONE, ...none };
     const rows = this.#rows.get(record.seq)!;
-    if (rows instanceof BigUint64Array) return { sent: new Hashes(rows), leftOut: NONE, overtaken: NONE };
-    const lines = (of: 'sent' | 'leftOut' | 'overtaken'): Cursor => new Lines(inputOf(rows[of], input));
-    return { sent: lines('sent'), leftOut: lines('leftOut'), overtaken: lines('overtaken') };
+    if (rows instanceof BigUint64Array) return { sent: new Hashes(rows), ...none };
+    const lines = (of: keyof typeof rows): Cursor => new Lines(inputOf(rows[of], input));
+    return {
+      sent: lines('sent'),
+      leftOut: lines('leftOut'),
+      overtaken: lines('overtaken'),
+      doubtful: lines('doubtful'),
+    };
   }
 }
 

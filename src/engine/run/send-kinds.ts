@@ -8,6 +8,7 @@ import type { ImportOptions } from '../options.js';
 import { acceptedOf, plannedRows, type Scanned, scansOf } from '../plan/plan.js';
 import { typesOf } from '../plan/type-changes.js';
 import type { OpenedInput } from '../read/index.js';
+import { isCanaryDue } from '../send/canary.js';
 import type { Chunks } from '../send/chunker.js';
 import type { Deadline } from '../send/deadline.js';
 import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
@@ -41,7 +42,7 @@ export async function* sendKinds({
   opened,
   chunkDeps,
   run,
-  options,
+  options: given,
   deps,
   deadline,
   rejecting,
@@ -49,6 +50,7 @@ export async function* sendKinds({
   overtakes,
 }: Sending): AsyncGenerator<ImportEvent, unknown> {
   const { id, scope, records } = run;
+  const options = { ...given, canary: run.canaryOf(given) };
   const client = await deps.client();
   const stop = deadline.signal;
   const rows = plannedRows(scanned);
@@ -87,7 +89,7 @@ export async function* sendKinds({
     items = ended.items;
     if (
       stop.aborted &&
-      !isDone(rows, records, { ...options, wait: options.wait || run.isCanaryDue(options) })
+      !isDone(rows, records, { ...options, wait: options.wait || isCanaryDue(options.canary, records) })
     ) {
       return deadline.failure;
     }

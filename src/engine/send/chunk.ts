@@ -31,8 +31,6 @@ export interface Chunk extends Body {
   unchanged: number;
   /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];
-  /** Those of them that an earlier attempt had sent (`overtakenRows`). */
-  overtaken: LeftOut[];
   /** For each item: the line on which its row begins. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in its input from 0. */
@@ -49,6 +47,9 @@ export interface Chunk extends Body {
   recorded: RequestRecord | null;
 }
 
+/** `submitted`: the service has acknowledged it. `unknown`: it may have arrived. */
+export type SentBefore = 'submitted' | 'unknown';
+
 export interface LeftOut {
   input: number;
   row: number;
@@ -57,6 +58,8 @@ export interface LeftOut {
   id: bigint;
   /** The run that sent its id later. */
   by: string;
+  /** If an earlier attempt sent it, or a request whose rows this one sends again: what became of it (`markSent`). */
+  before: SentBefore | null;
 }
 
 /** The ranges of a chunk, as the state records them. */
@@ -70,21 +73,25 @@ export function rangesToRecord({ parts, lines, leftOut }: Chunk): RequestRecord[
 }
 
 /** The rows of a chunk, as the state records them for the history. */
-export function rowsToRecord({ parts, lines, leftOut, overtaken }: Chunk): RequestRows {
-  const listed = (rows: readonly LeftOut[]): RequestRows['leftOut'] => ({
-    ids: BigUint64Array.from(rows, ({ id }) => id),
-    lines: parts.map(({ input }) => ({
-      input,
-      lines: rows.filter((row) => row.input === input).map(({ line }) => line),
-    })),
-  });
+export function rowsToRecord({ parts, lines, leftOut }: Chunk): RequestRows {
+  const listed = (before: LeftOut['before']): RequestRows['leftOut'] => {
+    const rows = leftOut.filter((row) => row.before === before);
+    return {
+      ids: BigUint64Array.from(rows, ({ id }) => id),
+      lines: parts.map(({ input }) => ({
+        input,
+        lines: rows.filter((row) => row.input === input).map(({ line }) => line),
+      })),
+    };
+  };
   return {
     lines: parts.map(({ input, from }, index) => ({
       input,
       lines: lines.subarray(from, parts[index + 1]?.from),
     })),
-    leftOut: listed(leftOut.filter((row) => !overtaken.includes(row))),
-    overtaken: listed(overtaken),
+    leftOut: listed(null),
+    overtaken: listed('submitted'),
+    doubtful: listed('unknown'),
   };
 }
 

@@ -256,7 +256,6 @@ class Draft {
       parts: this.#parts,
       unchanged: this.#unchanged,
       leftOut: [],
-      overtaken: [],
       shared: this.#shared,
       recorded: this.recorded,
     };

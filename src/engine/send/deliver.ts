@@ -10,7 +10,7 @@ import { checkCanary } from './canary.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
-import { leaveOut, overtakenRows } from './leave-out.js';
+import { leaveOut, markSent } from './leave-out.js';
 import { halve } from './pick.js';
 import { sendRequest, untilWritten } from './request.js';
 import { content, newRecord, repeated } from './request-record.js';
@@ -202,7 +202,7 @@ export async function sendAndFollow(
     remains: async () => {
       const rest = await leaveOut(chunk, record, deps);
       if (rest === chunk) return true;
-      rest.overtaken = await overtakenRows(rest.leftOut, record, deps);
+      await markSent(rest, record, deps);
       const { serialized, described } = prepare(rest);
       Object.assign(record, described);
       [chunk, intent, body] = [rest, rest, serialized.body];

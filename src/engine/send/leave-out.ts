@@ -5,46 +5,56 @@
 import { type RequestRecord, requestOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import { isAcknowledged, isInDoubt, requestStatus } from '../states.js';
-import type { Chunk, LeftOut } from './chunk.js';
+import type { Chunk, SentBefore } from './chunk.js';
 import type { DeliverDeps } from './follow.js';
 import { leave } from './pick.js';
 
 /**
- * @param root the request of which all these rows are, which is sent or repeated; null for a new one
+ * @param root the request of which all these rows are, which is sent or repeated; null for a new one. Rows that it found
+ * unchanged stay so
  * @returns the same chunk if nothing of it was sent later
  */
 export async function leaveOut(
   chunk: Chunk,
   root: RequestRecord | null,
-  { sentLater, state }: Pick<DeliverDeps, 'sentLater' | 'state'>,
+  { run, sentLater, state }: Pick<DeliverDeps, 'run' | 'sentLater' | 'state'>,
 ): Promise<Chunk> {
-  const by = await sentLater(root);
-  if (by === null || !chunk.prints.ids.some((id) => by(id) !== null)) return chunk;
+  const by = (await sentLater(root)) ?? (() => null);
+  const had = root && root.unchanged > 0 ? await state.rowsOf(run, root.seq) : null;
+  const sent = had && new Set(Object.values(had).flatMap((rows) => rows.flatMap(({ ids }) => [...ids])));
+  const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
+  if (!chunk.prints.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
   // Another import could send them because this one has lost its lock.
   state.check();
-  return leave(chunk, by);
+  return leave(chunk, by, isUnchanged);
 }
 
 /**
- * Of rows that are left out: those that may have arrived with an earlier attempt, or with another request whose rows
- * this one sends again.
+ * Marks the rows that a chunk leaves out, if an earlier attempt sent them, or another request whose rows this one sends
+ * again. What was acknowledged stays so, whatever was in doubt before.
  */
-export async function overtakenRows(
-  leftOut: readonly LeftOut[],
+export async function markSent(
+  { leftOut }: Pick<Chunk, 'leftOut'>,
   record: RequestRecord,
   { run, records, state }: Pick<DeliverDeps, 'run' | 'records' | 'state'>,
-): Promise<LeftOut[]> {
-  if (leftOut.length === 0) return [];
-  const sent = new Set<number>();
+): Promise<void> {
+  if (leftOut.length === 0) return;
+  const sent = { submitted: new Set<number>(), unknown: new Set<number>() };
   for (let of: RequestRecord | undefined = record; of; of = requestOf(records, of.parent ?? 0)) {
-    if (mayHaveArrived(of)) for (const id of await state.idsOf(run, of.seq)) sent.add(shortId(id));
-    const rows = of.overtaken > 0 ? await state.rowsOf(run, of.seq) : null;
-    for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.add(id);
+    const before = sentBefore(of);
+    if (before) for (const id of await state.idsOf(run, of.seq)) sent[before].add(shortId(id));
+    const rows = of.overtaken + of.doubtful > 0 ? await state.rowsOf(run, of.seq) : null;
+    for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.submitted.add(id);
+    for (const { ids } of rows?.doubtful ?? []) for (const id of ids) sent.unknown.add(id);
   }
-  return leftOut.filter(({ id }) => sent.has(shortId(id)));
+  for (const row of leftOut) {
+    const id = shortId(row.id);
+    row.before = sent.submitted.has(id) ? 'submitted' : sent.unknown.has(id) ? 'unknown' : null;
+  }
 }
 
-const mayHaveArrived = (r: RequestRecord): boolean => {
+function sentBefore(r: RequestRecord): SentBefore | null {
   const status = requestStatus(r);
-  return isAcknowledged(status) || isInDoubt(status) || r.job !== null || r.possibleDuplicate !== null;
-};
+  if (isAcknowledged(status) || r.job !== null) return 'submitted';
+  return isInDoubt(status) || r.possibleDuplicate !== null ? 'unknown' : null;
+}

@@ -23,7 +23,7 @@ import {
   sourcesIn,
   starts,
 } from './isolate.js';
-import { leaveOut } from './leave-out.js';
+import { leaveOut, markSent } from './leave-out.js';
 import { divide, pick, type Rows } from './pick.js';
 import { content, newRecord, repeated } from './request-record.js';
 import { placeOf, placeText, sum, wasAccepted } from './row-counts.js';
@@ -186,7 +186,8 @@ function pickHalves({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk
 
 /** Records a request and its new parts in one transaction. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
-  const over = { parent: of.seq, left_out_by: null, digest: '', state: 'waiting' } as const;
+  const over = { parent: of.seq, digest: '', state: 'waiting' } as const;
+  for (const part of parts) await markSent(part, of, deps);
   const added = parts.map((part) => newRecord(part, { ...content(part, serialize(part)), ...over }, deps));
   deps.totals.divide(added);
   await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);

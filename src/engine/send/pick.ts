@@ -38,7 +38,6 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     skipped: Uint32Array.from(skipped),
     unchanged,
     leftOut: chunk.leftOut.filter(isIn),
-    overtaken: chunk.overtaken.filter(isIn),
     recorded: null,
   };
 }
@@ -54,11 +53,21 @@ function onlyAt(chunk: Chunk, chosen: readonly number[]) {
   return { ...body, lines, rows, prints };
 }
 
-/** Takes items out of a chunk. @param by returns the run that sent an id later, or null for an item that stays */
-export function leave(chunk: Chunk, by: (id: bigint) => string | null): Chunk {
+/**
+ * Takes items out of a chunk.
+ * @param by returns the run that sent an id later, or null for an item that stays
+ * @param isUnchanged whether the row of an id is unchanged
+ */
+export function leave(
+  chunk: Chunk,
+  by: (id: bigint) => string | null,
+  isUnchanged: (id: bigint) => boolean = () => false,
+): Chunk {
   const inputs = inputsOf(chunk);
   const { ids } = chunk.prints;
   const chosen: number[] = [];
+  const skipped: number[] = [];
+  let more = 0;
   const leftOut = [...chunk.leftOut];
   const parts = chunk.parts.map((part) => ({ ...part, from: 0 }));
   for (let at = 0, next = 0; at <= ids.length; at++) {
@@ -66,14 +75,21 @@ export function leave(chunk: Chunk, by: (id: bigint) => string | null): Chunk {
     if (at === ids.length) break;
     const id = ids[at]!;
     const run = by(id);
-    if (run === null) chosen.push(at);
-    else leftOut.push({ input: inputs[at]!, row: chunk.rows[at]!, line: chunk.lines[at]!, id, by: run });
+    if (isUnchanged(id)) more++;
+    else if (run === null) {
+      chosen.push(at);
+      skipped.push(chunk.skipped[at]! + more);
+    } else {
+      const [input, row, line] = [inputs[at]!, chunk.rows[at]!, chunk.lines[at]!];
+      leftOut.push({ input, row, line, id, by: run, before: null });
+    }
   }
   return {
     ...chunk,
     ...onlyAt(chunk, chosen),
     parts,
-    skipped: Uint32Array.from(chosen, (at) => chunk.skipped[at]!),
+    skipped: Uint32Array.from(skipped),
+    unchanged: chunk.unchanged + more,
     leftOut: leftOut.sort((a, b) => a.input - b.input || a.row - b.row),
   };
 }

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
 import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
 import type { serialize } from './body.js';
-import { type Chunk, rangesToRecord } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
-import { overtakenRows } from './leave-out.js';
+import { markSent } from './leave-out.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, UNSENT } from './request.js';
 import { placeOf, placeText } from './row-counts.js';
@@ -16,11 +16,19 @@ export function content(chunk: Chunk, { body, items, merged }: ReturnType<typeof
     rows: items,
     merged,
     unchanged: chunk.unchanged,
-    left_out: chunk.leftOut.length,
-    overtaken: chunk.overtaken.length,
-    left_out_by: [...new Set(chunk.leftOut.map(({ by }) => by))].join(', ') || null,
+    ...countLeftOut(chunk),
     bytes: body.length,
     digest: createHash('sha256').update(body).digest('hex'),
+  };
+}
+
+function countLeftOut({ leftOut }: Chunk) {
+  const count = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
+  return {
+    left_out: leftOut.length,
+    overtaken: count('submitted'),
+    doubtful: count('unknown'),
+    left_out_by: [...new Set(leftOut.map(({ by }) => by))].join(', ') || null,
   };
 }
 
@@ -55,10 +63,10 @@ export async function repeated(
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
   if (recorded.state === 'acknowledged') return recorded;
-  chunk.overtaken = await overtakenRows(chunk.leftOut, recorded, deps);
+  await markSent(chunk, recorded, deps);
   if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
-  const again = { ...foundAfterCrash(recorded), ...now, overtaken: chunk.overtaken.length };
+  const again = { ...foundAfterCrash(recorded), ...now, ...countLeftOut(chunk) };
   replaceIn(deps.records, again);
   return again;
 }

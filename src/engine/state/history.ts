@@ -13,10 +13,12 @@ import type { Scope } from './types.js';
 export interface RequestRows {
   /** Lines of the rows that are sent, in the order of the hashes of their ids. */
   lines: readonly InputLines[];
-  /** Rows that are not sent, because their ids were sent later, and no earlier attempt had sent them. */
+  /** Rows that are not sent, because their ids were sent later, and that were not sent before. */
   leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
-  /** The same, and an earlier attempt had sent them. */
+  /** The same, and the service had acknowledged them before. */
   overtaken: { ids: BigUint64Array; lines: readonly InputLines[] };
+  /** The same, and they may have arrived before. */
+  doubtful: { ids: BigUint64Array; lines: readonly InputLines[] };
 }
 
 /** Rows of one input: the line and the `shortId` of each. */
@@ -27,7 +29,7 @@ export interface KnownRows {
 }
 
 /** The stored number of each kind of entry. */
-export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3, overtaken: 4 } as const;
+export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3, overtaken: 4, doubtful: 5 } as const;
 type What = keyof typeof WHAT;
 
 /** One event in the history of a profile. */
@@ -64,10 +66,11 @@ export class History {
    */
   async forgetRequest(tx: Transaction, request: number): Promise<number | undefined> {
     const sent = await tx.get<{ at: number | null }>(
-      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?)',
+      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?, ?)',
       request,
       WHAT.sent,
       WHAT.overtaken,
+      WHAT.doubtful,
     );
     await tx.run('DELETE FROM history WHERE request = ?', request);
     return sent?.at ?? undefined;
@@ -82,13 +85,13 @@ export class History {
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
     ids: BigUint64Array,
-    { lines, leftOut, overtaken }: RequestRows,
+    { lines, leftOut, overtaken, doubtful }: RequestRows,
     before = of.at,
   ): Promise<void> {
     if (ids.length > 0) await this.#add(tx, 'sent', of, ids, lines);
     if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
-    if (overtaken.ids.length > 0)
-      await this.#add(tx, 'overtaken', { ...of, at: before }, overtaken.ids, overtaken.lines);
+    for (const [what, rows] of Object.entries({ overtaken, doubtful }) as [What, typeof overtaken][])
+      if (rows.ids.length > 0) await this.#add(tx, what, { ...of, at: before }, rows.ids, rows.lines);
   }
 
   /** Replaces the rows of a kind that the plan of a run rejected. */
@@ -161,7 +164,7 @@ export class History {
     on: Reader,
     run: string,
     seq: number,
-  ): Promise<Record<'sent' | 'leftOut' | 'overtaken', KnownRows[]> | null> {
+  ): Promise<Record<keyof Omit<RequestRows, 'lines'> | 'sent', KnownRows[]> | null> {
     const rows = await on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
       'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
       run,
@@ -170,7 +173,12 @@ export class History {
     if (rows.length === 0) return null;
     const of = (what: What): KnownRows[] =>
       rows.filter((row) => row.what === WHAT[what]).flatMap(({ ids, lines }) => knownRows(ids, lines));
-    return { sent: of('sent'), leftOut: of('left_out'), overtaken: of('overtaken') };
+    return {
+      sent: of('sent'),
+      leftOut: of('left_out'),
+      overtaken: of('overtaken'),
+      doubtful: of('doubtful'),
+    };
   }
 
   /** Reads all entries of the kind to find those of an id, newest first. @param id `shortId` of its hash */

@@ -67,8 +67,10 @@ export interface RequestRecord extends RequestRange {
   /** Number of rows that were not sent, because their ids were sent later by the runs in `left_out_by`. */
   left_out: number;
   left_out_by: string | null;
-  /** Those of them that an earlier attempt had sent, or the request whose rows it sends again. */
+  /** Those of them that the service had acknowledged, in a request whose rows this one sends again. */
   overtaken: number;
+  /** Those of them that may have arrived, with an earlier attempt or such a request. */
+  doubtful: number;
   /** Size of the body. */
   bytes: number;
   /** SHA-256 of the body, hexadecimal; empty for a part that was not sent yet. */
@@ -94,6 +96,7 @@ const stateOf = (r: RequestRecord) => [
   r.left_out,
   r.left_out_by,
   r.overtaken,
+  r.doubtful,
   r.bytes,
   r.digest,
   r.state,
@@ -199,8 +202,8 @@ export class Requests {
   async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-           left_out, left_out_by, overtaken, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           left_out, left_out_by, overtaken, doubtful, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
       run,
       r.seq,
@@ -222,8 +225,8 @@ export class Requests {
    */
   async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
-      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?, bytes = ?,
-           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ? WHERE run = ? AND seq = ?
+      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?,
+           doubtful = ?, bytes = ?, digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ? WHERE run = ? AND seq = ?
          RETURNING request`,
       ...stateOf(r),
       run,

@@ -62,6 +62,7 @@ CREATE TABLE requests (
   left_out INTEGER NOT NULL,
   left_out_by TEXT,
   overtaken INTEGER NOT NULL,
+  doubtful INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
   digest TEXT NOT NULL,
   state TEXT NOT NULL,

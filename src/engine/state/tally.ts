@@ -31,15 +31,6 @@ export class RequestTree {
   }
 }
 
-/** What became of the rows that a request had, and did not send again, because newer data of their ids went out. */
-export function classOfOvertaken([own, ...before]: readonly RequestRecord[]): {
-  rows: RowClass;
-  by: RequestRecord;
-} {
-  const state = own!.state === 'unknown' ? own!.state : 'waiting';
-  return classOf<RequestRecord>([{ ...own!, state, job: null }, ...before]);
-}
-
 /** Whether it is settled which of its rows were sent. Rows of other requests are divided into requests again. */
 export const isDecided = (r: RequestRecord, rows: RowClass): boolean =>
   isClosed(requestStatus(r)) || rows !== 'unsent';
@@ -95,9 +86,9 @@ function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): Tally {
   } else if (rows === 'rejected' || rows === 'unknown') tally[rows] += r.rows + r.merged;
   if (closed && (rows === 'unknown' || rows === 'unsent')) tally.given_up += r.rows + r.merged;
   if (isDecided(r, rows)) tally.unchanged += r.unchanged;
-  const overtaken = classOfOvertaken(chain).rows;
-  if (overtaken === 'submitted' || overtaken === 'unknown') tally[overtaken] += r.overtaken;
-  if (closed) tally.given_up += r.left_out - (overtaken === 'submitted' ? r.overtaken : 0);
+  tally.submitted += r.overtaken;
+  tally.unknown += r.doubtful;
+  if (closed) tally.given_up += r.left_out - r.overtaken;
   return tally;
 }
 

@@ -60,8 +60,8 @@ describe('splitIntoChunks', () => {
     const rest = leave(chunk!, (id) => (later.includes(id) ? 'tuesday' : null));
     expect(ranges([rest])).toEqual([[0, 5, 3]]);
     expect(rest.leftOut).toEqual([
-      { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday' },
-      { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday' },
+      { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday', before: null },
+      { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday', before: null },
     ]);
     expect(text(rest).join()).not.toMatch(/c1|c4/);
     expect(halve(rest).map(({ leftOut }) => leftOut.map(({ row }) => row))).toEqual([[1], [4]]);

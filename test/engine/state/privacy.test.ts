@@ -54,6 +54,7 @@ async function leaveTraces(state: State, id: string): Promise<void> {
     lines: [{ input: 0, lines: [2] }],
     leftOut: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     overtaken: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
+    doubtful: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
   };
   await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
   await state.setRejected(RUN, scope, 'companies', { ids: prints.ids, lines: [{ input: 0, lines: [3] }] });

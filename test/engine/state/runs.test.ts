@@ -146,6 +146,7 @@ describe('requests', () => {
     left_out: 3,
     left_out_by: 'another run',
     overtaken: 2,
+    doubtful: 1,
     bytes: 1_234,
     digest: 'c'.repeat(64),
     state: 'unknown',

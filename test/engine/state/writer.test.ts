@@ -38,7 +38,7 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   await state.startRun(aRun());
   if (thread) await state.startWriter();
   const none = { ids: new BigUint64Array(), lines: [] };
-  const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: none, overtaken: none };
+  const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: none, overtaken: none, doubtful: none };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {
     const prints = pairs && printsOf(...pairs);

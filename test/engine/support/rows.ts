@@ -121,6 +121,7 @@ export function recordedRange(
     left_out: 0,
     left_out_by: null,
     overtaken: 0,
+    doubtful: 0,
     bytes: 100,
     digest: 'b'.repeat(64),
     state: 'intent',

@@ -2,6 +2,7 @@
 import { basename, resolve } from 'node:path';
 import { rangesIn, type Summary } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
+import { hasUnseenJobs } from '../../../engine/run/earlier.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../../engine/run/outcome.js';
 import { jobsOf, withJobs } from '../../../engine/run/summary.js';
@@ -74,7 +75,10 @@ export async function loaded(run: StoredRun, state: State, context: Context): Pr
   };
 }
 
-/** The run as another folder sees it: rejects files are named from the folder in which they were written. */
+/**
+ * The run as another folder sees it: rejects files are named from the folder in which they were written. Without the
+ * summary of the session before, if the last one has not ended.
+ */
 async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<StoredRun> {
   const written = await state.rejects.ofRun(run.run);
   const inputs = run.inputs.map((input, at) => {
@@ -83,7 +87,8 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
     const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
     return isElsewhere ? { ...input, rejects_file: place } : input;
   });
-  return { ...run, inputs };
+  const isBefore = (run.status === 'crashed' || run.status === 'running') && !hasUnseenJobs(run);
+  return { ...run, inputs, summary: isBefore ? null : run.summary };
 }
 
 async function print({ run, commands, requests }: Loaded, context: Context): Promise<void> {

@@ -140,6 +140,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     left_out: 0,
     left_out_by: null,
     overtaken: 0,
+    doubtful: 0,
     bytes: 120,
     digest: 'b'.repeat(64),
     state: 'intent',
