@@ -132,6 +132,7 @@ class Import {
         record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {
           this.disk.set(record.seq, structuredClone(record));
         },
+        rowsOf: async () => null,
       } as unknown as DeliverDeps['state'],
       client: {
         submit: async (_kind: unknown, body: Uint8Array) => this.#submit(Buffer.from(body).toString(), stop),
