@@ -21,9 +21,9 @@ export default defineConfig({
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
-    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 15_000 } },
-    testTimeout: process.env.CI ? 600_000 : 30_000,
-    hookTimeout: process.env.CI ? 600_000 : 30_000,
+    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 30_000 } },
+    testTimeout: process.env.CI ? 600_000 : 120_000,
+    hookTimeout: process.env.CI ? 600_000 : 120_000,
     coverage: {
       include: ['src/**'],
       // Files that are covered whole are left out of the text, so that what is not stands out.

@@ -18,8 +18,8 @@ export default defineConfig({
     setupFiles: 'test/support/chance.ts',
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
-    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 15_000 } },
-    testTimeout: process.env.CI ? 600_000 : 30_000,
-    hookTimeout: process.env.CI ? 600_000 : 30_000,
+    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 30_000 } },
+    testTimeout: process.env.CI ? 600_000 : 120_000,
+    hookTimeout: process.env.CI ? 600_000 : 120_000,
   },
 });
