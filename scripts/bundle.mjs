@@ -229,6 +229,8 @@ export async function bundle() {
     splitting: true,
     format: 'esm', // `asCommonJs` converts it later: esbuild splits only this format
     platform: 'node',
+    // The `main` of jsonc-parser requires its parts by a variable, which no bundler can follow.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     ...STYLE,
     define: { PROFILES_VERSION: JSON.stringify(version), 'import.meta.url': FILE_URL },
     // The SQLite binding finds its prebuilt library beside its own files, so it stays a package.

@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
 import { hasPassword } from '../engine/state/location.js';
 import { GLOBAL, spelled } from './options/index.js';
-import { configLocation, stateLocation, stateName } from './settings/location.js';
-import type { Settings, SettingsFlags, SettingsWorld } from './settings/types.js';
+import type { Settings, SettingsFlags, SettingsWorld } from './settings/sources.js';
+import { configLocation, stateLocation, stateName } from './settings/sources.js';
 import { shellOf } from './shell.js';
 import { optionTyped, type Typed, typedIn } from './typed.js';
 

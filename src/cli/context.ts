@@ -10,7 +10,8 @@ import type { Scope, State } from '../engine/state/state.js';
 import type { Commands } from './again.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
-import type { Secret, Settings, SettingsFlags } from './settings/index.js';
+import type { Secret } from './settings/secret.js';
+import type { Settings, SettingsFlags } from './settings/sources.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 

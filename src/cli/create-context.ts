@@ -9,16 +9,11 @@ import { commandsOf } from './again.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeHint } from './output/hint-text.js';
 import { safeLine } from './output/safe.js';
-import {
-  requireBaseUrl,
-  requireLookupBaseUrl,
-  requireToken,
-  resolveSettings,
-  type Secret,
-  type Settings,
-  type SettingsFlags,
-  stateElsewhere,
-} from './settings/index.js';
+import { requireBaseUrl, requireLookupBaseUrl } from './settings/hosts.js';
+import { resolveSettings, stateElsewhere } from './settings/index.js';
+import type { Secret } from './settings/secret.js';
+import type { Settings, SettingsFlags } from './settings/sources.js';
+import { requireToken } from './settings/token.js';
 
 export function createContext(
   world: World,

@@ -8,7 +8,7 @@ import { Exit, type ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { CONFIG_INIT, valuesOf } from '../options/index.js';
 import { writeJson, writeLine } from '../output/write.js';
-import { configLocation } from '../settings/index.js';
+import { configLocation } from '../settings/sources.js';
 import { examples, requireSubcommand, type Wire } from './command.js';
 import { init } from './config/init.js';
 import { list } from './config/list.js';

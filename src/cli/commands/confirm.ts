@@ -7,7 +7,8 @@ import type { Context } from '../context.js';
 import { hinted, toRun } from '../hint.js';
 import { safeLine } from '../output/safe.js';
 import { isAttended } from '../prompts/index.js';
-import { type Settings, tokenFrom } from '../settings/index.js';
+import type { Settings } from '../settings/sources.js';
+import { tokenFrom } from '../settings/token.js';
 
 /**
  * Asks whether to send.

@@ -11,7 +11,7 @@ import { type Style, stylesOn } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import type { Settings } from '../settings/index.js';
+import type { Settings } from '../settings/sources.js';
 import { examples, type Wire } from './command.js';
 import { type Finding, fail, worst } from './doctor/finding.js';
 import { checkConfig, checkNode, checkProxy, checkSettings, checkState, checkToken } from './doctor/local.js';

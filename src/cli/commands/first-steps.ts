@@ -1,7 +1,7 @@
 /** Help for new users: what to run first, and the command for a word from another program. */
 import { existsSync } from 'node:fs';
 import type { World } from '../context.js';
-import { configLocation } from '../settings/location.js';
+import { configLocation } from '../settings/sources.js';
 
 const STEPS = `Nothing is set up yet. Try it without an account, then connect yours:
   profiles import companies.csv --dry-run         what an import of your file would send

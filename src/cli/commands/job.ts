@@ -210,7 +210,7 @@ async function follow(
       : [];
     await writeOut(
       stderr,
-      [`profiles: job ${safeLine(job.job_id)} failed`, ...next, ''].join('\n  ').trimEnd() + '\n',
+      `${[`profiles: job ${safeLine(job.job_id)} failed`, ...next, ''].join('\n  ').trimEnd()}\n`,
     );
   }
   return failed.length > 0 ? Exit.jobFailed : Exit.done;

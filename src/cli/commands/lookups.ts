@@ -5,7 +5,7 @@ import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
-import { requireLookupBaseUrl } from '../settings/index.js';
+import { requireLookupBaseUrl } from '../settings/hosts.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 

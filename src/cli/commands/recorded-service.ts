@@ -11,7 +11,8 @@ import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted, inOneLine, toRun } from '../hint.js';
 import { errorWords } from '../messages.js';
-import { resolveSettings, type Settings } from '../settings/index.js';
+import { resolveSettings } from '../settings/index.js';
+import type { Settings } from '../settings/sources.js';
 
 /** Opens the state for a command that only reads it. Warns if it has moved, because its records may be outdated. */
 export async function stateToRead(context: Context): Promise<State> {

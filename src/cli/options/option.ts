@@ -115,6 +115,10 @@ function keyOf(name: string, { config, mapping }: Option): string | null {
 export const spelled = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+/** `chunkSize` for `chunk_size`: the name under which commander stores `--chunk-size`. */
+export const camelCase = (key: string): string =>
+  key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
 /** The text for help: the summary, whether the option can be repeated, and the default. */
 export function descriptionOf(option: Option): string {
   const notes = [

@@ -2,6 +2,7 @@
 import type { Stats } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { ParseError } from 'jsonc-parser';
 import { ConfigError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { isTrusted, takeOver } from '../../engine/owner.js';
@@ -11,17 +12,8 @@ import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { hinted, toRun } from '../hint.js';
 import { shellWord } from '../shell.js';
-import { jsonFault } from './json.js';
-import type { ConfigFile, ConfigSection } from './schema.js';
-import type { SettingsWorld } from './types.js';
-
-/** The file as it was read. `mode` is null if there is no file, or on Windows. */
-export interface ReadConfig {
-  path: string;
-  exists: boolean;
-  content: ConfigFile;
-  mode: number | null;
-}
+import type { ConfigFile, ConfigSection } from './keys.js';
+import type { ReadConfig, SettingsWorld } from './sources.js';
 
 /**
  * Reads the config file. A missing file counts as empty.
@@ -42,14 +34,7 @@ export async function readConfig(
     }
     return { path, exists: false, content: {}, mode: null };
   }
-  const fault = jsonFault(text);
-  if (fault) {
-    throw hinted(
-      new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`),
-      ({ command }) => toRun('fix it, or move the file away and run', command('config', 'init')),
-    );
-  }
-  const content = await parseConfig(path, text);
+  const content = await parseConfig(path, await parseJson(path, text));
   if (platform === 'win32') return { path, exists: true, content, mode: null };
   const found = await stat(path);
   if (holds(content, 'token') || hasRegional(content))
@@ -124,16 +109,38 @@ export async function writeConfig(path: string, content: ConfigFile): Promise<vo
 }
 
 /**
- * Checks a config file's text, which is valid JSON. Only this loads the schema: without a config file, no
- * command waits for it.
+ * Parses a text. The message of `JSON.parse` is never shown: it quotes the text around the error, which may be the token.
+ * @throws ConfigError that names line and column
+ */
+async function parseJson(path: string, text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text, (key, value) => {
+      // zod drops this key silently from records.
+      if (key === '__proto__') throw new ConfigError(`${path}: "__proto__" cannot be a name`);
+      return value;
+    });
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const { parse, printParseErrorCode } = await import('jsonc-parser');
+    const faults: ParseError[] = [];
+    parse(text, faults, { disallowComments: true });
+    const { error: code, offset } = faults[0] ?? { error: 1, offset: text.length };
+    const before = text.slice(0, offset).split('\n');
+    const reason = printParseErrorCode(code).replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    throw hinted(
+      new ConfigError(
+        `${path}:${before.length}:${before.at(-1)!.length + 1}: invalid JSON: ${reason.toLowerCase()}`,
+      ),
+      ({ command }) => toRun('fix it, or move the file away and run', command('config', 'init')),
+    );
+  }
+}
+
+/**
+ * Checks the content of a config file. Only this loads the schema: without a config file, no command waits for it.
  * @throws ConfigError that names the key, and for an unknown key the nearest known one
  */
-async function parseConfig(path: string, text: string): Promise<ConfigFile> {
-  const raw: unknown = JSON.parse(text, (key, value) => {
-    // zod drops this key silently from records.
-    if (key === '__proto__') throw new ConfigError(`${path}: "__proto__" cannot be a name`);
-    return value;
-  });
+async function parseConfig(path: string, raw: unknown): Promise<ConfigFile> {
   const { fileSchema } = await import('./schema.js');
   const result = fileSchema.safeParse(raw);
   if (result.success) return result.data as ConfigFile;

@@ -23,6 +23,34 @@ export interface Key {
 export type Scalar = string | number | boolean | string[];
 
 /**
+ * The keys at the top and under `accounts.<name>`. Written by hand, because a schema derived from the table
+ * has no types.
+ */
+export interface ConfigSection {
+  token?: string;
+  token_command?: string[];
+  token_file?: string;
+  region?: string;
+  state?: string;
+  regions?: Record<string, { base_url?: string; lookup_base_url?: string; token?: string }>;
+  import?: Record<string, Scalar>;
+  confirm?: boolean;
+  request_timeout?: string;
+  interval?: string;
+  history?: { keep?: string };
+}
+export interface ConfigFile extends ConfigSection {
+  $schema?: string;
+  account?: string;
+  accounts?: Record<string, AccountSection>;
+}
+/** An account may contain the hosts of its own region directly. */
+export interface AccountSection extends ConfigSection {
+  base_url?: string;
+  lookup_base_url?: string;
+}
+
+/**
  * Names of accounts and regions. They are parts of dotted keys, so they have no dot. `__proto__` does not
  * match, either.
  */

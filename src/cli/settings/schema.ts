@@ -92,34 +92,6 @@ export const fileSchema = partial({
 });
 
 /**
- * The keys at the top and under `accounts.<name>`. Written by hand, because a schema derived from the table
- * has no types.
- */
-export interface ConfigSection {
-  token?: string;
-  token_command?: string[];
-  token_file?: string;
-  region?: string;
-  state?: string;
-  regions?: Record<string, { base_url?: string; lookup_base_url?: string; token?: string }>;
-  import?: Record<string, Scalar>;
-  confirm?: boolean;
-  request_timeout?: string;
-  interval?: string;
-  history?: { keep?: string };
-}
-export interface ConfigFile extends ConfigSection {
-  $schema?: string;
-  account?: string;
-  accounts?: Record<string, AccountSection>;
-}
-/** An account may contain the hosts of its own region directly. */
-export interface AccountSection extends ConfigSection {
-  base_url?: string;
-  lookup_base_url?: string;
-}
-
-/**
  * Converts a value from the command line to the type of its key: `5000` is a number for `chunk_size` and text for
  * `delimiter`.
  * @throws ConfigError

@@ -1,8 +1,97 @@
-/** The sources of settings, after they were read. */
-import type { ReadConfig } from './file.js';
-import type { Found } from './location.js';
-import type { ConfigSection } from './schema.js';
-import type { SettingsFlags, SettingsWorld } from './types.js';
+/** What settings are read from (contract §2), and where the config file and the state folder are. */
+import { posix, win32 } from 'node:path';
+import type { Clock } from '../../engine/clock.js';
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { withoutPassword } from '../../engine/state/location.js';
+import { GLOBAL, type RawFlags, spelled } from '../options/index.js';
+import { readPath } from '../options/types.js';
+import { type ConfigFile, type ConfigSection, type Scalar, valueAt } from './keys.js';
+import type { Secret } from './secret.js';
+
+/** The part of the world that settings are read from. `World` and `Context` have it. */
+export interface SettingsWorld {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  /** Aborted when reading must stop. */
+  stop?: AbortSignal;
+}
+
+/** The flags that decide settings, as commander names them. */
+export type SettingsFlags = Pick<
+  RawFlags<typeof GLOBAL>,
+  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'state' | 'requestTimeout'
+>;
+
+/** What was decided (`resolveSettings`). */
+export interface Settings {
+  /** Configured name of the account, or null. */
+  account: string | null;
+  region: string;
+  /** True for region `sandbox`: the service is embedded, and this process makes its hosts and token. */
+  embedded: boolean;
+  /**
+   * Without a slash at the end. Null if none is configured: `requireBaseUrl` throws the error with the
+   * commands to run.
+   */
+  baseUrl: string | null;
+  lookupBaseUrl: string | null;
+  /** Other regions of the config file that have a host. */
+  otherRegions: readonly string[];
+  /** Null if there is none, and for region `sandbox`, to which a real token is never sent. */
+  token: Secret | null;
+  /** A program that prints the token on its first line. It runs when a token is needed. If it is set, `token` is null. */
+  tokenCommand: { words: readonly string[]; origin: string } | null;
+  /** The file that holds the token. It is read when a token is needed. If it is set, `token` is null. */
+  tokenFile: { path: string; origin: string } | null;
+  /** Where runs, jobs, and fingerprints are: a folder, or a URL that may contain a password. */
+  state: { kind: 'sqlite'; folder: string } | { kind: 'postgres'; url: Secret };
+  /** The folder for this machine's own files: spooled inputs and the sandbox's data. */
+  stateDir: string;
+  /** Time limit of one HTTP request, in milliseconds. Default 120 s. */
+  timeoutMs: number;
+  /** Whether to ask before anything is sent. */
+  confirm: boolean;
+  /** How long rows are kept for `history`, in milliseconds. */
+  historyKeepMs: number;
+  /** `import.*` of the file: defaults for flags of an import, by camelCase name, with values as in the file. */
+  importDefaults: Readonly<Record<string, ImportDefault>>;
+  /** The config file, whether or not it exists. */
+  configPath: string;
+  /** The origin of each value, by its name in `config list`: `region`, `base_url`, `import.chunk_size`, … */
+  origins: Readonly<Record<string, string>>;
+  /** Warnings to print once, such as an ignored environment variable. */
+  warnings: string[];
+}
+
+/** No flag of an import is an array. */
+export type ImportDefault = Exclude<Scalar, string[]>;
+
+/** A value and its origin, as `config list` shows it. */
+export interface Found<T> {
+  value: T;
+  origin: string;
+}
+
+/** A section of the config file, and the prefix of its keys: empty at the top, `accounts.prod.` in an account. */
+export interface Section {
+  section: ConfigSection;
+  prefix: string;
+}
+
+/** The config file as it was read. `mode` is null if there is no file, or on Windows. */
+export interface ReadConfig {
+  path: string;
+  exists: boolean;
+  content: ConfigFile;
+  mode: number | null;
+}
+
+export interface CommandWorld {
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  stop: AbortSignal;
+}
 
 export interface Sources {
   world: SettingsWorld;
@@ -10,35 +99,105 @@ export interface Sources {
   config: ReadConfig;
 }
 
-/** A section of the config file to look for a value in. The first section that has the value wins. */
-export interface Place {
-  section: ConfigSection;
-  /** The prefix of its keys: empty at the top, `accounts.prod.` in an account. */
-  prefix: string;
+/** An environment variable. An empty one counts as absent, because CI systems pass missing secrets that way. */
+export const variable = ({ env }: SettingsWorld, name: string): string | undefined => env[name] || undefined;
+
+const ofVariable = (world: SettingsWorld, name: string): Found<string> | null => {
+  const value = variable(world, name);
+  return value === undefined ? null : { value, origin: `environment ${name}` };
+};
+
+/** The value of a flag, otherwise of its environment variable; null if neither is set. */
+export function flagOrVariable(
+  world: SettingsWorld,
+  flags: SettingsFlags,
+  name: 'config' | 'account' | 'region' | 'state',
+): Found<string> | null {
+  const value = flags[name];
+  return value === undefined
+    ? ofVariable(world, GLOBAL[name].env)
+    : { value, origin: `flag ${spelled(name)}` };
 }
 
-/** The sections to look in: the chosen account's, then the top. */
-export function places(sources: Sources, account: string | null): Place[] {
-  const { content } = sources.config;
-  const own = account === null ? undefined : property(content.accounts, account);
-  return [
-    ...(own ? [{ section: own, prefix: `accounts.${account}.` }] : []),
-    { section: content, prefix: '' },
-  ];
-}
-
-/** The first candidate that has a value. */
-export function first(candidates: Iterable<[string | undefined, string]>): Found<string> | null {
-  for (const [value, origin] of candidates) if (value !== undefined) return { value, origin };
+/** The value of a key, such as `history.keep`, in the first section of the config file that has it. */
+export function inFile<T extends Scalar = string>(
+  path: string,
+  sections: readonly Section[],
+  key: string,
+): Found<T> | null {
+  for (const { section, prefix } of sections) {
+    const value = valueAt(section, key.split('.')) as T | undefined;
+    if (value !== undefined) return { value, origin: `${path} (${prefix}${key})` };
+  }
   return null;
 }
 
+/** The name of the flag or variable, for errors: `--config`, `PROFILES_CONFIG`. */
+export const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
+
 /** An own property: `constructor` is a possible name. */
-export function property<T>(record: Record<string, T> | undefined, name: string): T | undefined {
-  return record && Object.hasOwn(record, name) ? record[name] : undefined;
+export const property = <T>(record: Record<string, T> | undefined, name: string): T | undefined =>
+  record && Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Turns a `ConfigError` into a `UsageError`, for values of flags. */
+export function asUsage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
 }
 
-/** `chunkSize` for `chunk_size`: the name under which commander stores `--chunk-size`. */
-export function camelCase(key: string): string {
-  return key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+/**
+ * `--config`, otherwise `$PROFILES_CONFIG`, otherwise the default of the platform. Relative paths start from
+ * the working directory.
+ */
+export const configLocation = (world: SettingsWorld, flags: SettingsFlags): Found<string> =>
+  locate(world, flagOrVariable(world, flags, 'config'), {
+    what: `--config (or ${GLOBAL.config.env})`,
+    windows: ['APPDATA', 'profiles', 'config.json'],
+    xdg: 'XDG_CONFIG_HOME',
+    home: ['.config'],
+    below: ['profiles', 'config.json'],
+  });
+
+/** This machine's own folder: `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
+export const stateLocation = (world: SettingsWorld): Found<string> =>
+  locate(world, ofVariable(world, GLOBAL.stateDir.env), {
+    what: `--state (or ${GLOBAL.stateDir.env})`,
+    windows: ['LOCALAPPDATA', 'profiles', 'state'],
+    xdg: 'XDG_STATE_HOME',
+    home: ['.local', 'state'],
+    below: ['profiles'],
+  });
+
+interface Places {
+  /** The flag and the variable that name it, for errors. */
+  what: string;
+  windows: [variable: string, ...below: string[]];
+  xdg: string;
+  home: string[];
+  below: string[];
 }
+
+function locate(world: SettingsWorld, chosen: Found<string> | null, places: Places): Found<string> {
+  const path = world.platform === 'win32' ? win32 : posix;
+  if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
+  const at = (...parts: string[]): Found<string> => ({ value: path.join(...parts), origin: 'default' });
+  const [name, ...inWindows] = places.windows;
+  const appData = world.platform === 'win32' ? variable(world, name) : undefined;
+  if (appData) return at(appData, ...inWindows);
+  const xdg = variable(world, places.xdg);
+  // Relative paths are ignored (XDG Base Directory Specification).
+  if (xdg && path.isAbsolute(xdg)) return at(xdg, ...places.below);
+  const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
+  if (home) return at(home, ...places.home, ...places.below);
+  throw new ConfigError(`no home folder found, so there is no default for ${places.what.split(' ')[0]}`, {
+    hint: `set HOME, or use ${places.what}`,
+  });
+}
+
+/** The folder of the state, or its URL without the password. */
+export const stateName = ({ state }: Pick<Settings, 'state'>): string =>
+  state.kind === 'sqlite' ? state.folder : withoutPassword(state.url.reveal());

@@ -2,10 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import type { Clock } from '../../engine/clock.js';
 import { AuthError, InterruptedError } from '../../engine/errors.js';
 import { readToken, type Secret } from './secret.js';
-import type { Settings } from './types.js';
+import type { CommandWorld, Settings } from './sources.js';
 
 /** In seconds: a password manager may first ask the user. */
 const PATIENCE_S = 60;
@@ -16,12 +15,6 @@ const MOST_BYTES = 64 * 1024;
  * open, as gpg-agent does.
  */
 const LINGER_MS = 250;
-
-export interface CommandWorld {
-  env: Readonly<Record<string, string | undefined>>;
-  clock: Clock;
-  stop: AbortSignal;
-}
 
 /**
  * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never

@@ -12,12 +12,8 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/messages.js';
-import {
-  readConfig,
-  requireBaseUrl,
-  requireLookupBaseUrl,
-  writeConfig,
-} from '../../../src/cli/settings/index.js';
+import { readConfig, writeConfig } from '../../../src/cli/settings/file.js';
+import { requireBaseUrl, requireLookupBaseUrl } from '../../../src/cli/settings/hosts.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
 import { type Given, refusal, settle } from './world.js';
@@ -29,13 +25,19 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'not JSON',
       { file: '{\n  "region": eu\n}\n' },
-      '~/.config/profiles/config.json:2:13: invalid JSON: expected a value',
+      '~/.config/profiles/config.json:2:13: invalid JSON: invalid symbol',
       'fix it, or move the file away and run:\n  profiles config init',
     ],
     [
       'empty',
       { file: '' },
-      '~/.config/profiles/config.json:1:1: invalid JSON: unexpected end of file',
+      '~/.config/profiles/config.json:1:1: invalid JSON: value expected',
+      'fix it, or move the file away and run:\n  profiles config init',
+    ],
+    [
+      'a comma too many',
+      { file: '{\n  "region": "eu",\n}\n' },
+      '~/.config/profiles/config.json:3:1: invalid JSON: property name expected',
       'fix it, or move the file away and run:\n  profiles config init',
     ],
     [

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { configLocation, type SettingsFlags, type SettingsWorld } from '../../../src/cli/settings/index.js';
-import { stateLocation } from '../../../src/cli/settings/location.js';
+import {
+  configLocation,
+  type SettingsFlags,
+  type SettingsWorld,
+  stateLocation,
+} from '../../../src/cli/settings/sources.js';
 
 const unix = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'linux', cwd: '/here' });
 const windows = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'win32', cwd: 'C:\\here' });

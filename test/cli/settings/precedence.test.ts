@@ -1,6 +1,6 @@
 /** Where each setting comes from. As long as there are settings and places. */
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../../src/cli/settings/index.js';
+import type { Settings } from '../../../src/cli/settings/sources.js';
 import { type Given, refusal, settle } from './world.js';
 
 const EU = { base_url: 'https://eu.example.com', lookup_base_url: 'https://eu-lookups.example.com' };

@@ -2,7 +2,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { requireToken, resolveSettings } from '../../../src/cli/settings/index.js';
+import { resolveSettings } from '../../../src/cli/settings/index.js';
+import { requireToken } from '../../../src/cli/settings/token.js';
 import { systemClock } from '../../../src/engine/clock.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { cli, scratch } from '../../support/cli.js';

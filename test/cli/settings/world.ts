@@ -3,12 +3,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorWords } from '../../../src/cli/messages.js';
-import {
-  resolveSettings,
-  type Settings,
-  type SettingsFlags,
-  type SettingsWorld,
-} from '../../../src/cli/settings/index.js';
+import { resolveSettings } from '../../../src/cli/settings/index.js';
+import type { Settings, SettingsFlags, SettingsWorld } from '../../../src/cli/settings/sources.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
 

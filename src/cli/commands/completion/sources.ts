@@ -5,9 +5,10 @@ import { readSmallFile } from '../../../engine/read-small-file.js';
 import { LOOKUP_LISTS } from '../../../engine/service/names.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
-import { BUILT_IN_REGIONS, configLocation } from '../../settings/index.js';
+import { BUILT_IN_REGIONS } from '../../settings/hosts.js';
+import type { ConfigFile } from '../../settings/keys.js';
 import { knownKeys } from '../../settings/keys.js';
-import type { ConfigFile } from '../../settings/schema.js';
+import { configLocation } from '../../settings/sources.js';
 import type { Sources, Suggestion } from './suggest.js';
 
 /** The maximum number of jobs or runs: a longer list would not help. */

@@ -8,9 +8,9 @@ import type { Context } from '../../context.js';
 import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
 import type { Check, Prompter } from '../../prompts/index.js';
-import { readToken, Secret } from '../../settings/index.js';
+import type { ConfigFile } from '../../settings/keys.js';
 import { type Scalar, valueAt } from '../../settings/keys.js';
-import type { ConfigFile } from '../../settings/schema.js';
+import { readToken, Secret } from '../../settings/secret.js';
 import { readAll } from './stdin.js';
 import { givenKey } from './store.js';
 

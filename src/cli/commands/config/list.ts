@@ -3,8 +3,10 @@
 import { writeDuration } from '../../../engine/duration.js';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { camelCase, type Settings, stateName } from '../../settings/index.js';
+import { camelCase } from '../../options/index.js';
 import { leaves, type Scalar } from '../../settings/keys.js';
+import type { Settings } from '../../settings/sources.js';
+import { stateName } from '../../settings/sources.js';
 import { type Listing, printListing } from '../listing.js';
 import { openConfig, shown } from './store.js';
 

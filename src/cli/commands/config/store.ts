@@ -1,19 +1,15 @@
 /** What the config subcommands share: they find the file and the key, and change values. */
 
 import { ConfigError, UsageError } from '../../../engine/errors.js';
+import { parseHost } from '../../../engine/service/address.js';
 import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../../context.js';
 import { safeHint } from '../../output/hint-text.js';
-import {
-  configLocation,
-  parseHost,
-  type ReadConfig,
-  readConfig,
-  Secret,
-  writeConfig,
-} from '../../settings/index.js';
+import { readConfig, writeConfig } from '../../settings/file.js';
+import type { ConfigFile } from '../../settings/keys.js';
 import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';
-import type { ConfigFile } from '../../settings/schema.js';
+import { Secret } from '../../settings/secret.js';
+import { configLocation, type ReadConfig } from '../../settings/sources.js';
 
 /** Reads the config file; a missing one counts as empty. @throws ConfigError */
 export function openConfig(context: Context): Promise<ReadConfig> {

@@ -8,9 +8,17 @@ import { hinted, toRun } from '../../hint.js';
 import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { openPrompter } from '../../prompts/index.js';
-import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
-import { type Key, type Scalar, TOKEN_KEYS, valueAt, withValue } from '../../settings/keys.js';
-import { type ConfigFile, parseValue } from '../../settings/schema.js';
+import { BUILT_IN_REGIONS, hostLines } from '../../settings/hosts.js';
+import {
+  type ConfigFile,
+  type Key,
+  type Scalar,
+  TOKEN_KEYS,
+  valueAt,
+  withValue,
+} from '../../settings/keys.js';
+import { parseValue } from '../../settings/schema.js';
+import { readToken } from '../../settings/secret.js';
 import { readAll } from './stdin.js';
 import { canAsk, change, givenKey, hostValue, openConfig, say, shown } from './store.js';
 

@@ -7,14 +7,10 @@ import type { StateAge } from '../../../engine/state/state.js';
 import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
-import {
-  configLocation,
-  hostLines,
-  readConfig,
-  requireBaseUrl,
-  requireLookupBaseUrl,
-  type Settings,
-} from '../../settings/index.js';
+import { readConfig } from '../../settings/file.js';
+import { hostLines, requireBaseUrl, requireLookupBaseUrl } from '../../settings/hosts.js';
+import type { Settings } from '../../settings/sources.js';
+import { configLocation } from '../../settings/sources.js';
 import { statePlace } from '../state/state-place.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 

@@ -7,7 +7,8 @@ import { AuthError, ServiceError } from '../../../engine/errors.js';
 import type { ServiceClient } from '../../../engine/service/client.js';
 import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
-import type { Secret, Settings } from '../../settings/index.js';
+import type { Secret } from '../../settings/secret.js';
+import type { Settings } from '../../settings/sources.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
 /** Timeout of a request: long enough for a slow TLS handshake, short enough to wait for. */

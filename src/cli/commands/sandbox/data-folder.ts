@@ -1,7 +1,8 @@
 /** Where the sandbox keeps its data. */
 import { resolve } from 'node:path';
 import type { Context } from '../../context.js';
-import { resolveSettings, type SettingsFlags } from '../../settings/index.js';
+import { resolveSettings } from '../../settings/index.js';
+import type { SettingsFlags } from '../../settings/sources.js';
 import type { Flags } from '../command.js';
 
 /**

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
 import { databaseFile } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
-import { stateName } from '../../settings/index.js';
+import { stateName } from '../../settings/sources.js';
 
 export interface StatePlace {
   /** The folder, or the URL without its password. */
