@@ -88,7 +88,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
   const ALL: [string, ...string[]][] = [
     ['crm-companies.csv: what are its rows?', 'Enter'],
     ['crm-contacts.csv: what are its rows?', 'Enter'],
-    ['How do column names become keys?', 'Enter'],
+    ['How are the columns named at the service?', 'Enter'],
     ['Which columns to send?', 'Enter'],
     ['Which values to convert?', 'Enter'],
     ['In which time zone are the times of companies: Create Date?', 'Enter'],
@@ -153,7 +153,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const { code, shown } = await answer(await guided(here, ['k.json']), [
       ['k.json', 'Enter'],
       ['k.json: what are its rows? (3 rows)', 'Enter'],
-      ['How do column names become keys?', 'Enter'],
+      ['How are the columns named at the service?', 'Enter'],
       ['Which columns to send?', 'Enter'],
       ['Send to region sandbox', 'Enter'],
       ['Save the answers as k.mapping.json?', 'n', 'Enter'],
@@ -172,7 +172,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const terminal = await openTerminal(keeping, { columns: 100, rows: 50, ...here });
     await terminal.until('a question', asks('crm-companies.csv: what are its rows?'));
     await terminal.press('Enter');
-    await terminal.until('a question', asks('How do column names become keys?'));
+    await terminal.until('a question', asks('How are the columns named at the service?'));
     await terminal.close();
     await expect.poll(() => existsSync(ended) && readFileSync(ended, 'utf8'), PATIENT).toBe('130\n');
     expect(readdirSync(here.cwd).sort()).toEqual(['.state', 'crm-companies.csv', 'crm-contacts.csv']);
@@ -192,7 +192,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const { code, shown } = await answer(await guided(here, ['k.csv']), [
       ['k.csv: in which encoding does this line read right?', 'Enter'],
       ['k.csv: what are its rows?', 'Enter'],
-      ['How do column names become keys?', 'Enter'],
+      ['How are the columns named at the service?', 'Enter'],
       ['Which columns to send?', 'Enter'],
       ['Send to region sandbox', 'Enter'],
       ['Save the answers as k.mapping.json?', isSaved ? 'y' : 'n', 'Enter'],
@@ -216,7 +216,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       await terminal.resize(columns === 60 ? 90 : 70);
       await terminal.resize(columns);
       await terminal.press('Enter');
-      await terminal.until('the keys', asks('How do column names become keys?'));
+      await terminal.until('the keys', asks('How are the columns named at the service?'));
       await terminal.press('Down', 'Enter');
       await terminal.until('the columns', asks('Which columns to send?'));
       for (let n = 0; n < 30; n++) await terminal.press('Down');

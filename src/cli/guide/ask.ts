@@ -166,7 +166,7 @@ function filledIn({ filled, rows }: { filled: number; rows: number }): string {
 
 const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string =>
   [
-    `${quoted(before)} ${after === null ? 'in a time zone' : `→ ${after}`}, ${type.replace(`@${SOME_ZONE}`, '')}`,
+    `${quoted(before)} → ${after ?? 'a point in time'}, ${type.replace(`@${SOME_ZONE}`, '')}`,
     ...(markers.length > 0 ? [`${markers.map(quoted).join(', ')} means empty`] : []),
     ...(strays > 0 ? [`rejects ${count(strays, 'row')} that ${strays === 1 ? 'does' : 'do'} not fit`] : []),
   ].join('; ');
@@ -175,7 +175,7 @@ async function askKeys({ columns, styles }: Of<'keys'>, prompter: Prompter): Pro
   const different = (column: string): number => new Set(styles.map((style) => keyStyle(style)(column))).size;
   const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
   return prompter.choose(
-    'How do column names become keys?',
+    'How are the columns named at the service?',
     styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
   );
 }

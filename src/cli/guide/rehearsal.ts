@@ -12,12 +12,13 @@ export interface Rehearsal {
   summary: Summary;
 }
 
-/** The first item of each input as it will be sent, and what is to be sent in all. */
-export function planLines({ plan, saved }: Rehearsal): string[] {
+/** The first item of each input as it will be sent, what else was found, and what is to be sent in all. */
+export function planLines({ plan, saved, summary }: Rehearsal): string[] {
   const items = plan.files.flatMap(({ path, sample }) =>
     sample === null ? [] : [`First item of ${path}:`, ...JSON.stringify(sample, null, 2).split('\n')],
   );
-  return [...items, planLine({ ...saved.totals, stopped_by: null })];
+  const warnings = summary.warnings.map((warning) => `warning: ${warning}`);
+  return [...items, ...warnings, planLine({ ...saved.totals, stopped_by: null })];
 }
 
 const MOST_CAUSES = 8;

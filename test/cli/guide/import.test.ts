@@ -181,6 +181,21 @@ it('without a terminal, the error names a mapping file beside the input and its 
   expect(await paste([withMapping], cwd)).toMatchObject([{ code: 0 }]);
 });
 
+it('what else was found is shown before it is sent', async () => {
+  const cwd = scratch({ 'c.csv': 'Record ID,Size,\n1,"1,200,000",x\n2,"3,400,000",y\n' });
+  const turns = [
+    number(),
+    number(),
+    all,
+    all,
+    { at: '[Y/n]: ', type: 'n\n' },
+    { at: '[Y/n]: ', type: 'n\n' },
+  ];
+  const { screen } = await atTerminal(sandbox('c.csv'), turns, { cwd });
+  const warning = 'warning: c.csv: column 3 has no name and is left out, with 2 values in it';
+  expect(screen).toContain(`${warning}\n2 rows: 2 to send`);
+});
+
 it('inspect shows the questions to other programs', async () => {
   const cwd = scratch({ 'c.csv': COMPANIES });
   const { stdout } = await cli(['inspect', 'c.csv', '--json'], { cwd });

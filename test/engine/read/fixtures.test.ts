@@ -275,6 +275,10 @@ const CASES: Record<string, Case | Case[]> = {
     },
     { options: { skipLines: 2 }, items: [['c1', { name: 'A', city: 'Lyon' }]], lines: [4] },
   ],
+  'nameless-column.csv': {
+    error: 'nameless-column.csv: no column user_id or company_id among Record ID, Size',
+    hint: 'say what the rows are, and name the column of their identifier',
+  },
   'title-with-quote.csv': {
     error: 'title-with-quote.csv:1: the header seems to be on line 2 (company_id, name), below a title',
     hint: 'remove the line above it',

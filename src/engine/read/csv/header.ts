@@ -182,13 +182,19 @@ export function titleLines(
   }
   const least = Math.max(first?.cells.filter((cell) => cell.trim() !== '').length ?? 0, 1);
   for (const { skipLines, header, names } of found) {
-    if (names.length <= least || names.includes('')) continue;
+    if (names.length <= least || names.includes('') || names.some(looksLikeValue)) continue;
     const rows = quietly(() => firstRows(head.text, header.dialect)) ?? [];
     const fit = rows.filter((row) => row.length === names.length).length;
     if (rows.length > 1 && fit > rows.length * 0.8) return { skipLines, header: names };
   }
   return null;
 }
+
+/** A null marker, an e-mail address, a date, or a number other than a year. */
+const VALUE = /^(?:\\N|\S+@\S+\.\S+|\d{4}-\d\d-\d\d.*|(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?)$/s;
+
+/** Whether a name of a header is rather a cell of a row. */
+export const looksLikeValue = (name: string): boolean => VALUE.test(name.trim());
 
 function quietly<T>(attempt: () => T): T | null {
   try {

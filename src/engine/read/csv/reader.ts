@@ -7,7 +7,7 @@ import type { Head } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
 import { buildCsv, itemText } from './build.js';
-import { apostrophes, type Header, headerOf, namesIn, titleLines } from './header.js';
+import { apostrophes, type Header, headerOf, looksLikeValue, namesIn, titleLines } from './header.js';
 import { csvLayout } from './layout.js';
 import { cellsOf, rowReader } from './rows.js';
 import { scanCsv } from './scan.js';
@@ -89,14 +89,11 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
   });
 }
 
-/** A null marker, an e-mail address, a date, or a number other than a year. */
-const VALUE = /^(?:\\N|\S+@\S+\.\S+|\d{4}-\d\d-\d\d.*|(?!(?:19|20)\d\d$)-?\d+(?:\.\d+)?)$/s;
-
 /** The error for columns that show no identifier, if a name looks like a value: databases unload without a header. */
 function withoutHeader(error: unknown, header: Header | null): InputError | null {
   if (!(error instanceof InputError && error.problem)) return null;
   const { message, hint, problem } = error;
-  const value = header?.cells.find((cell) => VALUE.test(cell.trim()));
+  const value = header?.cells.find(looksLikeValue);
   if (value === undefined || (problem.code !== 'kind_unknown' && problem.code !== 'no_identifier'))
     return null;
   const advice = 'if the file has no header, add a line with the names of its columns above it';
