@@ -41,7 +41,7 @@ export function firstPage(command: Command, width: number): string {
   const entries = shown(optionsOf(path));
   const first = entries.filter(({ tier }) => tier !== 2);
   return page([
-    ...optionSections(first, columns),
+    ...optionSections(first, columns, path),
     ...commandSection(command, columns),
     ['More', more(path, entries, columns)],
   ]);
@@ -60,7 +60,7 @@ export function furtherPage(path: string, name: string): string | null {
   );
   if (of.length === 0) return null;
   const title = name === 'all' ? `All options of profiles ${path}` : `More options of profiles ${path}`;
-  const sections = optionSections(of, WIDTH).map(([heading, lines]) => `${heading}\n${lines}`);
+  const sections = optionSections(of, WIDTH, path).map(([heading, lines]) => `${heading}\n${lines}`);
   return `${title}\n\n${sections.join('\n')}`;
 }
 
@@ -72,30 +72,34 @@ export function furtherPages(path: string): string[] {
   return [...new Set(headings.filter((heading) => heading !== undefined)), 'all'];
 }
 
+const SETTINGS = `A setting is given for one command with -o key=value. The letters say where else
+it can be:
+  F  a flag: --skip-lines for skip_lines
+  C  the config file: import.skip_lines, or accounts.<name>.import.skip_lines;
+     request_timeout and interval are at the top, without import.
+  M  a mapping file        T  a mapping file, at the top only
+A flag overrides the mapping file, which overrides the config file.`;
+
 /** Every setting: its unit, its default, and where it may stand. */
 export function settingsPage(): string {
   const keyed = OPTIONS.filter(({ key }) => key !== null);
   const once = keyed.filter(({ key }, at) => keyed.findIndex((other) => other.key === key) === at);
-  const rows = once.map((option) => {
-    const { key, config, mapping, long, flag, short } = option;
-    const places = [
-      ...(flag === false ? [] : [short ? `-${short}, ${long}` : long]),
-      ...(config ? [`config ${config}`] : []),
-      ...(mapping ? [IN_MAPPING[mapping]] : []),
-    ];
-    return [`${key}=${formOf(option)}`, `${textOf(option)}. In: ${places.join('; ')}`] as const;
+  const terms = once.map((entry) => `${entry.key}=${formOf(entry)}`);
+  const width = Math.max(...terms.map((term) => term.length)) + 1;
+  const sections = bySection(once, '*').map(([heading, entries]) => {
+    const rows = entries.map((entry) => {
+      const places = `${entry.flag === false ? '' : 'F'}${entry.config ? 'C' : ''}${entry.mapping ? IN_MAPPING[entry.mapping] : ''}`;
+      return [`${`${entry.key}=${formOf(entry)}`.padEnd(width)}${places}`, textOf(entry, '*')] as const;
+    });
+    const title = heading === 'Options' ? 'Every command' : heading;
+    return `${title}\n${twoColumns(rows, { left: width + 4 })}`;
   });
-  return `Settings
-
-${wrap(
-  'A setting is given for one command with -o key=value or its flag, for good in the config file (also for one account: accounts.<name>.import.<key>), and facts of a file in a mapping file. A flag overrides the mapping file, which overrides the config file.',
-  WIDTH,
-).join('\n')}
-
-${twoColumns(rows, { left: TEXTS_AT - 2 })}
-
-Global options
-${rowsOf(shown(optionsOf('*')), WIDTH)}`;
+  return [
+    'Settings',
+    SETTINGS,
+    sections.join('\n'),
+    `Global options\n${rowsOf(shown(optionsOf('*')), WIDTH, '*')}`,
+  ].join('\n\n');
 }
 
 const capital = ([first = '', ...rest]: string): string => `${first.toUpperCase()}${rest.join('')}`;
@@ -125,22 +129,25 @@ function argumentsOf(command: Command, width: number): string[] {
   return lines.length === 0 ? [] : [lines.join('\n')];
 }
 
-function optionSections(entries: readonly Entry[], width: number): Section[] {
-  const headings = [...new Set(entries.map(({ heading }) => heading ?? 'Options'))];
+function optionSections(entries: readonly Entry[], width: number, path: string): Section[] {
   const left = Math.max(TEXTS_AT - 2, ...entries.map((entry) => termOf(entry).length + 2));
-  return headings.map((heading) => [
-    heading,
-    rowsOf(
-      entries.filter((entry) => (entry.heading ?? 'Options') === heading),
-      width,
-      left,
-    ),
-  ]);
+  return bySection(entries, path).map(([heading, of]) => [heading, rowsOf(of, width, path, left)]);
 }
 
-const rowsOf = (entries: readonly Entry[], width: number, left = TEXTS_AT - 2): string =>
+/** Commands that do not send rows have no section for that. */
+const NOT_SENDING = ['inspect', 'job', 'identify user'];
+
+/** The entries below their headings. */
+function bySection(entries: readonly Entry[], path: string): (readonly [heading: string, of: Entry[]])[] {
+  const headingOf = ({ heading }: Entry): string =>
+    heading === null || (heading === 'Sending' && NOT_SENDING.includes(path)) ? 'Options' : heading;
+  const headings = [...new Set(entries.map(headingOf))];
+  return headings.map((heading) => [heading, entries.filter((entry) => headingOf(entry) === heading)]);
+}
+
+const rowsOf = (entries: readonly Entry[], width: number, path: string, left = TEXTS_AT - 2): string =>
   twoColumns(
-    entries.map((entry) => [termOf(entry), textOf(entry)]),
+    entries.map((entry) => [termOf(entry), textOf(entry, path)]),
     { left, width },
   );
 
@@ -154,9 +161,10 @@ function termOf(entry: Entry): string {
 const formOf = ({ type }: Entry): string =>
   type.placeholder === '' ? 'true|false' : `<${type.placeholder}>`;
 
-function textOf(entry: Entry): string {
+function textOf(entry: Entry, path: string): string {
   const value = entry.summary.includes('(default)') ? null : defaultOf(entry);
-  return value === null ? entry.summary : `${entry.summary} (default: ${value})`;
+  const off = entry.off?.includes(path) ? `; ${entry.long.replace('--', '--no-')}: now` : '';
+  return `${entry.summary}${off}${value === null ? '' : ` (default: ${value})`}`;
 }
 
 function commandSection(command: Command, width: number): Section[] {
@@ -177,7 +185,7 @@ function rootSections(command: Command, width: number): Section[] {
       ),
     ],
   );
-  return [...groups, ['Global options', rowsOf(shown(optionsOf('*')), width)]];
+  return [...groups, ['Global options', rowsOf(shown(optionsOf('*')), width, '*')]];
 }
 
 /** The last section: settings, further pages, and the names of the global options. */

@@ -104,7 +104,7 @@ export const WAITING = {
     default: null,
     off: ['import', 'apply', 'identify user'],
     needs: '--watch',
-    summary: 'end after this time, jobs go on; --no-wait: at once',
+    summary: 'end after this time, jobs continue',
     config: 'import.wait',
     ofSession: true,
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],

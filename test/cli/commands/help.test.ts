@@ -80,10 +80,27 @@ describe('further pages', () => {
   it('settings: every key, and where it may stand', async () => {
     const page = await linesOf('settings');
     for (const { key } of OPTIONS) if (key !== null) expect(page).toContain(`\n  ${key}=`);
-    expect(page.replace(/\s+/g, ' ')).toContain('In: --chunk-size; config import.chunk_size');
-    expect(page.replace(/\s+/g, ' ')).toContain('In: --sheet; top of a mapping file');
+    const placesOf = (key: string): string | undefined =>
+      new RegExp(`^  ${key}=\\S+ +([FCMT]+) `, 'm').exec(page)?.[1];
+    expect(['chunk_size', 'sheet', 'zone', 'retries'].map(placesOf)).toEqual(['FC', 'FT', 'FCM', 'C']);
+    for (const { key, config, flag } of OPTIONS) {
+      if (key === null) continue;
+      const places = placesOf(key) ?? '';
+      expect([key, places.includes('C'), places.includes('F')]).toEqual([key, !!config, flag !== false]);
+    }
     for (const { long, commands, flag } of OPTIONS)
       if (commands.includes('*') && flag !== false) expect(page).toContain(long);
+  });
+  it('only commands that have --no-wait show it, and only those that send rows have a section for that', async () => {
+    const pages = await Promise.all(
+      ['import', 'apply', 'resume', 'inspect', 'job'].map(
+        async (name) => [name, await linesOf(name)] as const,
+      ),
+    );
+    const having = (text: RegExp): string[] =>
+      pages.flatMap(([name, page]) => (text.test(page) ? [name] : []));
+    expect(having(/--no-wait: now/)).toEqual(['import', 'apply']);
+    expect(having(/^Sending$/m)).toEqual(['import', 'apply', 'resume']);
   });
   it('one that does not exist is an error', async () => {
     const { code, stderr } = await cli(['help', 'import', 'readin']);
