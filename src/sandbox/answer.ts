@@ -1,9 +1,11 @@
 /** Builds answers: status, headers, and body. Nothing is sent here. */
 
-export interface Answer {
+export interface Answer<T = unknown> {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: string;
+  /** What the body says as JSON. Only a type: it is never there. */
+  says?: T;
 }
 
 /** One problem of a request. `where` is its place, such as `users[3].company_id`. */
@@ -14,7 +16,7 @@ export interface Problem {
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
-export function json(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
+export function json<T>(status: number, value: T, headers: Record<string, string> = {}): Answer<T> {
   return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
 }
 
@@ -52,7 +54,7 @@ export function refuse(
   status: number,
   problems: Problem | readonly Problem[],
   headers: Record<string, string> = {},
-): Answer {
+): Answer<never> {
   const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
   const [error, error_code] = NAMES[status] ?? [`Status ${status}`, `status_${status}`];
   const errors = list.slice(0, MOST_PROBLEMS).map(({ where, message }) => ({
@@ -65,7 +67,7 @@ export function refuse(
     const message = `${list.length - MOST_PROBLEMS} more problems are not listed`;
     errors.push({ details: '', error, error_code, message });
   }
-  return json(status, { errors }, headers);
+  return json(status, { errors }, headers) as Answer<never>;
 }
 
 /** The HTML page of a proxy that answers in place of the service. */

@@ -8,16 +8,6 @@ import { type Answer, json, refuse } from './answer.js';
 import type { Faults } from './faults.js';
 import { type Ledger, REQUEST_FILTERS } from './ledger.js';
 import type { Limits } from './limits.js';
-import type {
-  JobDetail,
-  JobList,
-  Overview,
-  ProfileAnswer,
-  ProfileList,
-  PropertyList,
-  RequestAnswer,
-  RequestList,
-} from './page/wire.js';
 import { limitsOf, settingsOf, settingsSchema } from './settings.js';
 import type { SandboxClock } from './types.js';
 import { jobLine, profileDetail, profileLine, requestLine } from './views.js';
@@ -32,14 +22,8 @@ export interface ApiParts {
   /** Whether any well-formed API key is accepted. */
   anyToken: boolean;
   /** The URLs of the listeners; empty until they listen. */
-  addresses(): { base: string; eu: string | null; lookup: string };
+  addresses: { base: string; eu: string | null; lookup: string };
   reset(): void;
-}
-
-export interface Api {
-  /** @param target path and query, such as `/profiles?kind=users` */
-  answer(method: string, target: string, body: string): Promise<Answer>;
-  overview(): Overview;
 }
 
 /** The number of rows in an answer: the default, and the maximum that can be requested. */
@@ -62,15 +46,13 @@ const sort = z
   .regex(/^-?(?!-)./s)
   .default('-updated');
 
-type Handler = (query: URLSearchParams, body: string) => Answer | Promise<Answer>;
-
 /** A route with the parameters of its query, and its body if it has one. An unknown parameter is refused. */
-function route<Q extends z.ZodRawShape, B = undefined>(
+function route<T, Q extends z.ZodRawShape, B = undefined>(
   query: Q,
-  act: (query: z.infer<z.ZodObject<Q>>, body: B) => Answer | Promise<Answer>,
+  act: (query: z.infer<z.ZodObject<Q>>, body: B) => Answer<T> | Promise<Answer<T>>,
   body?: z.ZodType<B>,
-): Handler {
-  return (given, text) => {
+) {
+  return async (given: URLSearchParams, text: string): Promise<Answer<T>> => {
     const asked = z.strictObject(query).safeParse(Object.fromEntries(given));
     if (!asked.success) return invalid(asked.error, 'query');
     if (body === undefined) return act(asked.data as z.infer<z.ZodObject<Q>>, undefined as B);
@@ -85,93 +67,88 @@ function route<Q extends z.ZodRawShape, B = undefined>(
   };
 }
 
-function invalid({ issues }: z.ZodError, otherwise: string): Answer {
+function invalid({ issues }: z.ZodError, otherwise: string): Answer<never> {
   return refuse(
     422,
     issues.map(({ path, message }) => ({ where: path.join('.') || otherwise, message })),
   );
 }
 
-const missing = (message: string): Answer => refuse(404, { message });
+/** The state of the sandbox at a glance. */
+function overviewOf({ world, faults, limits, ledger, clock, ...parts }: ApiParts) {
+  const upToDate = world.catchUp();
+  const { base, eu, lookup } = parts.addresses;
+  return {
+    now: new Date(clock.now()).toISOString(),
+    profiles: world.profileCounts(),
+    /** False while completed jobs are still being added to the list of profiles. */
+    up_to_date: upToDate,
+    jobs: world.jobCounts(),
+    requests: ledger.count,
+    settings: settingsOf(limits),
+    faults: faults.list(),
+    base_url: base,
+    eu_base_url: eu,
+    lookup_base_url: lookup,
+    /** Whether any well-formed API key is accepted. */
+    any_token: parts.anyToken,
+    /** They increase with every change of the profiles, or of the request log. */
+    revisions: { profiles: world.revision, requests: ledger.revision },
+  };
+}
 
-export function createApi(parts: ApiParts): Api {
+export type Overview = ReturnType<typeof overviewOf>;
+
+function routesOf(parts: ApiParts) {
   const { world, faults, limits, ledger, clock } = parts;
   const now = (): string => new Date(clock.now()).toISOString();
-
-  function overview(): Overview {
-    const upToDate = world.catchUp();
-    const { base, eu, lookup } = parts.addresses();
-    return {
-      now: now(),
-      profiles: world.profileCounts(),
-      up_to_date: upToDate,
-      jobs: world.jobCounts(),
-      requests: ledger.count,
-      settings: settingsOf(limits),
-      faults: faults.list(),
-      base_url: base,
-      eu_base_url: eu,
-      lookup_base_url: lookup,
-      any_token: parts.anyToken,
-      revisions: { profiles: world.revision, requests: ledger.revision },
-    };
-  }
-
-  const routes: Record<string, Handler> = {
-    'GET /overview': route({}, () => json(200, overview())),
+  return {
+    'GET /overview': route({}, () => json(200, overviewOf(parts))),
     'GET /profiles': route(
       { ...inRegion, ...page, search: z.string().default(''), sort },
       async ({ sort: order, ...query }) => {
         const by = { by: order.replace(/^-/, ''), descending: order.startsWith('-') };
         const { total, found, rows } = await world.profiles({ ...query, sort: by }, true);
         const { kind, region } = query;
-        return json(200, {
-          kind,
-          region,
-          total,
-          found,
-          profiles: rows.map(profileLine),
-        } satisfies ProfileList);
+        return json(200, { kind, region, total, found, profiles: rows.map(profileLine) });
       },
     ),
     'GET /profile': route(oneProfile, ({ kind, region, id }) => {
       const held = world.profile(kind, id, region);
       const profile = held ? profileDetail(held, world.story(kind, id, region)) : null;
-      return json(200, { profile, pending: world.pending(kind, id, region) } satisfies ProfileAnswer);
+      return json(200, { profile, pending: world.pending(kind, id, region) });
     }),
     'GET /profile.json': route(oneProfile, ({ kind, region, id }) => {
       const held = world.profile(kind, id, region);
       // Sent as text, so that numbers stay as they were sent.
-      return held ? { ...json(200, null), body: held.json } : missing('no such profile');
+      return held ? { ...json(200, null), body: held.json } : refuse(404, { message: 'no such profile' });
     }),
     'GET /jobs': route(page, ({ offset, limit }) => {
       const jobs = world.jobs(offset, limit).map(jobLine);
-      return json(200, { now: now(), total: world.jobCounts().total, jobs } satisfies JobList);
+      return json(200, { now: now(), total: world.jobCounts().total, jobs });
     }),
     'GET /job': route({ id: z.string() }, ({ id }) => {
-      const job = world.jobView(id);
+      const job = world.job(id);
       const request = job && ledger.ofJob(id);
       return json(200, {
         now: now(),
         job: job ? jobLine(job) : null,
         ids: job?.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
         request: request ? requestLine(request) : null,
-      } satisfies JobDetail);
+      });
     }),
     'GET /requests': route(
       { ...page, only: z.enum(REQUEST_FILTERS).default('all') },
       ({ only, offset, limit }) => {
         const { total, entries } = ledger.page(only, offset, limit);
-        return json(200, { total, requests: entries.map(requestLine) } satisfies RequestList);
+        return json(200, { total, requests: entries.map(requestLine) });
       },
     ),
     'GET /request': route({ n: z.coerce.number().int().min(1) }, ({ n }) => {
       const entry = ledger.get(n);
-      return json(200, { request: entry ? requestLine(entry) : null } satisfies RequestAnswer);
+      return json(200, { request: entry ? requestLine(entry) : null });
     }),
-    'GET /properties': route({}, () =>
-      json(200, { properties: world.lookup('user_properties') } as PropertyList),
-    ),
+    'GET /properties': route({}, () => json(200, { properties: world.userProperties() })),
     'GET /faults': route({}, () => json(200, { faults: faults.list() })),
     'POST /faults': route(
       {},
@@ -188,7 +165,7 @@ export function createApi(parts: ApiParts): Api {
     ),
     'DELETE /faults': route({ spec: z.string().optional() }, ({ spec }) => {
       if (spec === undefined) faults.clear();
-      else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
+      else if (!faults.remove(spec)) return refuse(404, { message: `there is no fault ${spec}` });
       return json(200, { faults: faults.list() });
     }),
     'GET /ledger': route({ after: z.coerce.number().int().min(0).default(0) }, ({ after }) =>
@@ -208,21 +185,33 @@ export function createApi(parts: ApiParts): Api {
       return json(200, { reset: true });
     }),
   };
+}
 
+type Routes = ReturnType<typeof routesOf>;
+/** What a request is answered with, such as `GET /jobs`. */
+export type Reply<R extends keyof Routes> =
+  Awaited<ReturnType<Routes[R]>> extends Answer<infer T> ? T : never;
+
+export interface Api {
+  overview(): Overview;
+  /** @param target path and query, such as `/profiles?kind=users` */
+  answer(method: string, target: string, body: string): Promise<Answer>;
+}
+
+export function createApi(parts: ApiParts): Api {
+  const routes = routesOf(parts);
   return {
-    overview,
+    overview: () => overviewOf(parts),
     async answer(method, target, body) {
       const { pathname, searchParams } = new URL(target, 'http://localhost');
       const line = `${method} ${pathname}`;
-      if (!Object.hasOwn(routes, line)) {
-        return missing(`there are ${[...Object.keys(routes), 'GET /events'].join(', ')}`);
-      }
+      if (!Object.hasOwn(routes, line))
+        return refuse(404, { message: `there are ${[...Object.keys(routes), 'GET /events'].join(', ')}` });
       try {
-        return await routes[line]!(searchParams, body);
+        return await routes[line as keyof Routes](searchParams, body);
       } catch (error) {
-        return refuse(500, {
-          message: `the sandbox failed: ${error instanceof Error ? error.message : error}`,
-        });
+        const message = error instanceof Error ? error.message : error;
+        return refuse(500, { message: `the sandbox failed: ${message}` });
       }
     },
   };

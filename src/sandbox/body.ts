@@ -1,8 +1,8 @@
 /** Reads request bodies as strictly as the spec allows, and reports every problem, item by item. */
 
 import { Buffer, isUtf8 } from 'node:buffer';
+import { type DataType, dataType, widen } from './lookups.js';
 import type { Piece } from './profile.js';
-import { type DataType, dataType, widen } from './properties.js';
 import { eachElement, eachMember, space } from './raw-json.js';
 import { ID_FIELD, type Kind } from './types.js';
 
@@ -11,7 +11,7 @@ export interface Item extends Piece {
 }
 
 /** One problem of a body. `where` is a path such as `users[3].company_id`. */
-export interface Problem {
+interface Problem {
   /** 400: the body does not have the shape of the operation. 422: it has, but a value is invalid. */
   status: 400 | 422;
   where: string;
@@ -24,55 +24,55 @@ export interface Bulk {
   properties: Record<string, DataType>;
 }
 
-export type Reading<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
-
-/** Reads the body of a bulk upsert (spec: Endpoints 1 and 3). */
-export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
-  const parsed = parse(bytes);
-  if (!parsed.ok) return parsed;
-  const { json, value } = parsed.value;
-  const problems = unknownKeys(value, [kind], 'body');
-  const list = isObject(value) ? own(value, kind) : undefined;
-  if (!Array.isArray(list)) problems.push({ status: 400, where: kind, message: `${kind} must be an array` });
-  else if (list.length === 0) problems.push({ status: 400, where: kind, message: `${kind} is empty` });
-  else problems.push(...list.flatMap((item, i) => itemProblems(kind, item, `${kind}[${i}]`)));
-  if (problems.length > 0) return { ok: false, problems };
-
-  const items: Item[] = [];
-  let start = 0; // the last value of a repeated key wins, as with JSON.parse
-  eachMember(json, space(json, 0), (_key, from) => {
-    start = from;
-  });
-  eachElement(json, start, (from) => items.push(rawItem(kind, json, from)));
-  const properties = new Map<string, DataType>();
-  if (kind === 'users') {
-    for (const item of list as { metadata?: Record<string, unknown> }[]) gather(properties, item.metadata);
-  }
-  return { ok: true, value: { items, properties: Object.fromEntries(properties) } };
+/** What is wrong with a body: `status` is for the whole of it. */
+export interface Invalid {
+  status: 400 | 422;
+  problems: Problem[];
 }
 
-/** Reads the body of a single company's upsert (spec: Endpoint 2), which has the form of one item. */
-export function readCompany(bytes: Uint8Array): Reading<Item> {
-  const parsed = parse(bytes);
-  if (!parsed.ok) return parsed;
-  const { json, value } = parsed.value;
-  const problems = itemProblems('companies', value, 'body');
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: rawItem('companies', json, space(json, 0)) };
-}
-
-function parse(bytes: Uint8Array): Reading<{ json: string; value: unknown }> {
-  const wrong = (message: string): Reading<never> => ({
-    ok: false,
+/**
+ * Reads the body of a bulk upsert (spec: Endpoints 1 and 3), or of a single company's upsert (spec: Endpoint 2), which
+ * has the form of one item.
+ */
+export function readItems(kind: Kind, form: 'bulk' | 'single', bytes: Uint8Array): Bulk | Invalid {
+  const wrong = (message: string): Invalid => ({
+    status: 400,
     problems: [{ status: 400, where: 'body', message }],
   });
   if (!isUtf8(bytes)) return wrong('not UTF-8');
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  let value: unknown;
   try {
-    return { ok: true, value: { json, value: JSON.parse(json) } };
+    value = JSON.parse(json);
   } catch (error) {
     return wrong(`not JSON: ${(error as Error).message}`);
   }
+  const problems = form === 'bulk' ? bulkProblems(kind, value) : itemProblems(kind, value, 'body');
+  if (problems.length > 0)
+    return { status: problems.some(({ status }) => status === 400) ? 400 : 422, problems };
+
+  let start = space(json, 0);
+  if (form === 'single') return { items: [rawItem(kind, json, start)], properties: {} };
+  const items: Item[] = [];
+  eachMember(json, start, (_key, from) => {
+    start = from; // the last value of a repeated key wins, as with JSON.parse
+  });
+  eachElement(json, start, (from) => items.push(rawItem(kind, json, from)));
+  const properties = new Map<string, DataType>();
+  if (kind === 'users') {
+    for (const item of (value as { users: { metadata?: Record<string, unknown> }[] }).users)
+      gather(properties, item.metadata);
+  }
+  return { items, properties: Object.fromEntries(properties) };
+}
+
+function bulkProblems(kind: Kind, value: unknown): Problem[] {
+  const problems = unknownKeys(value, [kind], 'body');
+  const list = isObject(value) ? own(value, kind) : undefined;
+  if (Array.isArray(list) && list.length > 0)
+    return [...problems, ...list.flatMap((item, i) => itemProblems(kind, item, `${kind}[${i}]`))];
+  const message = Array.isArray(list) ? `${kind} is empty` : `${kind} must be an array`;
+  return [...problems, { status: 400, where: kind, message }];
 }
 
 function itemProblems(kind: Kind, item: unknown, where: string): Problem[] {

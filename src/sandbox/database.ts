@@ -134,11 +134,11 @@ export class Database {
 
   /**
    * Runs `work` as one transaction, isolated from other processes, or as a part of the one that is open. It is
-   * on disk when this returns.
+   * on disk when this returns. One that is `DEFERRED` only reads, or writes to temporary tables.
    */
-  transaction<T>(work: () => T): T {
+  transaction<T>(work: () => T, mode: 'IMMEDIATE' | 'DEFERRED' = 'IMMEDIATE'): T {
     if (this.#native.isTransaction) return work();
-    this.exec('BEGIN IMMEDIATE');
+    this.exec(`BEGIN ${mode}`);
     try {
       const result = work();
       this.exec('COMMIT');

@@ -4,15 +4,14 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, htmlPage, refuse } from './answer.js';
-import { FAULTS, type Fault, type FaultOptions } from './fault-spec.js';
+import { FAULTS, type Fault } from './fault-spec.js';
 
 /** Minimum time between two pieces of a drip, in milliseconds: shorter timers are not accurate. */
 const SHORTEST_DRIP_MS = 5;
 
 /** Whether the request is carried out although a fault applies to it. */
-export function carriesOut({ kind, options }: Fault): boolean {
-  if (kind === 'status' && !options.html && options.status! < 300) return true;
-  return options.accepted === true || FAULTS[kind].carriesOut;
+export function carriesOut({ kind, code, options }: Fault): boolean {
+  return options.accepted ?? (FAULTS[kind].carriesOut || (kind === 'status' && !options.html && code < 300));
 }
 
 /**
@@ -21,32 +20,23 @@ export function carriesOut({ kind, options }: Fault): boolean {
  * @param truth the answer after carrying the request out; undefined if it was not carried out
  * @param now milliseconds since 1970, for dates
  */
-export function distort(fault: Fault, truth: Answer | undefined, now: number): Answer {
-  const { kind, options } = fault;
-  const headers = faultHeaders(options, now);
-  const accepted = truth !== undefined && truth.status < 300;
-  if (kind === 'status' && options.html) return htmlPage(options.status!, headers);
-  if (kind === 'status' && options.status! >= 400)
-    return refuse(options.status!, { message: 'simulated by the sandbox' }, headers);
-  if (kind === 'status' && options.status! >= 300) return { status: options.status!, headers, body: '' };
+export function distort({ kind, code, options }: Fault, truth: Answer | undefined, now: number): Answer {
+  const headers: Record<string, string> = {};
+  const { location, 'retry-after': after, 'retry-after-date': seconds } = options;
+  if (after !== undefined) headers['retry-after'] = after;
+  if (seconds !== undefined) headers['retry-after'] = new Date(now + seconds * 1_000).toUTCString();
+  if (location !== undefined) headers.location = location;
+  const accepted = truth !== undefined && truth.status < 300 ? truth : undefined;
+  if (kind === 'html' || options.html) return htmlPage(kind === 'html' ? 200 : code, headers);
+  if (kind === 'status' && code >= 400) return refuse(code, { message: 'simulated by the sandbox' }, headers);
+  if (kind === 'redirect' || (kind === 'status' && code >= 300)) return { status: code, headers, body: '' };
   if (kind === 'status' && accepted)
-    return { ...truth, status: options.status!, headers: { ...truth.headers, ...headers } };
-  if (kind === 'html') return htmlPage(200, headers);
-  if (kind === 'redirect') return { status: options.status ?? 307, headers, body: '' };
+    return { ...accepted, status: code, headers: { ...accepted.headers, ...headers } };
   if (kind === 'job-404') return refuse(404, { message: 'job not found' });
-  if (kind === 'no-job-id' && accepted) return { ...truth, body: withoutJobId(truth.body) };
-  if (kind === 'broken-json' && accepted) return { ...truth, body: truth.body.slice(0, -2) };
+  if (kind === 'no-job-id' && accepted) return { ...accepted, body: withoutJobId(accepted.body) };
+  if (kind === 'broken-json' && accepted) return { ...accepted, body: accepted.body.slice(0, -2) };
   // The other faults change how the answer is sent, not its content. For a hang, nothing is sent.
   return truth ?? { status: 500, headers, body: '' };
-}
-
-function faultHeaders(options: FaultOptions, now: number): Record<string, string> {
-  const headers: Record<string, string> = {};
-  if (options.retryAfter !== undefined) headers['retry-after'] = options.retryAfter;
-  if (options.retryAfterDate !== undefined)
-    headers['retry-after'] = new Date(now + options.retryAfterDate * 1_000).toUTCString();
-  if (options.location !== undefined) headers.location = options.location;
-  return headers;
 }
 
 function withoutJobId(body: string): string {

@@ -1,6 +1,6 @@
 /** Sends the overview whenever it changes, as server-sent events. Does nothing while nobody listens. */
 import type { ServerResponse } from 'node:http';
-import type { Overview } from './page/wire.js';
+import type { Overview } from './api.js';
 
 export interface Events {
   /** Answers with a stream that lasts until the client leaves, or until `stop`. */

@@ -9,7 +9,11 @@ import { UsageError } from '../engine/errors.js';
 export const TARGETS = ['submit', 'identify', 'job', 'lookup', 'any'] as const;
 export type Target = (typeof TARGETS)[number];
 
-export type When = { type: 'nth' | 'every' | 'first'; n: number } | { type: 'p'; p: number };
+export interface When {
+  type: 'nth' | 'every' | 'first' | 'p';
+  /** A number of events from 1; for `p`, a probability. */
+  n: number;
+}
 
 /** When a fault applies, and what that means. */
 export const WHEN_HELP = [
@@ -19,31 +23,8 @@ export const WHEN_HELP = [
   ['p=0.1', 'one in ten, at random; see --seed'],
 ] as const;
 
-export interface FaultOptions {
-  on?: Target;
-  /** HTTP status of `status` (always set) and `redirect` (default 307). */
-  status?: number;
-  /** The status that a job stays in or shows. */
-  state?: string;
-  rows?: number;
-  accepted?: true;
-  html?: true;
-  chunked?: true;
-  /** The text of `Retry-After`. */
-  retryAfter?: string;
-  /** Seconds from the reply to the HTTP date in `Retry-After`; may be negative. */
-  retryAfterDate?: number;
-  location?: string;
-  /** Seconds that a hang (default: until the client leaves) or a drip (default 2) takes. */
-  for?: number;
-}
-
-/** What an option sets, how its value is read (undefined: it is invalid), and its help. */
-type Option = readonly [
-  key: keyof FaultOptions,
-  read: (value: string) => FaultOptions[keyof FaultOptions] | undefined,
-  help: string,
-];
+/** How the value of an option is read (undefined: it is invalid), and its help. */
+type Option = readonly [read: (value: string) => number | string | true | undefined, help: string];
 
 const within = (text: string, least: number, most: number): number | undefined => {
   const n = /^-?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
@@ -55,25 +36,24 @@ const count = (text: string): number | undefined =>
 const printable = (text: string): string | undefined => (/^[\x20-\x7e]+$/.test(text) ? text : undefined);
 const target = (text: string): Target | undefined => TARGETS.find((one) => one === text);
 const flag = (text: string): true | undefined => (text === '' ? true : undefined);
-const redirection = (text: string): number | undefined => (/^3\d\d$/.test(text) ? Number(text) : undefined);
 const date = (text: string): number | undefined => within(text, -1e9, 1e9);
 const seconds = (text: string): number | undefined => within(text, 0, 86_400);
 
 export const OPTIONS = {
-  on: ['on', target, `which requests: ${TARGETS.join(', ')}; by default submit, for job-404 job`],
-  accepted: ['accepted', flag, 'carries the request out all the same'],
-  html: ['html', flag, 'the body is an HTML page'],
-  chunked: ['chunked', flag, 'the reply has no Content-Length, and its last chunk is missing'],
-  'retry-after': ['retryAfter', printable, 'the header Retry-After: seconds, or any text'],
-  'retry-after-date': ['retryAfterDate', date, 'the same as a date, this many seconds from now'],
-  location: ['location', printable, 'the header Location'],
-  status: ['state', printable, 'see redirect, stuck-job, and unknown-status'],
-  for: ['for', seconds, 'seconds; see hang and drip'],
-  rows: ['rows', count, 'see short-job'],
+  on: [target, `which requests: ${TARGETS.join(', ')}; by default submit, for job-404 job`],
+  accepted: [flag, 'carries the request out all the same'],
+  html: [flag, 'the body is an HTML page'],
+  chunked: [flag, 'the reply has no Content-Length, and its last chunk is missing'],
+  'retry-after': [printable, 'the header Retry-After: seconds, or any text'],
+  'retry-after-date': [date, 'the same as a date, this many seconds from now'],
+  location: [printable, 'the header Location'],
+  status: [printable, 'see redirect, stuck-job, and unknown-status'],
+  for: [seconds, 'seconds; see hang and drip'],
+  rows: [count, 'see short-job'],
 } satisfies Record<string, Option>;
-const REDIRECTION: Option = ['status', redirection, ''];
 
 type OptionName = keyof typeof OPTIONS;
+export type FaultOptions = { [N in OptionName]?: NonNullable<ReturnType<(typeof OPTIONS)[N][0]>> };
 
 /** A fault: its help, its options, and which kind it is, if it does not simply replace the answer. */
 const fault = (help: string, options: readonly OptionName[] = [], kind?: 'carries out' | 'of a job') => ({
@@ -133,6 +113,8 @@ export interface Fault {
   /** The text of the fault, as the user wrote it. */
   spec: string;
   kind: FaultKind;
+  /** The HTTP status of `status` and `redirect`; otherwise 0. */
+  code: number;
   when: When;
   options: FaultOptions;
 }
@@ -154,26 +136,26 @@ export function parseFault(spec: string): Fault {
   if (when === undefined)
     throw wrong(`"${moment}" is not nth=, every= or first= with a number from 1, or p= with one up to 1`);
 
-  const options: FaultOptions = kind === 'status' ? { status: Number(what) } : {};
+  const options: FaultOptions = {};
   const known = FAULTS[kind].options;
   for (const word of rest === '' ? [] : rest.split(',')) {
     const [given = ''] = word.split('=', 1);
     const name = known.find((one) => one === given);
     if (name === undefined)
       throw wrong(`${what} has no option "${given}"`, `available options: ${known.join(', ') || 'none'}`);
-    const [key, read] = kind === 'redirect' && name === 'status' ? REDIRECTION : OPTIONS[name];
-    const value = read(word.slice(name.length + 1));
-    if (value === undefined) throw wrong(`"${word}" is not a valid value of ${name}`);
-    Object.assign(options, { [key]: value });
+    const text = word.slice(name.length + 1);
+    const value = OPTIONS[name][0](text);
+    if (value === undefined || (kind === 'redirect' && name === 'status' && !/^3\d\d$/.test(text)))
+      throw wrong(`"${word}" is not a valid value of ${name}`);
+    Object.assign(options, { [name]: value });
   }
   if (kind === 'redirect' && options.location === undefined) throw wrong('it needs location=<url>');
-  return { spec, kind, when, options };
+  const code = Number(kind === 'status' ? what : kind === 'redirect' ? (options.status ?? 307) : 0);
+  return { spec, kind, code, when, options };
 }
 
 function parseWhen(text: string): When | undefined {
   const [, type, value = ''] = /^(nth|every|first|p)=(.+)$/.exec(text) ?? [];
-  if (type === undefined) return undefined;
   const n = type === 'p' ? within(value, 0, 1) : count(value);
-  if (n === undefined) return undefined;
-  return type === 'p' ? { type, p: n } : { type: type as 'nth', n };
+  return type === undefined || n === undefined ? undefined : { type: type as When['type'], n };
 }

@@ -36,7 +36,7 @@ export function strikes(when: When, ordinal: number, seed: number, spec: string)
     case 'first':
       return ordinal <= when.n;
     case 'p':
-      return chance(seed, spec, ordinal) < when.p;
+      return chance(seed, spec, ordinal) < when.n;
   }
 }
 
@@ -91,8 +91,8 @@ export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan
 }
 
 function outcomeOf({ kind, options }: Fault, rows: number): SimulatedOutcome {
-  if (kind === 'stuck-job') return { type: 'stuck', status: options.state ?? 'processing' };
-  if (kind === 'unknown-status') return { type: 'detour', status: options.state ?? 'reindexing' };
+  if (kind === 'stuck-job') return { type: 'stuck', status: options.status ?? 'processing' };
+  if (kind === 'unknown-status') return { type: 'detour', status: options.status ?? 'reindexing' };
   if (kind === 'short-job') return { type: 'short', rows: Math.min(rows, options.rows ?? 1) };
   return { type: 'failed' };
 }

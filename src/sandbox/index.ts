@@ -12,7 +12,6 @@
  *
  * @packageDocumentation
  */
-export { openSandboxData, type SandboxData } from './data.js';
 export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
 export type { FailRow, Limits } from './limits.js';
@@ -20,3 +19,4 @@ export { type Checklist, type Embed, type Lookups, readLookups } from './lookups
 export type { ProfilePage, ProfileQuery, ProfileRow, ProfileSort } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
 export type { Counts, Kind, Profile, Region, SandboxClock } from './types.js';
+export { openSandboxData, type SandboxData } from './world.js';

@@ -1,6 +1,5 @@
 /** The requests that a sandbox has received since it started, for tests that check a client. */
-import type { Operation } from './routes.js';
-import type { Kind, Region } from './types.js';
+import type { Kind, OperationName, Region } from './types.js';
 
 /** A request that arrived, and how it was answered. */
 export interface LedgerEntry {
@@ -13,7 +12,7 @@ export interface LedgerEntry {
   /** As it was sent. */
   path: string;
   /** Null for a path that is not an operation. */
-  operation: Operation | null;
+  operation: OperationName | null;
   /** The `x-request-id` of the reply. */
   request_id: string;
   /** Status of the reply; null while there is none, or if it was never completed. */
@@ -84,24 +83,21 @@ export class Ledger {
     return this.#entries.filter((entry) => entry.n > after).map((entry) => structuredClone(entry));
   }
 
-  /** A page of entries, newest first, without identifiers. `total` is the number of entries that match. */
+  /** A page of entries, newest first. `total` is the number of entries that match. */
   page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] } {
     const found = filter === 'all' ? this.#entries : this.#entries.filter((entry) => isOf(filter, entry));
     const end = Math.max(0, found.length - offset);
-    const slice = found.slice(Math.max(0, end - limit), end).reverse();
-    return { total: found.length, entries: slice.map(withoutIds) };
+    return { total: found.length, entries: found.slice(Math.max(0, end - limit), end).reverse() };
   }
 
   get(n: number): LedgerEntry | undefined {
     // Numbers have no gaps, because only the oldest entries are removed.
-    const entry = this.#entries[n - (this.#entries[0]?.n ?? 0)];
-    return entry && withoutIds(entry);
+    return this.#entries[n - (this.#entries[0]?.n ?? 0)];
   }
 
   /** The request that created a job. */
   ofJob(jobId: string): LedgerEntry | undefined {
-    const entry = this.#entries.findLast(({ accepted }) => accepted?.job_id === jobId);
-    return entry && withoutIds(entry);
+    return this.#entries.findLast(({ accepted }) => accepted?.job_id === jobId);
   }
 
   clear(): void {
@@ -123,8 +119,4 @@ function isOf(filter: RequestFilter, { operation, status, fault, duration_ms }: 
     default:
       return true;
   }
-}
-
-function withoutIds(entry: LedgerEntry): LedgerEntry {
-  return { ...entry, accepted: entry.accepted && { ...entry.accepted, ids: null } };
 }

@@ -1,5 +1,5 @@
 /** What the sandbox allows, how fast it is, and which rows fail. Can be changed while it runs. */
-import type { Bulk, Item } from './body.js';
+import type { Item } from './body.js';
 import { ID_FIELD, type Kind } from './types.js';
 
 /**
@@ -63,23 +63,25 @@ export interface RateWindow {
 }
 
 /**
- * Counts a request at `now` (milliseconds). `retryAfter` is in seconds, and null if the request is allowed.
+ * Counts a request at `now` (milliseconds) in the window.
+ * @returns after how many seconds to try again, or null if the request is allowed
  */
-export function countRequest(
-  window: RateWindow,
-  now: number,
-  limit: number | null,
-): { window: RateWindow; retryAfter: number | null } {
+export function countRequest(window: RateWindow, now: number, limit: number | null): number | null {
   const second = Math.floor(now / 1_000);
-  const requests = window.second === second ? window.requests + 1 : 1;
-  return { window: { second, requests }, retryAfter: limit !== null && requests > limit ? 1 : null };
+  window.requests = window.second === second ? window.requests + 1 : 1;
+  window.second = second;
+  return limit !== null && window.requests > limit ? 1 : null;
 }
 
-/** Splits the items of a request into good ones and those at fault, each in their order. */
-export function sortOut(kind: Kind, items: readonly Item[], rules: readonly FailRow[]): [Item[], Item[]] {
-  const [good, bad]: [Item[], Item[]] = [[], []];
-  for (const item of items) (rules.length > 0 && isAtFault(kind, item, rules) ? bad : good).push(item);
-  return [good, bad];
+/** The items with those at fault last, because a short job leaves out its last rows. */
+export function atFaultLast(
+  kind: Kind,
+  items: Item[],
+  rules: readonly FailRow[],
+): { items: Item[]; atFault: number } {
+  const bad = new Set(rules.length === 0 ? [] : items.filter((item) => isAtFault(kind, item, rules)));
+  const ordered = bad.size === 0 ? items : [...items.filter((item) => !bad.has(item)), ...bad];
+  return { items: ordered, atFault: bad.size };
 }
 
 function isAtFault(kind: Kind, { id, companyId, metadata }: Item, rules: readonly FailRow[]): boolean {
@@ -93,7 +95,3 @@ function isAtFault(kind: Kind, { id, companyId, metadata }: Item, rules: readonl
     return (typeof found === 'string' ? found : JSON.stringify(found)) === value;
   });
 }
-
-/** The items of a job in order. Those at fault come last, because a short job leaves out its last rows. */
-export const inOrder = (bulk: Bulk, [good, bad]: readonly [Item[], Item[]]): Bulk =>
-  bad.length === 0 ? bulk : { ...bulk, items: [...good, ...bad] };

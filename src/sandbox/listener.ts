@@ -7,24 +7,21 @@ import { type Answer, refuse } from './answer.js';
 import { carriesOut, deliver, distort } from './deliver.js';
 import type { Fault } from './fault-spec.js';
 import type { FaultPlan } from './faults.js';
-import { answersTo } from './guard.js';
 import type { Ledger } from './ledger.js';
-import { countRequest, type Limits, type RateWindow } from './limits.js';
-import { type Role, type Route, routeOf } from './routes.js';
-import type { Outcome, Service, ServiceRequest } from './service.js';
+import { countRequest, type RateWindow } from './limits.js';
+import { answersTo } from './listen.js';
+import { type Found, find, type Outcome, perform, type Role, type ServiceParts } from './operations.js';
 import type { SandboxClock } from './types.js';
 
 /** What all listeners of a sandbox share. */
-export interface Shared {
+export interface Shared extends ServiceParts {
   /** The address that they listen on. */
   host: string;
-  service: Service;
   faults: FaultPlan;
-  limits: Readonly<Limits>;
   ledger: Ledger;
   clock: SandboxClock;
   /** The number of requests in the current second, over all listeners. */
-  rate: { window: RateWindow };
+  rate: RateWindow;
   /** Aborted when the sandbox stops: this ends hangs and latencies. */
   stop: AbortSignal;
 }
@@ -38,10 +35,9 @@ const SERVICE_HEADERS = {
 /** Maximum number of characters of an error in the ledger. */
 const LONGEST_ERROR = 300;
 
-/** @param urlOf returns the URL of the listener, once it listens */
-export function createListener(role: Role, urlOf: () => string, shared: Shared): Server {
+export function createListener(role: Role, shared: Shared): Server {
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
-    void exchange(role, urlOf(), request, reply, shared).catch(() => reply.destroy());
+    void exchange(role, request, reply, shared).catch(() => reply.destroy());
   });
   server.on('clientError', refuseUnreadable);
   return server;
@@ -49,44 +45,42 @@ export function createListener(role: Role, urlOf: () => string, shared: Shared):
 
 async function exchange(
   role: Role,
-  baseUrl: string,
   request: IncomingMessage,
   reply: ServerResponse,
   shared: Shared,
 ): Promise<void> {
   const { faults, limits, clock, stop } = shared;
-  const { method = '', url = '' } = request;
-  const requestId = randomUUID();
-  for (const [name, value] of Object.entries(SERVICE_HEADERS)) reply.setHeader(name, value);
-  reply.setHeader('x-request-id', requestId);
-  const route = answersTo(request.headers.host, shared.host)
-    ? routeOf(role, method, url)
+  const { method = '', url = '', headers, socket } = request;
+  const request_id = randomUUID();
+  for (const [name, value] of Object.entries({ ...SERVICE_HEADERS, 'x-request-id': request_id }))
+    reply.setHeader(name, value);
+  const found = answersTo(headers.host, shared.host)
+    ? find(role, method, url)
     : refuse(403, {
         where: 'Host',
-        message: `this sandbox is for programs on this machine, not for ${request.headers.host}; --host lets others reach it`,
+        message: `this sandbox is for programs on this machine, not for ${headers.host}; --host lets others reach it`,
       });
-  const operation = 'operation' in route ? route.operation : null;
+  const operation = 'operation' in found ? found.operation.name : null;
   const fault = operation === null || operation === 'openapi' ? undefined : faults.strike(operation);
+  const arrived = clock.now();
   const entry = shared.ledger.open({
-    time: new Date(clock.now()).toISOString(),
+    time: new Date(arrived).toISOString(),
     listener: role.type === 'base' ? role.region : 'lookup',
     method,
     path: url,
     operation,
-    request_id: requestId,
+    request_id,
     status: null,
     duration_ms: null,
     fault: fault?.spec ?? null,
     error: null,
     accepted: null,
   });
-  const arrived = clock.now();
   try {
     if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
     const body = await readBody(request, limits.maxBytes, fault);
-    if (body === 'reset') return void request.socket.resetAndDestroy();
-    const incoming = { headers: request.headers, body, baseUrl };
-    const { answer, accepted } = await decide(route, incoming, fault, shared);
+    if (body === 'reset') return void socket.resetAndDestroy();
+    const { answer, accepted = null } = await decide(found, headers, body, fault, shared);
     entry.accepted = accepted;
     entry.error = answer.status >= 400 ? firstError(answer) : null;
     if (stop.aborted) reply.shouldKeepAlive = false;
@@ -107,41 +101,36 @@ function firstError({ body }: Answer): string | null {
 
 /** The answer, and what was carried out. With a fault, the answer may say something else. */
 async function decide(
-  route: Route | Answer,
-  request: ServiceRequest,
+  found: Found | Answer,
+  headers: IncomingMessage['headers'],
+  body: Buffer | undefined,
   fault: Fault | undefined,
-  { service, limits, clock, rate }: Shared,
+  shared: Shared,
 ): Promise<Outcome> {
-  const { window, retryAfter } = countRequest(rate.window, clock.now(), limits.rateLimit);
-  rate.window = window;
+  const { rate, limits, clock } = shared;
+  const retryAfter = countRequest(rate, clock.now(), limits.rateLimit);
   if (retryAfter !== null) {
     const message = `more than ${limits.rateLimit} requests in a second`;
-    return { answer: refuse(429, { message }, { 'retry-after': String(retryAfter) }), accepted: null };
+    return { answer: refuse(429, { message }, { 'retry-after': String(retryAfter) }) };
   }
-  if (!('operation' in route)) return { answer: route, accepted: null };
-  if (fault === undefined) return attempt();
-  const outcome = carriesOut(fault) ? await attempt() : undefined;
-  return { answer: distort(fault, outcome?.answer, clock.now()), accepted: outcome?.accepted ?? null };
-
-  async function attempt(): Promise<Outcome> {
-    try {
-      return await service(route as Route, request);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return { answer: refuse(500, { message: `the sandbox failed: ${message}` }), accepted: null };
-    }
-  }
+  if (!('operation' in found)) return { answer: found };
+  if (fault !== undefined && !carriesOut(fault)) return { answer: distort(fault, undefined, clock.now()) };
+  const outcome = await perform(found, headers, body, shared).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    return { answer: refuse(500, { message: `the sandbox failed: ${message}` }) };
+  });
+  return fault ? { ...outcome, answer: distort(fault, outcome.answer, clock.now()) } : outcome;
 }
 
 /**
- * Reads the body. If it is too large, it is read to its end but not kept. `reset`: a fault resets the
+ * Reads the body. If it is too large, it is read to its end but not kept (undefined). `reset`: a fault resets the
  * connection before that.
  */
 async function readBody(
   request: IncomingMessage,
   maxBytes: number,
   fault: Fault | undefined,
-): Promise<Buffer | 'too large' | 'reset'> {
+): Promise<Buffer | undefined | 'reset'> {
   if (fault?.kind === 'reset-before') return 'reset';
   const half = Number(request.headers['content-length'] ?? 0) / 2;
   const chunks: Buffer[] = [];
@@ -154,7 +143,7 @@ async function readBody(
     if (fault?.kind === 'reset-body' && bytes >= half) return 'reset';
   }
   if (fault?.kind === 'reset-body') return 'reset';
-  return bytes > maxBytes ? 'too large' : Buffer.concat(chunks);
+  return bytes > maxBytes ? undefined : Buffer.concat(chunks);
 }
 
 /** Answers requests that are not valid HTTP, also with an error in the shape of the spec. */

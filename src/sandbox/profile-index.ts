@@ -5,8 +5,8 @@
  * cost of accepting a request, and no other process sees it.
  */
 import type { Database } from './database.js';
-import { type Folded, foldPieces, objectOf, type Piece } from './profile.js';
-import { eachMember, space } from './raw-json.js';
+import { foldPieces, objectOf, plain } from './profile.js';
+import { members } from './raw-json.js';
 import type { Kind, Region } from './types.js';
 
 /** What to sort by. `updated` is the time of the last upsert; any other word is a metadata key. */
@@ -51,7 +51,7 @@ export interface ProfilePage {
 /** Maximum number of characters of a profile that are searched. */
 const SEARCHED_CHARACTERS = 20_000;
 
-const TABLES = `
+const TABLE = `
   CREATE TEMP TABLE profile (
     kind TEXT NOT NULL,
     region TEXT NOT NULL,
@@ -60,35 +60,52 @@ const TABLES = `
     createdAt INTEGER NOT NULL,
     updatedAt INTEGER NOT NULL,
     upserts INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
     text TEXT NOT NULL,
-    metadata TEXT NOT NULL
+    UNIQUE (kind, region, id)
   );
-  CREATE UNIQUE INDEX temp.profile_id ON profile (kind, region, id);
   CREATE INDEX temp.profile_updated ON profile (kind, region, updatedAt DESC, id);
-  CREATE TEMP TABLE indexed (submission INTEGER PRIMARY KEY);
+`;
+/** ?6 and ?7 are for a new profile; one that is there is merged with ?8, as it was sent. */
+const ADD = `
+  INSERT INTO temp.profile (kind, region, createdAt, updatedAt, upserts, id, companyId, metadata, text)
+  VALUES (?1, ?2, ?3, ?3, 1, ?4, ?5, ?6, ?7)
+  ON CONFLICT DO UPDATE SET updatedAt = ?3, upserts = upserts + 1, companyId = coalesce(?5, companyId),
+    metadata = merged(metadata, ?8),
+    text = searched(concat_ws(char(10), id, coalesce(?5, companyId)), merged(metadata, ?8))
 `;
 
-/** A submission that is being added, and the entry after which to continue. */
-interface Reading {
+/** A submission in the index. While it is being added, also the entry after which to continue. */
+interface Added {
   n: number;
+  at: number;
   region: Region;
   kind: Kind;
-  at: number;
-  afterId: string;
-  afterOrdinal: number;
+  id: string;
+  ordinal: number;
 }
+const NONE: Added = { n: 0, at: 0, region: 'default', kind: 'users', id: '', ordinal: -1 };
 
 export class ProfileIndex {
   readonly #db: Database;
-  #reading: Reading | undefined;
-  /** The submission read last. While it is in the data, nothing was erased. */
-  #last: Reading | undefined;
-  #made = false;
+  /** The submission that was added last, in the order in which submissions take effect. */
+  #last = NONE;
+  /** Whether the last one is complete. */
+  #complete = true;
+  /** The number of submissions in the index, with the last one. */
+  #count = 0;
   /** Increases with every change. */
   revision = 0;
 
   constructor(db: Database) {
     this.#db = db;
+    const store = db.inMemory ? 'MEMORY' : 'FILE';
+    db.define('merged', (held, sent) => objectOf(merged(held, sent)));
+    db.define('searched', (names, metadata) => searched([names], members(metadata)));
+    db.define('sort_value', sortValue);
+    db.exec(
+      `PRAGMA temp_store = ${store}; PRAGMA temp.journal_mode = MEMORY; PRAGMA temp.cache_size = -16000; ${TABLE}`,
+    );
   }
 
   /**
@@ -97,151 +114,109 @@ export class ProfileIndex {
    * @returns whether the index is up to date
    */
   advance(now: number, most: number): boolean {
-    this.#make();
-    if (this.#last && this.#db.count('SELECT n FROM submission WHERE n = ?', this.#last.n) === 0)
-      this.#clear();
-    let left = most;
-    this.#db.exec('BEGIN');
-    try {
-      for (;;) {
-        this.#reading ??= this.#next(now);
-        if (this.#reading === undefined) return true;
+    return this.#db.transaction(() => {
+      if (!this.#holds()) this.#clear();
+      for (let left = most; ; ) {
+        if (this.#complete && !this.#next(now)) return true;
         if (left <= 0) return false;
-        left -= this.#add(this.#reading, left);
+        left -= this.#add(left);
       }
-    } finally {
-      this.#db.exec('COMMIT');
-    }
+    }, 'DEFERRED');
   }
 
   list({ kind, region, search = '', sort, offset = 0, limit = -1 }: ProfileQuery): ProfilePage {
-    const total = this.count(kind, region);
     const needle = search.trim().toLowerCase();
-    const { by, values: keys } = orderBy(sort);
-    const columns = 'id, companyId, createdAt, updatedAt, upserts, metadata';
-    if (needle === '') {
-      const rows = this.#db.all<ProfileRow>(
-        `SELECT ${columns} FROM temp.profile WHERE kind = ? AND region = ? ORDER BY ${by} LIMIT ? OFFSET ?`,
-        ...[kind, region, ...keys, limit, offset],
-      );
-      return { total, found: total, rows };
-    }
-    // One pass over all texts, in the order in which they are stored, finds both the number and the page.
-    const found = this.#db.all<{ at: number }>(
-      `SELECT rowid AS at FROM temp.profile NOT INDEXED
-       WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,
-      ...[kind, region, needle, ...keys],
+    const { by, keys } = orderBy(sort);
+    const those = "WHERE kind = ? AND region = ? AND (? = '' OR instr(text, ?) > 0)";
+    const values = [kind, region, needle, needle];
+    const total = this.count(kind, region);
+    const sql = `SELECT count(*) AS n FROM temp.profile NOT INDEXED ${those}`;
+    const found = needle === '' ? total : this.#db.count(sql, ...values);
+    // In the order of an index, few profiles among many are found slowly.
+    const way = found < total / 20 ? 'NOT INDEXED' : '';
+    const rows = this.#db.all<ProfileRow>(
+      `SELECT id, companyId, createdAt, updatedAt, upserts, metadata FROM temp.profile ${way} ${those}
+       ORDER BY ${by} LIMIT ? OFFSET ?`,
+      ...[...values, ...keys, limit, offset],
     );
-    const page = found.slice(offset, limit < 0 ? undefined : offset + limit);
-    const one = `SELECT ${columns} FROM temp.profile WHERE rowid = ?`;
-    return { total, found: found.length, rows: page.map(({ at }) => this.#db.one<ProfileRow>(one, at)!) };
+    return { total, found, rows };
   }
 
   count(kind: Kind, region: Region): number {
-    this.#make();
-    return this.#db.count(
-      'SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?',
-      kind,
-      region,
-    );
+    const sql = 'SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?';
+    return this.#db.count(sql, kind, region);
   }
 
-  #make(): void {
-    if (this.#made) return;
-    this.#made = true;
-    const store = this.#db.inMemory ? 'MEMORY' : 'FILE';
-    this.#db.exec(
-      `PRAGMA temp_store = ${store}; PRAGMA temp.journal_mode = MEMORY; PRAGMA temp.cache_size = -16000; ${TABLES}`,
-    );
-    this.#db.define('sort_value', sortValue);
+  /**
+   * Whether everything up to the last submission is in the index. It is not if another process erased the data or
+   * was late, or if a clock was set back.
+   */
+  #holds(): boolean {
+    const { n, at } = this.#last;
+    const sql = `SELECT count(*) * max(n = ?2 AND applies_at = ?1) AS n FROM submission
+      WHERE (applies_at, n) <= (?1, ?2)`;
+    return this.#db.count(sql, at, n) === this.#count;
   }
 
   #clear(): void {
-    this.#db.exec('DELETE FROM temp.profile; DELETE FROM temp.indexed;');
-    this.#reading = undefined;
-    this.#last = undefined;
+    this.#db.exec('DELETE FROM temp.profile;');
+    this.#last = NONE;
+    this.#complete = true;
+    this.#count = 0;
     this.revision++;
   }
 
-  /** The next submission to add, in the order in which submissions took effect. */
-  #next(now: number): Reading | undefined {
-    const found = this.#db.one<Reading>(
-      `SELECT n, region, kind, applies_at AS at, '' AS afterId, -1 AS afterOrdinal FROM submission s
-       WHERE applies_at <= ? AND NOT EXISTS (SELECT 1 FROM temp.indexed i WHERE i.submission = s.n)
-       ORDER BY applies_at, n LIMIT 1`,
-      now,
+  #next(now: number): boolean {
+    const next = this.#db.one<Added>(
+      `SELECT n, region, kind, applies_at AS at, '' AS id, -1 AS ordinal FROM submission
+       WHERE applies_at <= ? AND (applies_at, n) > (?, ?) ORDER BY applies_at, n LIMIT 1`,
+      ...[now, this.#last.at, this.#last.n],
     );
-    // If the clock was set back, this submission comes before ones that were already added: start again.
-    if (found !== undefined && this.#last !== undefined && found.at < this.#last.at) {
-      this.#clear();
-      return this.#next(now);
-    }
-    if (found !== undefined) this.#last = found;
-    return found;
+    if (next === undefined) return false;
+    this.#last = next;
+    this.#complete = false;
+    this.#count++;
+    return true;
   }
 
-  /** Adds entries of one submission, and returns how many. */
-  #add(from: Reading, most: number): number {
-    const { n, region, kind, at } = from;
-    const entries = this.#db.all<Piece & { id: string; ordinal: number }>(
-      `SELECT id, ordinal, company_id AS companyId, metadata FROM entry
+  /** Adds entries of the last submission, and returns how many. */
+  #add(most: number): number {
+    const { n, region, kind, at, id: afterId, ordinal } = this.#last;
+    const entries = this.#db.all<{ id: string; ordinal: number; company: string | null; metadata: string }>(
+      `SELECT id, ordinal, company_id AS company, coalesce(metadata, '{}') AS metadata FROM entry
        WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
-      ...[n, from.afterId, from.afterOrdinal, most],
+      ...[n, afterId, ordinal, most],
     );
-    for (const entry of entries) {
-      const key = [kind, region, entry.id] as const;
-      const fresh = foldPieces([entry]);
-      const { changes } = this.#db.run(
-        'INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING',
-        ...[...key, fresh.companyId, at, at, searchedText(entry.id, fresh), objectOf(fresh.values)],
-      );
-      if (changes !== 0) continue;
-      const where = 'WHERE kind = ? AND region = ? AND id = ?';
-      const held = this.#db.one<Piece>(`SELECT companyId, metadata FROM temp.profile ${where}`, ...key)!;
-      const folded = foldPieces([held, entry]);
-      this.#db.run(
-        `UPDATE temp.profile SET companyId = ?, updatedAt = ?, upserts = upserts + 1, text = ?, metadata = ? ${where}`,
-        ...[folded.companyId, at, searchedText(entry.id, folded), objectOf(folded.values), ...key],
-      );
+    for (const { id, company, metadata } of entries) {
+      const fresh = merged(metadata);
+      const text = searched(company === null ? [id] : [id, company], fresh);
+      this.#db.run(ADD, kind, region, at, id, company, objectOf(fresh), text, metadata);
     }
-    const last = entries.at(-1);
-    if (last !== undefined) {
-      from.afterId = last.id;
-      from.afterOrdinal = last.ordinal;
-      this.revision++;
-    }
-    if (entries.length < most) {
-      this.#db.run('INSERT INTO temp.indexed VALUES (?)', n);
-      this.#reading = undefined;
-    }
+    Object.assign(this.#last, entries.at(-1));
+    this.#complete = entries.length < most;
+    if (entries.length > 0) this.revision++;
     // A submission without entries counts as one: otherwise, a slice over many of them would not end.
     return Math.max(1, entries.length);
   }
 }
 
+const merged = (...metadata: string[]): Map<string, string> =>
+  foldPieces(metadata.map((text) => ({ companyId: null, metadata: text }))).values;
+
+/** What the search reads of a profile: its names and values, one per line, in lower case. */
+const searched = (names: string[], values: Map<string, string>): string =>
+  [...names, ...[...values.values()].map(plain)].join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
+
 /** The order as SQL, and the values for its parameters. */
 function orderBy({ by, descending }: NonNullable<ProfileQuery['sort']> = { by: 'id', descending: false }): {
   by: string;
-  values: string[];
+  keys: string[];
 } {
   const way = descending ? 'DESC' : 'ASC';
-  if (by === 'id') return { by: `id ${way}`, values: [] };
-  if (by === 'updated') return { by: `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`, values: [] };
-  if (by === 'company_id') return { by: `companyId IS NULL, companyId ${way}, id`, values: [] };
-  return { by: `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`, values: [by, by] };
-}
-
-/** The searched text: the identifier, the company, and each value, one per line, in lower case. */
-function searchedText(id: string, { companyId, values }: Folded): string {
-  const lines = companyId === null ? [id] : [id, companyId];
-  for (const value of values.values()) lines.push(plain(value));
-  return lines.join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
-}
-
-/** A JSON value as readers see it: a string without quotes and escapes. */
-export function plain(json: string): string {
-  if (!json.startsWith('"')) return json;
-  return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
+  if (by === 'id') return { by: `id ${way}`, keys: [] };
+  if (by === 'updated') return { by: `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`, keys: [] };
+  if (by === 'company_id') return { by: `companyId IS NULL, companyId ${way}, id`, keys: [] };
+  return { by: `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`, keys: [by, by] };
 }
 
 /**
@@ -249,10 +224,7 @@ export function plain(json: string): string {
  * before text.
  */
 function sortValue(metadata: string, key: string): number | string | null {
-  let found: string | undefined;
-  eachMember(metadata, space(metadata, 0), (name, start, end) => {
-    if (name === key) found = metadata.slice(start, end);
-  });
+  const found = members(metadata).get(key);
   if (found === undefined) return null;
   return /^-?\d/.test(found) ? Number(found) : plain(found).toLowerCase();
 }

@@ -50,6 +50,12 @@ export function objectOf(values: ReadonlyMap<string, string>): string {
   return `{${parts.join(',')}}`;
 }
 
+/** A JSON value as readers see it: a string without quotes and escapes. */
+export function plain(json: string): string {
+  if (!json.startsWith('"')) return json;
+  return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
+}
+
 /** A whole profile in the form of an item, as JSON text. */
 export function documentOf(kind: Kind, id: string, { companyId, values }: Folded): string {
   const parts = new Map([[ID_FIELD[kind] as string, JSON.stringify(id)]]);

@@ -3,20 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { checkNames, type Names } from '../engine/option-names.js';
-import { type Api, createApi } from './api.js';
-import { createControl } from './control.js';
+import { checkNames } from '../engine/option-names.js';
+import { createApi } from './api.js';
 import { openDatabase } from './database.js';
 import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
+import { createControl, createPage, type Keyed } from './keyed.js';
 import { Ledger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { listen, stopServer } from './listen.js';
 import { createListener, type Shared } from './listener.js';
 import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
-import { createPage } from './page/server.js';
+import type { Role } from './operations.js';
 import type { ProfilePage, ProfileQuery } from './profile-index.js';
-import { createService } from './service.js';
 import type { Kind, Profile, Region, SandboxClock } from './types.js';
 import { World } from './world.js';
 
@@ -62,26 +61,6 @@ export interface SandboxOptions {
   ledgerIds?: boolean;
 }
 
-const OPTION_NAMES: Names<SandboxOptions> = {
-  dataDir: true,
-  host: true,
-  ports: true,
-  expectToken: true,
-  clock: true,
-  seed: true,
-  limits: true,
-  faults: true,
-  lookups: true,
-  ledgerIds: true,
-};
-const PORT_NAMES: Names<NonNullable<SandboxOptions['ports']>> = {
-  base: true,
-  lookup: true,
-  eu: true,
-  control: true,
-  page: true,
-};
-
 /** A running sandbox. */
 export interface Sandbox {
   /** Host of imports and jobs in the default region (spec: `{base_url}`). */
@@ -116,6 +95,20 @@ export interface Sandbox {
 
 const LOOPBACK = '127.0.0.1';
 const PAGE_PORT = 4103;
+const PORTS = { base: 0, lookup: 0, eu: 0, control: null, page: null };
+/** The options, with their defaults. */
+const DEFAULTS = {
+  dataDir: null,
+  host: LOOPBACK,
+  ports: PORTS,
+  expectToken: undefined,
+  clock: { now: () => Date.now() },
+  seed: 1,
+  limits: DEFAULT_LIMITS,
+  faults: [],
+  lookups: undefined,
+  ledgerIds: true,
+} satisfies { [name in keyof Required<SandboxOptions>]: unknown };
 
 /**
  * Starts a sandbox.
@@ -123,40 +116,35 @@ const PAGE_PORT = 4103;
  * StateError for its data; InputError for its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  checkNames(options, OPTION_NAMES);
-  checkNames(options.ports === undefined ? {} : options.ports, PORT_NAMES, 'ports.');
+  checkNames(options, DEFAULTS);
+  checkNames(options.ports === undefined ? {} : options.ports, PORTS, 'ports.');
   checkNames(options.limits ?? {}, DEFAULT_LIMITS, 'limits.');
   checkNames(options.lookups ?? {}, DEFAULT_LOOKUPS, 'lookups.');
-  const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;
+  const { dataDir = null, host = LOOPBACK, clock = DEFAULTS.clock, seed = 1, ledgerIds = true } = options;
+  const { expectToken = randomBytes(24).toString('base64url') } = options;
+  const ports = { ...PORTS, ...options.ports };
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);
+  const faults = createFaultPlan(seed, () => limits.failJobs);
   for (const spec of options.faults ?? []) faults.add(spec);
   const lookups = options.lookups ? { ...DEFAULT_LOOKUPS, ...options.lookups } : lookupsOf(dataDir);
-  const addresses: { base: string; eu: string | null; lookup: string } = { base: '', eu: null, lookup: '' };
-  const world = new World(openDatabase(dataDir), clock, lookups, (region) =>
-    region === 'eu' ? (addresses.eu ?? '') : addresses.base,
-  );
+  const addresses = { base: '', eu: null as string | null, lookup: '' };
+  const urlOf = (region: Region): string => (region === 'eu' ? addresses.eu : addresses.base) ?? '';
+  const world = new World(openDatabase(dataDir), clock, lookups, urlOf);
   const ledger = new Ledger();
-  const { expectToken = randomBytes(24).toString('base64url') } = options;
   const stopping = new AbortController();
   const servers: Server[] = [];
 
   const shared: Shared = {
     host,
-    service: createService({
-      world,
-      limits,
-      token: expectToken,
-      outcome: faults.outcome,
-      keepIds: options.ledgerIds ?? true,
-      openapi: async () =>
-        JSON.stringify((await import('../../openapi.json', { with: { type: 'json' } })).default),
-    }),
-    faults,
+    world,
     limits,
+    token: expectToken,
+    outcome: faults.outcome,
+    keepIds: ledgerIds,
+    faults,
     ledger,
     clock,
-    rate: { window: { second: 0, requests: 0 } },
+    rate: { second: 0, requests: 0 },
     stop: stopping.signal,
   };
   const reset = (): void => {
@@ -164,14 +152,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     ledger.clear();
     faults.restart();
   };
-  const api: Api = createApi({
+  const api = createApi({
     world,
     faults,
     limits,
     ledger,
     clock,
     anyToken: expectToken === null,
-    addresses: () => addresses,
+    addresses,
     reset,
   });
   const events = createEvents(api.overview);
@@ -182,48 +170,34 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     world.close();
   };
   /** Starts a server, and returns its URL. */
-  const open = async (
-    on: string,
-    port: number,
-    flag: string,
-    make: (url: () => string) => Server,
-  ): Promise<string> => {
-    let url = '';
-    const server = make(() => url);
+  const open = (server: Server, on: string, port: number, flag: string): Promise<string> => {
     servers.push(server);
-    url = await listen(server, on, port, flag);
-    return url;
+    return listen(server, on, port, flag);
   };
-
-  const openControl = async (port: number): Promise<string> => {
-    const { server, path } = createControl(api, events);
-    return (await open(LOOPBACK, port, '--control-port', () => server)) + path;
-  };
-  const openPage = async (port: number | '4103 or free'): Promise<string> => {
-    const { server, path } = createPage(api, events);
-    const at = (wanted: number): Promise<string> => open(LOOPBACK, wanted, '--page-port', () => server);
-    if (typeof port === 'number') return (await at(port)) + path;
-    return (await at(PAGE_PORT).catch(() => at(0))) + path;
+  const serve = (role: Role, port: number, flag: string): Promise<string> =>
+    open(createListener(role, shared), host, port, flag);
+  /** Starts a server that asks for a key. */
+  const openKeyed = async (
+    { server, path }: Keyed,
+    port: number | '4103 or free' | null,
+    flag: string,
+  ): Promise<string | null> => {
+    if (port === null) return null;
+    const at = (wanted: number): Promise<string> => open(server, LOOPBACK, wanted, flag);
+    const url = typeof port === 'number' ? at(port) : at(PAGE_PORT).catch(() => at(0));
+    return (await url) + path;
   };
 
   try {
-    const base = (region: Region, port: number, flag: string): Promise<string> =>
-      open(host, port, flag, (url) => createListener({ type: 'base', region }, url, shared));
-    const url = await base('default', ports.base ?? 0, '--port');
-    const lookupUrl = await open(host, ports.lookup ?? 0, '--lookup-port', (own) =>
-      createListener({ type: 'lookup' }, own, shared),
-    );
-    const euUrl = ports.eu === null ? null : await base('eu', ports.eu ?? 0, '--eu-port');
-    Object.assign(addresses, { base: url, eu: euUrl, lookup: lookupUrl });
-    const { control = null, page = null } = ports;
-    const controlUrl = control === null ? null : await openControl(control);
-    const pageUrl = page === null ? null : await openPage(page);
+    addresses.base = await serve({ type: 'base', region: 'default' }, ports.base, '--port');
+    addresses.lookup = await serve({ type: 'lookup' }, ports.lookup, '--lookup-port');
+    if (ports.eu !== null) addresses.eu = await serve({ type: 'base', region: 'eu' }, ports.eu, '--eu-port');
     return {
-      url,
-      euUrl,
-      lookupUrl,
-      controlUrl,
-      pageUrl,
+      url: addresses.base,
+      euUrl: addresses.eu,
+      lookupUrl: addresses.lookup,
+      controlUrl: await openKeyed(createControl(api, events), ports.control, '--control-port'),
+      pageUrl: await openKeyed(createPage(api, events), ports.page, '--page-port'),
       token: expectToken ?? randomBytes(24).toString('base64url'),
       faults,
       limits,

@@ -1,7 +1,6 @@
 /** The limits in the form that the control API and the page use. */
 import * as z from 'zod';
 import { FAIL_ROWS_WITH, type Limits } from './limits.js';
-import type { Settings } from './page/wire.js';
 
 export const settingsSchema = z
   .strictObject({
@@ -16,6 +15,8 @@ export const settingsSchema = z
     fail_rows_with: z.enum(FAIL_ROWS_WITH),
   })
   .partial();
+
+export type Settings = Required<z.infer<typeof settingsSchema>>;
 
 /** The same names in the form of the API: `max_items` for `maxItems`. */
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

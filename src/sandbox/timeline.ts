@@ -123,7 +123,7 @@ export interface Job extends JobPlan {
   bytes: number;
 }
 
-/** The job record, with every field of the spec (spec: Job). */
+/** The job record of the job status operation, with every field of the spec (spec: Job). */
 export interface JobRecord {
   job_id: string;
   type: string;
@@ -132,10 +132,9 @@ export interface JobRecord {
   /** Bytes of the request's body. */
   file_size: number;
   total_rows: number;
-  /** Only in the job status response. */
-  completed_rows?: number;
-  /** Seconds. Only in the job status response. */
-  elapsed_time?: number;
+  completed_rows: number;
+  /** Seconds. */
+  elapsed_time: number;
   /** ISO 8601. */
   start_time: string;
   end_time: string | null;
@@ -158,18 +157,8 @@ export interface JobView {
   phases: JobPhase[];
 }
 
-/**
- * @param reply `accepted` for the record of a bulk operation, `status` for that of the job status operation,
- * with progress
- * @param baseUrl URL of the listener that received the request
- */
-export function jobRecord(
-  reply: 'accepted' | 'status',
-  job: Job,
-  instance: string,
-  now: number,
-  baseUrl: string,
-): JobRecord {
+/** @param baseUrl URL of the region's listener */
+export function jobRecord(job: Job, instance: string, now: number, baseUrl: string): JobRecord {
   const { n, region, kind } = job;
   const job_id = formatJobId(region, instance, n);
   const state = jobAt(job, now);
@@ -181,10 +170,8 @@ export function jobRecord(
     filename: `${kind}-${started.replace(/[-:]|\.\d+/g, '')}-${n}.json`,
     file_size: job.bytes,
     total_rows: job.rows,
-    ...(reply === 'status' && {
-      completed_rows: state.completedRows,
-      elapsed_time: state.elapsedMs / 1_000,
-    }),
+    completed_rows: state.completedRows,
+    elapsed_time: state.elapsedMs / 1_000,
     start_time: started,
     end_time: state.endedAt === null ? null : new Date(state.endedAt).toISOString(),
     // The id is one segment of the path (spec: Endpoint 4).
@@ -194,10 +181,4 @@ export function jobRecord(
 
 export function formatJobId(region: Region, instance: string, n: number): string {
   return `urn:profiles:job:${region}/${instance}-${n}`;
-}
-
-/** The number of the job, or undefined if the id is not one of this instance and region. */
-export function parseJobId(id: string, region: Region, instance: string): number | undefined {
-  const n = Number(id.slice(id.lastIndexOf('-') + 1));
-  return Number.isSafeInteger(n) && formatJobId(region, instance, n) === id ? n : undefined;
 }

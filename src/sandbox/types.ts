@@ -9,22 +9,15 @@ export type Kind = 'companies' | 'users';
 /** Data residency: each region has its own base listener and profiles. */
 export type Region = 'default' | 'eu';
 
+/** What an operation is called in faults and in the ledger. */
+export type OperationName = 'submit' | 'identify' | 'job' | 'lookup' | 'openapi';
+
 /** The field of the identifier, by kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 
 /** The clock of the sandbox, in milliseconds since 1970. All progress of jobs is computed from it. */
 export interface SandboxClock {
   now(): number;
-}
-
-/** Where a request arrived, and facts about its body. */
-export interface Arrival {
-  region: Region;
-  /** URL of the listener that received the request. Job records link to it. */
-  baseUrl: string;
-  bytes: number;
-  /** SHA-256 of the body, in hexadecimal. */
-  sha256: string;
 }
 
 /** A company or user in the sandbox. */

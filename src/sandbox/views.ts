@@ -1,9 +1,8 @@
 /** Converts the sandbox's data to the form of its API. */
 import type { LedgerEntry } from './ledger.js';
-import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
-import type { Chapter } from './profile.js';
-import { type ProfileRow, plain } from './profile-index.js';
-import { dataType } from './properties.js';
+import { dataType } from './lookups.js';
+import { type Chapter, plain } from './profile.js';
+import type { ProfileRow } from './profile-index.js';
 import { eachMember, space } from './raw-json.js';
 import type { JobView } from './timeline.js';
 import type { Profile } from './types.js';
@@ -20,7 +19,8 @@ const MOST_CHANGES = 200;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-function shown(json: string, most: number): Shown {
+/** A value for display. A long one is cut; `characters` is its full length. */
+function shown(json: string, most: number) {
   const text = plain(json);
   return { type: typeOf(json), text: cut(text, most), characters: text.length };
 }
@@ -43,7 +43,7 @@ function typeOf(json: string): string {
   return first === '{' ? 'object' : (dataType(JSON.parse(json)) ?? 'null');
 }
 
-export function profileLine(row: ProfileRow): ProfileLine {
+export function profileLine(row: ProfileRow) {
   const parts: string[] = [];
   let length = 0;
   eachMember(row.metadata, space(row.metadata, 0), (key, start, end) => {
@@ -66,8 +66,8 @@ export function profileLine(row: ProfileRow): ProfileLine {
 export function profileDetail(
   { kind, region, id, companyId, json }: Profile,
   chapters: readonly (Chapter & { jobId: string | null })[],
-): ProfileDetail {
-  const fields: ProfileDetail['fields'] = [];
+) {
+  const fields: ({ key: string } & ReturnType<typeof shown>)[] = [];
   eachMember(json, 0, (name, from) => {
     if (name !== 'metadata') return;
     eachMember(json, from, (key, start, end) => {
@@ -77,28 +77,24 @@ export function profileDetail(
   const story = chapters
     .slice(-LONGEST_STORY)
     .reverse()
-    .map(
-      (chapter): StoryEntry => ({
-        at: iso(chapter.at),
-        job_id: chapter.jobId,
-        company_id: chapter.company,
-        changes: chapter.changes.slice(0, MOST_CHANGES).map(({ key, before, after }) => ({
-          key,
-          before: before === null ? null : shown(before, LONGEST_CHANGE),
-          after: after === null ? null : shown(after, LONGEST_CHANGE),
-        })),
-        more_changes: Math.max(0, chapter.changes.length - MOST_CHANGES),
-        unchanged: chapter.unchanged,
-      }),
-    );
+    .map((chapter) => ({
+      at: iso(chapter.at),
+      job_id: chapter.jobId,
+      company_id: chapter.company,
+      changes: chapter.changes.slice(0, MOST_CHANGES).map(({ key, before, after }) => ({
+        key,
+        before: before === null ? null : shown(before, LONGEST_CHANGE),
+        after: after === null ? null : shown(after, LONGEST_CHANGE),
+      })),
+      more_changes: Math.max(0, chapter.changes.length - MOST_CHANGES),
+      unchanged: chapter.unchanged,
+    }));
   return { kind, region, id, company_id: companyId, fields, upserts: chapters.length, story };
 }
 
-export function jobLine({ region, record, phases }: JobView): JobLine {
+export function jobLine({ region, record, phases }: JobView) {
   return {
     ...record,
-    completed_rows: record.completed_rows ?? 0,
-    elapsed_time: record.elapsed_time ?? 0,
     region,
     phases: phases.map(({ status, from, until }) => ({
       status,
@@ -108,7 +104,7 @@ export function jobLine({ region, record, phases }: JobView): JobLine {
   };
 }
 
-export function requestLine({ accepted, ...entry }: LedgerEntry): RequestLine {
+export function requestLine({ accepted, ...entry }: LedgerEntry) {
   if (accepted === null) return { ...entry, accepted };
   const { ids: _, ...rest } = accepted;
   return { ...entry, path: cut(entry.path, LONGEST_VALUE), accepted: rest };

@@ -4,13 +4,20 @@
  * Profiles, jobs, and lists are computed from the log and the clock. So nothing acknowledged is lost, no
  * writer overwrites another one's update, and accepting a request only appends.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { LookupList } from '../engine/service/names.js';
-import type { Bulk, Item } from './body.js';
-import type { Database } from './database.js';
-import type { Lookups } from './lookups.js';
+import type { Bulk } from './body.js';
+import { DATABASE_FILE, type Database, openDatabase } from './database.js';
+import {
+  type DataType,
+  DEFAULT_LOOKUPS,
+  type Lookups,
+  type UserProperty,
+  userProperties,
+} from './lookups.js';
 import { type Chapter, documentOf, foldPieces, storyOf, type Upsert } from './profile.js';
 import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
-import { type DataType, userProperties } from './properties.js';
 import {
   appliedRows,
   formatJobId,
@@ -22,18 +29,21 @@ import {
   jobEnd,
   jobPhases,
   jobRecord,
-  parseJobId,
-  type SimulatedOutcome,
 } from './timeline.js';
-import type { Arrival, Counts, Kind, Profile, Region, SandboxClock } from './types.js';
+import type { Counts, Kind, Profile, Region, SandboxClock } from './types.js';
+
+/** A request to accept. */
+export interface Submission extends Bulk {
+  region: Region;
+  kind: Kind;
+  /** Size of the body, and its SHA-256 in hexadecimal. */
+  bytes: number;
+  sha256: string;
+}
 
 const JOB =
   'n, region, kind, rows, bytes, accepted_at AS acceptedAt, duration_ms AS durationMs, fate FROM submission';
 type JobRow = Omit<Job, 'outcome'> & { fate: string };
-const jobOf = ({ fate, ...row }: JobRow): Job => ({
-  ...row,
-  outcome: JSON.parse(fate) as SimulatedOutcome,
-});
 
 /** Entries of one profile, with their submissions. */
 const ENTRIES = `FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
@@ -50,7 +60,7 @@ export class World {
   readonly #clock: SandboxClock;
   readonly #lookups: Lookups;
   readonly #baseUrl: (region: Region) => string;
-  readonly #index: ProfileIndex;
+  #list: ProfileIndex | undefined;
   /** A random text, created with the data, which makes job ids different from those of other sandboxes. */
   readonly #instance: string;
 
@@ -68,45 +78,56 @@ export class World {
     this.#clock = clock;
     this.#lookups = lookups;
     this.#baseUrl = baseUrl;
-    this.#index = new ProfileIndex(db);
     this.#instance = db.one<{ value: string }>("SELECT value FROM meta WHERE key = 'instance'")!.value;
   }
 
   /**
-   * Endpoints 1 and 3. `busy`: a job of the region is unfinished, and only one may run. `rules.outcome` is
-   * called only if the job is accepted.
+   * Endpoints 1 to 3. `busy`: a job of the region is unfinished, and only one may run.
+   * @param rules `outcome` is called only if the job is accepted. Without rules, there is no job, and the items take
+   * effect at once.
    */
-  submit(arrival: Arrival, kind: Kind, { items, properties }: Bulk, rules: JobRules): JobRecord | 'busy' {
+  accept(submission: Submission, rules?: JobRules): JobRecord | 'busy' {
+    const { region, kind, bytes, sha256, items, properties } = submission;
     return this.#db.transaction(() => {
       const now = this.#now();
-      const { region, baseUrl } = arrival;
       const unfinished =
         'SELECT count(*) AS n FROM submission WHERE region = ? AND bulk AND (ends_at IS NULL OR ends_at > ?)';
-      if (rules.oneAtATime && this.#db.count(unfinished, region, now) > 0) return 'busy';
-      const durationMs = jobDuration(items.length, rules.rowsPerSecond);
-      const job = { bulk: true, kind, durationMs, outcome: rules.outcome(), properties };
-      // The record at the time of acceptance: queued, however long the writing took.
-      return jobRecord('accepted', this.#accept(arrival, now, job, items), this.#instance, now, baseUrl);
+      if (rules?.oneAtATime && this.#db.count(unfinished, region, now) > 0) return 'busy';
+      const rows = items.length;
+      const durationMs = rules ? jobDuration(rows, rules.rowsPerSecond) : 0;
+      const outcome = rules?.outcome() ?? { type: 'completed' };
+      const job = { region, kind, bytes, rows, durationMs, outcome, acceptedAt: now };
+      const [ends, applied, fate] = [jobEnd(job), appliedRows(job), JSON.stringify(outcome)];
+      const { lastInsertRowid: n } = this.#db.run(
+        `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[rules ? 1 : 0, region, kind, rows, bytes, sha256, now, durationMs, fate],
+        ...[ends, applied > 0 ? ends : null, JSON.stringify(properties)],
+      );
+      for (const [ordinal, { id, companyId, metadata }] of items.slice(0, applied).entries())
+        this.#db.run('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', n, id, ordinal, companyId, metadata);
+      // Entries of requests that were sent again with the same body, and applied again, no longer matter. So
+      // repeated rehearsals with one file do not fill the disk. The newest applied ones stay.
+      const repeated = this.#db.all<{ n: number }>(
+        `SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
+         ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1`,
+        ...[sha256, region, kind, fate, now],
+      );
+      for (const one of repeated) {
+        this.#db.run('DELETE FROM entry WHERE submission = ?', one.n);
+        this.#db.run('UPDATE submission SET sha256 = NULL WHERE n = ?', one.n);
+      }
+      // As of its acceptance: queued, however long the writing took.
+      return this.#view({ n, ...job, fate }, now).record;
     });
-  }
-
-  /** Endpoint 2: takes effect at once. */
-  upsertCompany(arrival: Arrival, item: Item): void {
-    const outcome = { type: 'completed' } as const;
-    const upsert = { bulk: false, kind: 'companies' as const, durationMs: 0, outcome, properties: {} };
-    this.#db.transaction(() => this.#accept(arrival, this.#now(), upsert, [item]));
-  }
-
-  /** Endpoint 4. Undefined for an id that is not one of this region. */
-  job(region: Region, jobId: string, baseUrl: string): JobRecord | undefined {
-    const now = this.#now(); // first: it moves submissions back if the clock was set back
-    const job = this.#find(region, jobId);
-    return job && jobRecord('status', job, this.#instance, now, baseUrl);
   }
 
   /** Endpoints 5 to 7. There is one lookup host, so the lists cover both regions. */
   lookup(list: LookupList): unknown[] {
-    if (list !== 'user_properties') return this.#lookups[list];
+    return list === 'user_properties' ? this.userProperties() : this.#lookups[list];
+  }
+
+  userProperties(): UserProperty[] {
     const rows = this.#db.all<{ properties: string }>(
       "SELECT properties FROM submission WHERE kind = 'users' AND applies_at <= ? ORDER BY applies_at, n",
       this.#now(),
@@ -169,18 +190,16 @@ export class World {
   /** Jobs of all regions, newest first. */
   jobs(offset: number, limit: number): JobView[] {
     const now = this.#now();
-    const rows = this.#db.all<JobRow>(
-      `SELECT ${JOB} WHERE bulk ORDER BY n DESC LIMIT ? OFFSET ?`,
-      limit,
-      offset,
-    );
-    return rows.map((row) => this.#view(jobOf(row), now));
+    const sql = `SELECT ${JOB} WHERE bulk ORDER BY n DESC LIMIT ? OFFSET ?`;
+    return this.#db.all<JobRow>(sql, limit, offset).map((row) => this.#view(row, now));
   }
 
-  jobView(jobId: string): JobView | undefined {
-    const now = this.#now();
-    const job = this.#find('default', jobId) ?? this.#find('eu', jobId);
-    return job && this.#view(job, now);
+  /** Endpoint 4. Undefined for an id that is not one of this sandbox. */
+  job(jobId: string): JobView | undefined {
+    const now = this.#now(); // first: it moves submissions back if the clock was set back
+    const n = Number(jobId.slice(jobId.lastIndexOf('-') + 1));
+    const row = this.#db.one<JobRow>(`SELECT ${JOB} WHERE n = ? AND bulk`, Number.isSafeInteger(n) ? n : -1);
+    return row && formatJobId(row.region, this.#instance, n) === jobId ? this.#view(row, now) : undefined;
   }
 
   /** Identifiers that a completed job upserted, at most `limit`. */
@@ -218,6 +237,11 @@ export class World {
     this.#db.close();
   }
 
+  get #index(): ProfileIndex {
+    this.#list ??= new ProfileIndex(this.#db);
+    return this.#list;
+  }
+
   /**
    * The time. If something was accepted later than it, the clock was set back: everything is moved back with
    * it, so that the last job ends now. Otherwise, jobs would stand still until the clock is there again.
@@ -238,48 +262,10 @@ export class World {
     return now;
   }
 
-  #accept(
-    { region, bytes, sha256 }: Arrival,
-    acceptedAt: number,
-    accepted: Pick<Job, 'kind' | 'durationMs' | 'outcome'> & Pick<Bulk, 'properties'> & { bulk: boolean },
-    items: readonly Item[],
-  ): Job {
-    const { bulk, kind, durationMs, outcome, properties } = accepted;
-    const fate = JSON.stringify(outcome);
-    const plan = { region, kind, bytes, acceptedAt, durationMs, outcome, rows: items.length };
-    const [ends, applied] = [jobEnd(plan), appliedRows(plan)];
-    const { lastInsertRowid: n } = this.#db.run(
-      `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[bulk ? 1 : 0, region, kind, items.length, bytes, sha256, acceptedAt, durationMs, fate],
-      ...[ends, applied > 0 ? ends : null, JSON.stringify(properties)],
-    );
-    for (const [ordinal, { id, companyId, metadata }] of items.slice(0, applied).entries())
-      this.#db.run('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', n, id, ordinal, companyId, metadata);
-    // Entries of requests that were sent again with the same body, and applied again, no longer matter. So
-    // repeated rehearsals with one file do not fill the disk. The newest applied ones stay.
-    const repeated = this.#db.all<{ n: number }>(
-      `SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
-       ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1`,
-      ...[sha256, region, kind, fate, acceptedAt],
-    );
-    for (const one of repeated) {
-      this.#db.run('DELETE FROM entry WHERE submission = ?', one.n);
-      this.#db.run('UPDATE submission SET sha256 = NULL WHERE n = ?', one.n);
-    }
-    return { n, ...plan };
-  }
-
-  #find(region: Region, jobId: string): Job | undefined {
-    const n = parseJobId(jobId, region, this.#instance) ?? -1;
-    const row = this.#db.one<JobRow>(`SELECT ${JOB} WHERE n = ? AND bulk AND region = ?`, n, region);
-    return row && jobOf(row);
-  }
-
-  #view(job: Job, now: number): JobView {
-    const { n, region } = job;
-    const record = jobRecord('status', job, this.#instance, now, this.#baseUrl(region));
-    return { n, region, record, phases: jobPhases(job) };
+  #view({ fate, ...row }: JobRow, now: number): JobView {
+    const job: Job = { ...row, outcome: JSON.parse(fate) };
+    const record = jobRecord(job, this.#instance, now, this.#baseUrl(job.region));
+    return { n: job.n, region: job.region, record, phases: jobPhases(job) };
   }
 
   /** The upserts of a profile that have taken effect, in order. */
@@ -290,4 +276,24 @@ export class World {
       ...[id, region, kind, this.#now()],
     );
   }
+}
+
+/** The data of a sandbox without its listeners, to show or erase what a rehearsal left. @internal */
+export interface SandboxData {
+  profile(kind: Kind, id: string, region: Region): Profile | undefined;
+  profiles(query: ProfileQuery): Promise<ProfilePage>;
+  pending(kind: Kind, id: string, region: Region): boolean;
+  reset(): Counts;
+  close(): void;
+}
+
+/**
+ * Opens the data in a folder, even while a sandbox or a command uses it.
+ * @returns undefined if there is no data; creates nothing
+ * @throws StateError
+ * @internal
+ */
+export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
+  if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;
+  return new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
 }

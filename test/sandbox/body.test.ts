@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readBulk, readCompany } from '../../src/sandbox/body.js';
+import { readItems } from '../../src/sandbox/body.js';
 
 const bytes = (body: unknown): Buffer => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
@@ -51,8 +51,8 @@ describe('problems are named', () => {
       ['400 users[0] unknown key "__proto__"', '422 users[0].user_id user_id is missing'],
     ],
   ])('%s', (_, body, expected) => {
-    const reading = readBulk('users', bytes(body));
-    const problems = reading.ok ? [] : reading.problems;
+    const reading = readItems('users', 'bulk', bytes(body));
+    const problems = 'problems' in reading ? reading.problems : [];
     const seen = problems.map(
       ({ status, where, message }) => `${status} ${where} ${message.replace(/^(not JSON).*/s, '$1')}`,
     );
@@ -60,14 +60,15 @@ describe('problems are named', () => {
   });
 
   it('bytes that are not UTF-8', () => {
-    const reading = readBulk('users', Buffer.from('{"users":[{"user_id":"\xff"}]}', 'latin1'));
-    expect(reading).toMatchObject({ ok: false, problems: [{ status: 400, message: 'not UTF-8' }] });
+    const reading = readItems('users', 'bulk', Buffer.from('{"users":[{"user_id":"\xff"}]}', 'latin1'));
+    expect(reading).toMatchObject({ status: 400, problems: [{ status: 400, message: 'not UTF-8' }] });
   });
 
   it('a company without an id, in an operation of its own', () => {
-    expect(readCompany(bytes({ metadata: {} }))).toMatchObject({ problems: [{ where: 'body.company_id' }] });
-    expect(readCompany(bytes([]))).toMatchObject({ ok: false });
-    expect(readCompany(bytes({ user_id: '1', company_id: 'c' }))).toMatchObject({ ok: false });
+    const read = (body: unknown) => readItems('companies', 'single', bytes(body));
+    expect(read({ metadata: {} })).toMatchObject({ status: 422, problems: [{ where: 'body.company_id' }] });
+    expect(read([])).toMatchObject({ status: 400 });
+    expect(read({ user_id: '1', company_id: 'c' })).toMatchObject({ status: 400 });
   });
 });
 
@@ -75,23 +76,21 @@ describe('valid bodies are kept as they were written', () => {
   it('items in order, metadata as text, types of users’ keys', () => {
     const body =
       '{ "users" : [ {"user_id":"00042","company_id":"c","metadata":{"n":1.10,"s":"\\u00e9","gone":null}}, {"metadata":{"n":2},"user_id":"u"} ] }';
-    expect(readBulk('users', bytes(body))).toEqual({
-      ok: true,
-      value: {
-        items: [
-          { id: '00042', companyId: 'c', metadata: '{"n":1.10,"s":"\\u00e9","gone":null}' },
-          { id: 'u', companyId: null, metadata: '{"n":2}' },
-        ],
-        properties: { n: 'number', s: 'string' },
-      },
+    expect(readItems('users', 'bulk', bytes(body))).toEqual({
+      items: [
+        { id: '00042', companyId: 'c', metadata: '{"n":1.10,"s":"\\u00e9","gone":null}' },
+        { id: 'u', companyId: null, metadata: '{"n":2}' },
+      ],
+      properties: { n: 'number', s: 'string' },
     });
   });
 
   it('takes the last of two equal keys, as JSON.parse does', () => {
     const body =
       '{"companies":5,"companies":[{"company_id":"a","company_id":"b","metadata":{"x":1},"metadata":{}}]}';
-    expect(readBulk('companies', bytes(body))).toMatchObject({
-      value: { items: [{ id: 'b', metadata: '{}' }], properties: {} },
+    expect(readItems('companies', 'bulk', bytes(body))).toEqual({
+      items: [{ id: 'b', companyId: null, metadata: '{}' }],
+      properties: {},
     });
   });
 
@@ -103,8 +102,8 @@ describe('valid bodies are kept as they were written', () => {
     fc.assert(
       fc.property(fc.array(item, { minLength: 1 }), fc.constantFrom('', ' ', '\n'), (list, indent) => {
         const json = JSON.stringify({ companies: list }, null, indent);
-        const reading = readBulk('companies', bytes(json));
-        const items = reading.ok ? reading.value.items : [];
+        const reading = readItems('companies', 'bulk', bytes(json));
+        const items = 'items' in reading ? reading.items : [];
         const seen = items.map(({ id, metadata }) => ({ id, metadata: metadata && JSON.parse(metadata) }));
         const sent = (JSON.parse(json) as { companies: typeof list }).companies;
         expect(seen).toEqual(sent.map(({ company_id: id, metadata = null }) => ({ id, metadata })));

@@ -12,8 +12,8 @@ describe('when', () => {
     [{ type: 'every', n: 5 }, [5, 10]],
     [{ type: 'every', n: 1 }, firstTwelve],
     [{ type: 'first', n: 2 }, [1, 2]],
-    [{ type: 'p', p: 0 }, []],
-    [{ type: 'p', p: 1 }, firstTwelve],
+    [{ type: 'p', n: 0 }, []],
+    [{ type: 'p', n: 1 }, firstTwelve],
   ])('%j of the first twelve: %j', (when, struck) => {
     expect(firstTwelve.filter((n) => strikes(when, n, 1, 'x'))).toEqual(struck);
   });
@@ -21,7 +21,7 @@ describe('when', () => {
   it('by probability: as often as given, the same for the same seed, different for another', () => {
     const run = (seed: number): number[] =>
       Array.from({ length: 10_000 }, (_, i) => i).filter((n) =>
-        strikes({ type: 'p', p: 0.1 }, n, seed, '429:p=0.1'),
+        strikes({ type: 'p', n: 0.1 }, n, seed, '429:p=0.1'),
       );
     expect(run(1).length).toBeGreaterThan(900);
     expect(run(1).length).toBeLessThan(1_100);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersTo } from '../../src/sandbox/guard.js';
+import { answersTo } from '../../src/sandbox/listen.js';
 import { test } from '../support/sandbox.js';
 import { COMPANIES, companies, LOOKUPS, post, send } from './http.js';
 

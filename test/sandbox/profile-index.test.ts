@@ -41,9 +41,9 @@ function accept(
     metadata: typeof metadata === 'object' && metadata !== null ? JSON.stringify(metadata) : metadata,
   }));
   world.time.at = at;
-  const arrival = { region, baseUrl: '', bytes: 1, sha256: `${at} ${rows.length}` };
   const rules = { rowsPerSecond: 2_000, oneAtATime: false, outcome: () => outcome };
-  world.submit(arrival, kind, { items, properties: {} }, rules);
+  const sha256 = `${at} ${rows.length}`;
+  world.accept({ region, kind, bytes: 1, sha256, items, properties: {} }, rules);
 }
 
 const list = (world: TimedWorld, query: Partial<ProfileQuery> = {}, now = 1e9): Promise<ProfilePage> => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DataType, dataType, displayName, userProperties, widen } from '../../src/sandbox/properties.js';
+import { type DataType, dataType, displayName, userProperties, widen } from '../../src/sandbox/lookups.js';
 
 it.each<[unknown, DataType | undefined]>([
   ['text', 'string'],

@@ -1,23 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { type Role, routeOf } from '../../src/sandbox/routes.js';
+import { find, type Role } from '../../src/sandbox/operations.js';
 
 const base: Role = { type: 'base', region: 'eu' };
 const lookup: Role = { type: 'lookup' };
 
 describe('operations', () => {
-  it.each<[Role, string, object]>([
-    [base, 'POST /v1/companies/bulk_identify', { operation: 'submit', kind: 'companies', region: 'eu' }],
-    [base, 'POST /v1/users/bulk_identify', { operation: 'submit', kind: 'users', region: 'eu' }],
-    [base, 'POST /v1/companies/identify', { operation: 'identify', region: 'eu' }],
-    [base, 'GET /v1/background_jobs/a%3Ab%2Fc', { operation: 'job', jobId: 'a:b/c', region: 'eu' }],
-    [base, 'GET /v1/background_jobs/a:b', { operation: 'job', jobId: 'a:b', region: 'eu' }],
-    [base, 'GET /v1/background_jobs/%2e%2e', { operation: 'job', jobId: '..', region: 'eu' }],
-    [lookup, 'GET /api/v1/analytics/exports/lookups/embeds', { operation: 'lookup', list: 'embeds' }],
-    [base, 'GET /openapi.json', { operation: 'openapi' }],
-    [lookup, 'GET /openapi.json', { operation: 'openapi' }],
-  ])('%j %s', (role, line, route) => {
+  it.each<[Role, string, name: string, part: string]>([
+    [base, 'POST /v1/companies/bulk_identify', 'submit', ''],
+    [base, 'POST /v1/users/bulk_identify', 'submit', ''],
+    [base, 'POST /v1/companies/identify', 'identify', ''],
+    [base, 'GET /v1/background_jobs/a%3Ab%2Fc', 'job', 'a:b/c'],
+    [base, 'GET /v1/background_jobs/a:b', 'job', 'a:b'],
+    [base, 'GET /v1/background_jobs/%2e%2e', 'job', '..'],
+    [lookup, 'GET /api/v1/analytics/exports/lookups/embeds', 'lookup', ''],
+    [base, 'GET /openapi.json', 'openapi', ''],
+    [lookup, 'GET /openapi.json', 'openapi', ''],
+  ])('%j %s', (role, line, name, part) => {
     const [method = '', path = ''] = line.split(' ');
-    expect(routeOf(role, method, path)).toEqual(route);
+    const region = role.type === 'base' ? role.region : 'default';
+    expect(find(role, method, path)).toMatchObject({ operation: { name, method }, part, region });
   });
 });
 
@@ -41,7 +42,7 @@ describe('refusals', () => {
     [lookup, 'POST /api/v1/analytics/exports/lookups/embeds', 405, 'GET'],
   ])('%j %s: %i', (role, line, status, allow) => {
     const [method = '', path = ''] = line.split(' ');
-    const answer = routeOf(role, method, path);
+    const answer = find(role, method, path);
     expect(answer).toMatchObject({ status });
     expect('headers' in answer && answer.headers.allow).toBe(allow);
   });

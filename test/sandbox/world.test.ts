@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
-import { readBulk } from '../../src/sandbox/body.js';
+import { readItems } from '../../src/sandbox/body.js';
 import { openDatabase } from '../../src/sandbox/database.js';
 import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
 import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
-import type { Arrival, Kind, Region } from '../../src/sandbox/types.js';
+import type { Kind, Region } from '../../src/sandbox/types.js';
 import { World } from '../../src/sandbox/world.js';
 import { ManualClock } from '../support/sandbox.js';
 
@@ -16,14 +16,8 @@ const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
 
 /** A world of its own, with a submit that is easy to say. */
 function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
-  const world = new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS);
+  const world = new World(openDatabase(dataDir), clock, DEFAULT_LOOKUPS, () => 'http://x');
   onTestFinished(() => world.close());
-  const arrival = (region: Region, sha256: string): Arrival => ({
-    region,
-    sha256,
-    bytes: 10,
-    baseUrl: 'http://x',
-  });
   const submit = (
     kind: Kind,
     items: object[],
@@ -35,14 +29,16 @@ function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
     } = {},
   ) => {
     const json = JSON.stringify({ [kind]: items });
-    const reading = readBulk(kind, Buffer.from(json));
-    if (!reading.ok) throw new Error('the test sent nonsense');
+    const reading = readItems(kind, 'bulk', Buffer.from(json));
+    if ('problems' in reading) throw new Error('the test sent nonsense');
     const rules = { rowsPerSecond, oneAtATime, outcome: () => outcome };
-    return world.submit(arrival(region, json), kind, reading.value, rules);
+    return world.accept({ region, kind, bytes: 10, sha256: json, ...reading }, rules);
   };
-  const company = (id: string, metadata: object, region: Region = 'default') =>
-    world.upsertCompany(arrival(region, id), { id, companyId: null, metadata: JSON.stringify(metadata) });
-  const idOf = (job: ReturnType<World['submit']>): string => (job === 'busy' ? 'busy' : job.job_id);
+  const company = (id: string, metadata: object, region: Region = 'default') => {
+    const items = [{ id, companyId: null, metadata: JSON.stringify(metadata) }];
+    world.accept({ region, kind: 'companies', bytes: 10, sha256: id, items, properties: {} });
+  };
+  const idOf = (job: ReturnType<World['accept']>): string => (job === 'busy' ? 'busy' : job.job_id);
   return { world, clock, submit, company, idOf };
 }
 
@@ -58,7 +54,7 @@ describe('a clock that is set back', () => {
     await profiles();
     clock.advance(-86_400_000);
     company('a', { plan: 'new' });
-    expect(world.job('default', id, '')).toMatchObject({ status: 'completed', completed_rows: 1 });
+    expect(world.job(id)?.record).toMatchObject({ status: 'completed', completed_rows: 1 });
     expect(world.profile('companies', 'a', 'default')?.metadata).toEqual({ plan: 'new' });
     expect(await profiles()).toMatchObject([{ id: 'a', metadata: '{"plan":"new"}' }]);
     expect(world.jobCounts()).toMatchObject({ unfinished: 0 });
@@ -68,14 +64,14 @@ describe('a clock that is set back', () => {
     const { world, clock, submit, idOf } = makeWorld(folder());
     const id = idOf(submit('companies', [{ company_id: 'a' }]));
     clock.advance(-86_400_000);
-    expect(world.job('default', id, '')).toMatchObject({ status: 'completed' });
+    expect(world.job(id)?.record).toMatchObject({ status: 'completed' });
   });
 
   it('by less than a second changes nothing', () => {
     const { world, clock, submit, idOf } = makeWorld(folder());
     const id = idOf(submit('companies', [{ company_id: 'a' }]));
     clock.advance(-999);
-    expect(world.job('default', id, '')).toMatchObject({ status: 'queued' });
+    expect(world.job(id)?.record).toMatchObject({ status: 'queued' });
   });
 });
 
@@ -147,7 +143,7 @@ describe('profiles', () => {
 });
 
 describe('jobs', () => {
-  it('have every field of the record, and progress in the status reply only', () => {
+  it('have every field of the record', () => {
     const { world, clock, submit, idOf } = makeWorld();
     const job = submit('companies', [{ company_id: 'c' }]);
     const job_id = idOf(job);
@@ -162,9 +158,10 @@ describe('jobs', () => {
       start_time: '2026-01-02T03:04:05.000Z',
       links,
     };
-    expect(job).toEqual({ ...record, status: 'queued', end_time: null });
+    const start = { completed_rows: 0, elapsed_time: 0, end_time: null };
+    expect(job).toEqual({ ...record, ...start, status: 'queued' });
     clock.advance(5_000);
-    expect(world.job('default', job_id, 'http://x')).toEqual({
+    expect(world.job(job_id)?.record).toEqual({
       ...record,
       status: 'completed',
       completed_rows: 1,
@@ -187,11 +184,10 @@ describe('jobs', () => {
       id.toUpperCase(),
       '',
     ];
-    expect(asked.map((one) => world.job('default', one, ''))).toEqual(asked.map(() => undefined));
-    expect(world.job('eu', id.replace('default', 'eu'), '')).toBeUndefined();
-    expect(other.world.job('default', id, '')).toBeUndefined();
+    expect(asked.map((one) => world.job(one)?.record)).toEqual(asked.map(() => undefined));
+    expect(other.world.job(id)?.record).toBeUndefined();
     // The single upsert of a company is accepted work too, but no job.
-    expect(world.job('default', id.replace(/1$/, '2'), '')).toBeUndefined();
+    expect(world.job(id.replace(/1$/, '2'))?.record).toBeUndefined();
   });
 
   it('run one at a time on request: over both kinds, but for each region separately', () => {
@@ -258,7 +254,7 @@ describe('data', () => {
     clock.advance(300);
     const after = makeWorld(dir, clock);
     expect(after.world.profile('users', 'u', 'default')?.metadata).toEqual({ a: 1 });
-    expect(after.world.job('default', id, '')?.status).toBe('completed');
+    expect(after.world.job(id)?.record?.status).toBe('completed');
     expect(after.idOf(after.submit('users', [{ user_id: 'v' }]))).toBe(id.replace(/-1$/, '-2'));
     const mode = (path: string): number => statSync(path).mode & 0o777;
     expect(mode(dir)).toBe(0o700);
@@ -275,7 +271,7 @@ describe('data', () => {
     expect(world.reset()).toEqual({ companies: 1, users: 3, jobs: 2 });
     clock.advance(300);
     expect(world.profile('users', 'u', 'default')).toBeUndefined();
-    expect(world.job('default', id, '')).toBeUndefined();
+    expect(world.job(id)?.record).toBeUndefined();
     expect(world.reset()).toEqual({ companies: 0, users: 0, jobs: 0 });
     expect(idOf(submit('users', [{ user_id: 'u' }]))).toMatch(/-4$/);
     for (const file of ['sandbox.db', 'sandbox.db-wal'])

@@ -1,6 +1,7 @@
 /** The document of the page, and its files. */
 import { existsSync, readFileSync } from 'node:fs';
 import { UsageError } from '../../engine/errors.js';
+import type { Answer } from '../answer.js';
 
 /** @param base path that all addresses of the page begin with */
 export function shell(base: string): string {
@@ -35,16 +36,31 @@ export function stranger(): string {
 `;
 }
 
+const answer = (type: string, body: string): Answer => ({
+  status: 200,
+  headers: { 'content-type': type },
+  body,
+});
+
+export const page = (html: string): Answer => answer('text/html; charset=utf-8', html);
+
+/** One of the page's files; undefined if there is none with this name. */
+export function asset(name: string): Answer | undefined {
+  if (name === 'page.js') return answer('text/javascript; charset=utf-8', readBuilt(name));
+  if (name === 'page.css') return answer('text/css; charset=utf-8', readBuilt(name));
+  return name === 'icon.svg' ? answer('image/svg+xml', ICON) : undefined;
+}
+
 /** Where the files are: beside the bundle, or in dist/ if the sources are run directly. */
 const PLACES = ['./', '../../../dist/'];
 
 /** @throws UsageError if the package was not built */
-export function readAsset(name: string): string {
+function readBuilt(name: string): string {
   const file = PLACES.map((place) => new URL(place + name, import.meta.url)).find((url) => existsSync(url));
   if (file !== undefined) return readFileSync(file, 'utf8');
   throw new UsageError(`the sandbox's page is not built: ${name} is missing`, { hint: 'npm run build' });
 }
 
 /** The icon: lines of a table in a rounded square. */
-export const ICON =
+const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#4338ca"/><path d="M8 10h16M8 16h16M8 22h9" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';

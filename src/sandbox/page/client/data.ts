@@ -1,6 +1,16 @@
 /** Data from the server: its answers, and the overview whenever it changes. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Overview } from '../wire.js';
+import type { Overview, Reply } from '../../api.js';
+
+export type { Overview };
+export type Settings = Overview['settings'];
+export type ProfileLine = Reply<'GET /profiles'>['profiles'][number];
+export type ProfileDetail = NonNullable<Reply<'GET /profile'>['profile']>;
+export type Shown = Omit<ProfileDetail['fields'][number], 'key'>;
+export type StoryEntry = ProfileDetail['story'][number];
+export type JobLine = Reply<'GET /jobs'>['jobs'][number];
+export type RequestLine = Reply<'GET /requests'>['requests'][number];
+export type { Reply };
 
 /** The path of the page, including its key. */
 export const BASE = document.body.dataset.base ?? '/';

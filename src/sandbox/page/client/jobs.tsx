@@ -1,5 +1,5 @@
 /** The views of all jobs, with a timeline of their states, and of one job. */
-import type { JobDetail, JobLine, JobList } from '../wire.js';
+import type { JobLine, Reply } from './data.js';
 import { bytes, count, duration, plural, STATES, shortJob, stateColor } from './format.js';
 import {
   type Column,
@@ -50,7 +50,7 @@ export function Jobs({ route }: { route: Route }) {
   const { overview } = useShell();
   const { unfinished = 0, failed = 0 } = overview?.jobs ?? {};
   return (
-    <List<JobList, Drawn>
+    <List<Reply<'GET /jobs'>, Drawn>
       title="Jobs"
       route={route}
       path="jobs"
@@ -96,7 +96,7 @@ export function Jobs({ route }: { route: Route }) {
 
 export function Job({ route: { id } }: { route: Route }) {
   return (
-    <Detail<JobDetail>
+    <Detail<Reply<'GET /job'>>
       back={['Jobs', to('jobs')]}
       title={shortJob(id)}
       path={withQuery('job', { id })}
@@ -115,7 +115,7 @@ export function Job({ route: { id } }: { route: Route }) {
   );
 }
 
-function JobBody({ detail: { now: iso, ids, request }, job }: { detail: JobDetail; job: JobLine }) {
+function JobBody({ detail: { now: iso, ids, request }, job }: { detail: Reply<'GET /job'>; job: JobLine }) {
   const now = Date.parse(iso);
   const kind = kindOf(job);
   const phases = job.phases.map((phase) => ({ ...phase, begun: Date.parse(phase.from) <= now }));

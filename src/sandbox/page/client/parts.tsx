@@ -2,8 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import type { Overview } from '../wire.js';
-import { BASE } from './data.js';
+import { BASE, type Overview } from './data.js';
 import { stateColor, time, visible } from './format.js';
 import { formatRoute, type Route } from './route.js';
 

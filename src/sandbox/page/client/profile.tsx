@@ -1,6 +1,5 @@
 /** The view of one profile: its data, and how it changed. */
-import type { ProfileAnswer, ProfileDetail, Shown, StoryEntry } from '../wire.js';
-import { BASE } from './data.js';
+import { BASE, type ProfileDetail, type Reply, type Shown, type StoryEntry } from './data.js';
 import { count, plural, shortJob, visible } from './format.js';
 import { type Column, Data, Empty, Link, Section, Table, Time } from './parts.js';
 import { ProfileLink, TITLES } from './profiles.js';
@@ -11,7 +10,7 @@ export function Profile({ route }: { route: Route }) {
   const { kind, region, id } = route;
   const [noun, nouns] = TITLES[kind] ?? TITLES.companies;
   return (
-    <Detail<ProfileAnswer>
+    <Detail<Reply<'GET /profile'>>
       back={[nouns, to(kind, { region })]}
       title={id}
       path={withQuery('profile', { kind, region, id })}

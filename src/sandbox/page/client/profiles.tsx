@@ -1,6 +1,7 @@
 /** The view of companies or users: a table with search. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { Kind, ProfileLine, ProfileList } from '../wire.js';
+import type { Kind } from '../../types.js';
+import type { ProfileLine, Reply } from './data.js';
 import { count, plural } from './format.js';
 import { type Column, Data, Empty, ImportLines, Link, Time, useShell } from './parts.js';
 import { type Route, to } from './route.js';
@@ -36,7 +37,7 @@ export function Profiles({ route, kind }: { route: Route; kind: Kind }) {
     { head: 'Updated', class: 'when', cell: (profile) => <Time iso={profile.updated_at} /> },
   ];
   return (
-    <List<ProfileList, ProfileLine>
+    <List<Reply<'GET /profiles'>, ProfileLine>
       title={TITLES[kind][1]}
       route={route}
       path="profiles"

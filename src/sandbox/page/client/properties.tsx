@@ -1,10 +1,11 @@
 /** The view of user properties: the lookup list, derived from imported users. */
-import type { PropertyList } from '../wire.js';
+import type { Reply } from './data.js';
 import { plural } from './format.js';
 import { type Column, Data, Empty, ImportLines } from './parts.js';
 import type { Route } from './route.js';
 import { List } from './views.js';
 
+type PropertyList = Reply<'GET /properties'>;
 type Property = PropertyList['properties'][number];
 
 const COLUMNS: readonly Column<Property>[] = [

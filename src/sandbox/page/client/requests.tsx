@@ -1,5 +1,5 @@
 /** The views of the request log, and of one request. */
-import type { RequestAnswer, RequestLine, RequestList } from '../wire.js';
+import type { Reply, RequestLine } from './data.js';
 import { bytes, duration, plural, shortJob } from './format.js';
 import { type Column, Data, Empty, Facts, ImportLines, Link, Table, Time, useShell } from './parts.js';
 import { type Route, to, withQuery } from './route.js';
@@ -51,7 +51,7 @@ export function Requests({ route }: { route: Route }) {
   const { overview } = useShell();
   const { only } = route;
   return (
-    <List<RequestList, RequestLine>
+    <List<Reply<'GET /requests'>, RequestLine>
       {...TABLE}
       title="Requests"
       caption="Requests, newest first"
@@ -134,7 +134,7 @@ function Result({ request: { accepted, error } }: { request: RequestLine }) {
 export function Request({ route: { n } }: { route: Route }) {
   const { overview } = useShell();
   return (
-    <Detail<RequestAnswer>
+    <Detail<Reply<'GET /request'>>
       back={['Requests', to('requests')]}
       title={`Request ${n}`}
       path={withQuery('request', { n })}

@@ -1,5 +1,5 @@
 /** Addresses of the views. Identifiers are in the query, where `.`, `..`, and `/` have no meaning. */
-import type { Kind, Region } from '../wire.js';
+import type { Kind, Region } from '../../types.js';
 
 const DEFAULTS = {
   view: 'companies',

@@ -1,7 +1,6 @@
 /** The view of switches: faults, speed and limits, and erasing everything. */
 import { useRef, useState } from 'preact/hooks';
-import type { Settings as Values } from '../wire.js';
-import { call } from './data.js';
+import { call, type Settings as Values } from './data.js';
 import { plural } from './format.js';
 import { Heading, Section, useShell } from './parts.js';
 
