@@ -119,8 +119,8 @@ const WORDS: Dictionary = {
       ),
     };
   },
-  rejects_of_unknown_run: () => ({
-    hint: "use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
+  rejects_of_unknown_run: ({ path }) => ({
+    hint: `put ${shellWord(`${path}.json`)} beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'`,
   }),
   constants_missing: ({ keys }) => ({
     hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,

@@ -238,7 +238,7 @@ const CASES: {
   import_running: [{ run: 'run-1' }, 'wait for it to end; to see its progress:\n  profiles runs run-1'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
-    "use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
+    "put 'a b.rejects.csv.json' beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
   ],
   constants_missing: [
     { keys: ['tier', 'a b'] },

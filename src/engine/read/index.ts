@@ -99,4 +99,4 @@ export type {
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';
-export { isOutcomes, OUTCOME_FIELDS } from './written.js';
+export { isOrigin, isOutcomes, ORIGIN_MEMBER, OUTCOME_FIELDS } from './written.js';

@@ -32,6 +32,8 @@ export interface Again {
   unedited: BigUint64Array;
   /** Columns that rules of this import name. Columns of the run's own rules may be missing from the file. */
   named: string[];
+  /** From the file beside it, if the state does not know the run: what the run did not send. */
+  beside?: { run: string; owner: string; unsent: unknown; written_at: string } | undefined;
 }
 
 /** Indexes of the input's own columns, without those of a rejects file. */

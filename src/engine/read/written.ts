@@ -1,5 +1,6 @@
 /** Recognizes files that this program wrote, and that do not contain rows. */
 import { InputError } from '../errors.js';
+import { isObject } from '../json-object.js';
 
 /** Rejected rows, and mappings, beside an input. */
 export const WRITTEN = /\.(?:rejects(?:-\d+)?\.[a-z]+|mapping(?:-\d+)?\.json)$/i;
@@ -28,12 +29,38 @@ export function isOutcomes(text: Buffer): boolean {
 export const isPlan = (text: Buffer): boolean =>
   /^\s*\{\s*"version":\s*\d+,\s*"totals":\s*\{\s*"read":/.test(text.toString('utf8', 0, 200));
 
+/** The first member of the file beside a rejects file. */
+export const ORIGIN_MEMBER = 'profiles_rejects';
+const ORIGIN = new RegExp(`^\\s*\\{\\s*"${ORIGIN_MEMBER}"\\s*:`);
+
+/** How the rows of the rejects file beside it were read. */
+export const isOrigin = (text: Buffer): boolean => ORIGIN.test(text.toString('utf8', 0, 200));
+
+/** @param text the beginning of a file, UTF-8: a mapping file is recognized only as a whole */
+export async function holdsNoRows(path: string, text: Buffer): Promise<boolean> {
+  if (isOutcomes(text) || isPlan(text) || isOrigin(text)) return true;
+  if (!/\.json$/i.test(path)) return false;
+  let value: unknown;
+  try {
+    value = JSON.parse(text.toString());
+  } catch {
+    return false; // longer than a mapping file, or its reader will report what is wrong
+  }
+  return isObject(value) && (await import('./mapping/mapping-file.js')).isMapping(value);
+}
+
 /** @throws InputError for a file that does not contain rows */
 export function refuseWritten(path: string, text: Buffer): void {
   if (isOutcomes(text)) {
     throw new InputError('is a file of outcomes that an import wrote: it says what became of its rows', {
       file: path,
       hint: 'import the file that the rows are in',
+    });
+  }
+  if (isOrigin(text)) {
+    throw new InputError('says how the rows of a rejects file were read', {
+      file: path,
+      hint: 'import the rejects file beside it',
     });
   }
   const refuse = (what: 'plan' | 'mapping', sentence: string): never => {

@@ -50,6 +50,9 @@ async function* openInputs(
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
     opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
+  for (const { path, again } of opened) {
+    if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
+  }
   checkOpened(opened, options);
   // With `resume`, the session checks it, once it knows whether it continues a run.
   if (!options.resume) checkIdentifierKeys(opened);

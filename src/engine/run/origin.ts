@@ -2,7 +2,7 @@
  * Records how a run read the rows that it rejected, and applies the same rules when the rejects file is
  * imported. So the fixed rows become the same items as in the original import (contract §3 "Rejects").
  */
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { MappingRules } from '../mapping-rules.js';
@@ -11,6 +11,7 @@ import type { ImportOptions } from '../options.js';
 import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';
+import { readOrigin } from './origin-file.js';
 
 /**
  * How one input of a run was read. Constant values are left out: they are metadata, which the state must not
@@ -26,14 +27,18 @@ export interface Reading {
   companyId: string | null;
   /** Includes the types of all columns. */
   rules: MappingRules;
-  /** Metadata keys that the run set to a constant value for every item. */
-  set: string[];
+  /** Metadata keys that the run set to a constant value for every item, each with a keyed digest of the value. */
+  set: [key: string, digest: string][];
   maxCellBytes: number;
   excelText?: boolean | undefined;
 }
 
-/** @param types of a CSV's columns, as the plan decided them */
-export function readingOf(input: OpenedInput, types: readonly MappingRules['types'][number][1][]): Reading {
+/** @param types of a CSV's columns, as the plan decided them. @param key of the digests */
+export function readingOf(
+  input: OpenedInput,
+  types: readonly MappingRules['types'][number][1][],
+  key: string,
+): Reading {
   const { path, kind, idColumn, companyIdColumn, rules, targets, maxCellBytes, excelText } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
@@ -47,11 +52,16 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
     id: idColumn,
     companyId: companyIdColumn,
     rules: { ...rules, set: [], types: [...new Map([...decided, ...pinned])] },
-    set: rules.set.map(([key]) => key),
+    set: rules.set.map(([name, value]) => [name, digestOf(name, value, key)]),
     maxCellBytes,
     excelText,
   };
 }
+
+const digestOf = (name: string, value: string, key: string): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([name, value]))
+    .digest('hex');
 
 /** The key for hashes of rejected rows, derived from the secret of the state. Hexadecimal. */
 export const rowKey = (secret: Buffer): string =>
@@ -71,14 +81,18 @@ export async function readAgain(
 ): Promise<AgainOptions> {
   const { path } = input;
   const { rules, byKind, maxCellBytes, excelText, stated } = options;
-  const all = found.run === null ? [] : await state.rejects.ofRun(found.run);
-  const record = chooseInput(all, found, resolve(input.cwd, path));
+  const location = resolve(input.cwd, path);
+  const known = found.run === null ? [] : await state.rejects.ofRun(found.run);
+  const chosen = chooseInput(known, found, location);
+  const beside = chosen === null && found.run !== null ? await readOrigin(location, found.run) : null;
+  const record = chosen ?? beside;
+  const key = beside?.key ?? rowKey(state.secret);
   if (record === null) {
     const { kind, id, userId, companyId } = options;
     if (stated?.columns)
       return { kind, id, userId, companyId, rules, byKind, maxCellBytes, excelText, again: undefined };
     const sentence =
-      all.length > 0 ? `may hold rows of ${all.length} files of run ${found.run}` : unknown(found);
+      known.length > 0 ? `may hold rows of ${known.length} files of run ${found.run}` : unknown(found);
     throw new UsageError(`${path}: is a rejects file that ${sentence}`, {
       hint: 'say what its columns are',
       problem: { code: 'rejects_of_unknown_run', path },
@@ -88,8 +102,8 @@ export async function readAgain(
   const kind = options.kind ?? reading.kind;
   const own = stated?.rules[kind] ?? {};
   const set = (byKind?.[kind]?.rules ?? rules).set;
-  checkSet(path, record, { set, exclude: own.exclude ?? [] });
-  const parts = all.filter((one) => one.input === record.input);
+  checkSet(path, record, { set, exclude: own.exclude ?? [] }, key);
+  const parts = beside ? [beside] : known.filter((one) => one.input === record.input);
   return {
     ...identifiersOf(kind, reading, found, options),
     userId: undefined,
@@ -98,14 +112,17 @@ export async function readAgain(
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
     excelText: excelText || reading.excelText,
     again: {
-      runs: parts.map(({ run }) => run),
-      key: rowKey(state.secret),
+      runs: [...new Set(parts.flatMap(({ run, owner }) => [run, owner]))],
+      key,
       unedited: joined(parts.map(({ unedited }) => unedited)),
       named: [
         ...[...(own.map ?? []), ...(own.types ?? [])].map(([column]) => column),
         ...(own.include ?? []),
         ...(own.exclude ?? []),
       ],
+      beside: beside
+        ? { run: beside.run, owner: beside.owner, unsent: beside.unsent, written_at: '' }
+        : undefined,
     },
   };
 }
@@ -160,22 +177,24 @@ function chooseInput(
   return new Set(exactly.map(({ input }) => input)).size === 1 ? exactly[0]! : null;
 }
 
-/** @throws UsageError if a key that the run set for every item is neither set again nor excluded */
+/** @throws UsageError if a key that the run set for every item is neither set to the same value nor excluded */
 function checkSet(
   path: string,
-  { run, reading }: RejectsRecord,
+  { run, reading }: Pick<RejectsRecord, 'run' | 'reading'>,
   { set, exclude }: Pick<MappingRules, 'set' | 'exclude'>,
+  key: string,
 ): void {
-  const given = new Set([...set.map(([key]) => key), ...exclude]);
-  const missing = (reading as Reading).set.filter((key) => !given.has(key));
-  if (missing.length === 0) return;
-  throw new UsageError(
-    `${path}: run ${run} set ${missing.join(', ')} for every item, and its values are not kept`,
-    {
-      hint: 'give the values again',
-      problem: { code: 'constants_missing', keys: missing },
-    },
+  const digests = new Map(set.map(([name, value]) => [name, digestOf(name, value, key)]));
+  const wrong = (reading as Reading).set.filter(
+    ([name, digest]) => !exclude.includes(name) && digests.get(name) !== digest,
   );
+  if (wrong.length === 0) return;
+  const keys = wrong.map(([name]) => name);
+  const why = keys.some((name) => digests.has(name)) ? 'to other values' : 'and its values are not kept';
+  throw new UsageError(`${path}: run ${run} set ${keys.join(', ')} for every item, ${why}`, {
+    hint: 'give the values again',
+    problem: { code: 'constants_missing', keys },
+  });
 }
 
 /** Merges the hashes of several files, in ascending order. */

@@ -21,6 +21,7 @@ import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js'
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
+import { writeOrigin } from './origin-file.js';
 import { createRejects, type Rejects } from './rejects.js';
 import { type FileMark, isFileOf } from './rejects-file.js';
 import { keepFirst } from './summary.js';
@@ -282,19 +283,15 @@ export class Rejecting {
     if (!written) return;
     const { location, mark, run } = written;
     if (mark !== null && mark.sha256 === this.#recorded[input]) return;
+    const isFirst = this.#recorded[input] === undefined;
     this.#recorded[input] = mark?.sha256;
     const { scan } = this.#scanned[input]!;
-    await this.where.state.rejects.put({
-      run,
-      input,
-      owner: this.where.run(),
-      location,
-      digest: scan.digest,
-      mark,
-      reading: readingOf(this.inputs[input]!, scan.schema.types),
-      unedited: this.#shapes[input]!.hashes(),
-      unsent,
-    });
+    const key = rowKey(this.where.state.secret);
+    const reading = readingOf(this.inputs[input]!, scan.schema.types, key);
+    const unedited = this.#shapes[input]!.hashes();
+    const origin = { run, input, owner: this.where.run(), digest: scan.digest, reading, unedited, unsent };
+    await this.where.state.rejects.put({ ...origin, location, mark });
+    if (isFirst) await writeOrigin(location, { ...origin, key });
   }
 
   async close(): Promise<void> {

@@ -23,6 +23,7 @@ import { InputError, StateError } from '../errors.js';
 import { fileTrouble } from '../file-trouble.js';
 import { isOwn, NO_LINK } from '../owner.js';
 import { refuseForeignLink } from '../written-file.js';
+import { isOriginTaken } from './origin-file.js';
 
 /** Identifies a written file, and tells whether it was changed. */
 export interface FileMark {
@@ -193,7 +194,7 @@ function publish(part: string, name: string, cwd: string, mayReplace: Replaceabl
     const location = resolve(cwd, path);
     try {
       if (isUnchanged(location, mayReplace(location))) renameSync(part, location);
-      else if (!moveTo(part, location)) continue;
+      else if (isOriginTaken(location) || !moveTo(part, location)) continue;
       syncFolder(dirname(location));
       return path;
     } catch (error) {
@@ -285,7 +286,6 @@ function digestOf(handle: number): Hash {
   }
 }
 
-/** The digest so far; more may be added. */
 const hex = (digest: Hash): string => digest.copy().digest('hex');
 
 function unwritable(path: string, error: unknown): InputError {

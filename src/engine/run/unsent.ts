@@ -60,7 +60,8 @@ export async function notSentBefore(
   const known = (await state.knownRuns()).filter((run) => scope === null || sameScope(run.scope, scope));
   const found = new Map<string, NotSent>();
   for (const run of runs) {
-    for (const record of await state.rejects.ofRun(run)) {
+    const beside = inputs.flatMap(({ opened }) => opened.again?.beside ?? []);
+    for (const record of [...(await state.rejects.ofRun(run)), ...beside.filter((one) => one.run === run)]) {
       const unsent = record.unsent as Unsent | null;
       const left = unsent?.inputs.filter(
         (input) => input.valid > 0 && !here.has(input.digest) && !isSentSince(record, input, known),
@@ -79,7 +80,7 @@ export async function notSentBefore(
 
 /** Whether a later run has sent all that the input had to send. */
 function isSentSince(
-  { written_at }: WrittenRejects,
+  { written_at }: Pick<WrittenRejects, 'written_at'>,
   { digest, filtered }: Unsent['inputs'][number],
   known: readonly StoredRun[],
 ): boolean {

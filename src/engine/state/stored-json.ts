@@ -16,6 +16,7 @@ interface Column {
 const isList = (fits: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(fits);
 const isText = (value: unknown): boolean => typeof value === 'string';
+const isPair = (value: unknown): boolean => isList(isText)(value) && (value as unknown[]).length === 2;
 const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isSummary = (value: unknown): boolean =>
   isObject(value) && isObject(value.rows) && Array.isArray(value.files);
@@ -47,7 +48,7 @@ export const STORED = {
       isObject(reading) &&
       isList(isText)(reading.columns) &&
       isObject(reading.rules) &&
-      isList(isText)(reading.set),
+      isList(isPair)(reading.set),
   },
   unsent: {
     table: 'rejects',

@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 import { shellWords } from '../../support/shell-words.js';
@@ -77,10 +78,10 @@ describe('fixed rows can be imported without flags', () => {
       '--map',
       'name=title',
       '--set',
-      'source=y',
+      'source=x',
     );
     expect(again.code).toBe(0);
-    expect(sandbox.show('companies', '2')?.metadata).toEqual({ postcode: 10115, title: 'b', source: 'y' });
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ postcode: 10115, title: 'b', source: 'x' });
   });
 
   test('of two runs in one command, each in its own way', async ({ sandbox }) => {
@@ -139,6 +140,107 @@ describe('fixed rows can be imported without flags', () => {
   });
 });
 
+describe('on a machine that does not know the run', () => {
+  const RULES = ['--kind', 'companies', '--id', 'Symbol', '--map', 'Zip=zip'];
+  const INPUT = 'Symbol,Zip,Size\nA,02139,1\n,10115,2\nC,20095,3\nD,1,2,3\n';
+
+  /** Imports there, and takes the rejects file and the file beside it to another machine. */
+  async function moved(sandbox: Sandbox, ...flags: string[]) {
+    const there = scratch({ 'in.csv': INPUT });
+    const { summary } = await importing(there, environmentOf(sandbox))(
+      'in.csv',
+      '--skip-invalid',
+      ...RULES,
+      ...flags,
+    );
+    const read = (name: string): string => readFileSync(join(there, name), 'utf8');
+    const [rows, beside] = ['in.rejects.csv', 'in.rejects.csv.json'].map(read) as [string, string];
+    const here = scratch({ 'in.rejects.csv': rows, 'in.rejects.csv.json': beside });
+    return { here, beside, run: summary.run!, env: environmentOf(sandbox) };
+  }
+
+  test('the file beside it is enough, and the rules of its run are named', async ({ sandbox }) => {
+    const { here, beside, run, env } = await moved(sandbox);
+    edit(join(here, 'in.rejects.csv'), ['\r\n,10115', '\r\nB,10115']);
+    const words = ['import', 'in.rejects.csv', '--skip-invalid', ...FAST];
+    const { code, stderr } = await cli(words, { cwd: here, env });
+    expect(stderr).toContain(`in.rejects.csv: types and mapping of run ${run}\n`);
+    // The row of another shape was not edited.
+    expect(stderr).toContain('2 read = 1 rejected + 1 submitted');
+    expect(code).toBe(5);
+    expect(sandbox.show('companies', 'B')?.metadata).toEqual({ zip: '10115', Size: 2 });
+    for (const cell of ['10115', '02139', sandbox.token]) expect(beside).not.toContain(cell);
+    expect(statSync(join(here, 'in.rejects-2.csv.json')).mode & 0o777).toBe(0o600);
+  });
+
+  test('what its run did not send is named', async ({ sandbox }) => {
+    const there = scratch({ 'in.csv': INPUT });
+    const env = environmentOf(sandbox);
+    const { summary } = await importing(there, env)('in.csv', ...RULES);
+    const here = scratch();
+    for (const name of ['in.rejects.csv', 'in.rejects.csv.json']) {
+      writeFileSync(join(here, name), readFileSync(join(there, name)));
+    }
+    edit(join(here, 'in.rejects.csv'), ['\r\n,10115', '\r\nB,10115']);
+    const fixed = await importing(here, env)('in.rejects.csv', '--skip-invalid');
+    expect(fixed.summary.not_sent).toEqual([{ run: summary.run, files: ['in.csv'], rows: 2 }]);
+  });
+
+  test('values of --set must be those of the run', async ({ sandbox }) => {
+    const { here, beside, run, env } = await moved(sandbox, '--set', 'source=spring fair');
+    expect(beside).not.toContain('spring');
+    edit(join(here, 'in.rejects.csv'), ['\r\n,10115', '\r\nB,10115']);
+    const again = importing(here, env);
+    const without = await again('in.rejects.csv');
+    expect([without.code, without.error.message]).toEqual([
+      2,
+      `in.rejects.csv: run ${run} set source for every item, and its values are not kept`,
+    ]);
+    const other = await again('in.rejects.csv', '--set', 'source=autumn fair');
+    expect([other.code, other.error.message]).toEqual([
+      2,
+      `in.rejects.csv: run ${run} set source for every item, to other values`,
+    ]);
+    expect((await again('in.rejects.csv', '--set', 'source=spring fair', '--skip-invalid')).code).toBe(5);
+    expect(sandbox.show('companies', 'B')?.metadata).toMatchObject({ source: 'spring fair' });
+  });
+
+  test.for([
+    ['cut off', (text: string) => text.slice(0, 200), 'in.rejects.csv.json: is not as the import wrote it'],
+    [
+      'of another run',
+      (text: string) => text.replaceAll(/\d{8}-\d{6}-\w{4}/g, '20200101-000000-aaaa'),
+      'which this state does not know',
+    ],
+  ] as const)('a file beside it that is %s is exit 2', async ([, change, message], { sandbox }) => {
+    const { here, beside, env } = await moved(sandbox);
+    writeFileSync(join(here, 'in.rejects.csv.json'), change(beside));
+    const { code, error } = await importing(here, env)('in.rejects.csv');
+    expect([code, error.message]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test('a file of the user is not replaced: the rejects file gets another name', async ({ sandbox }) => {
+    const cwd = scratch({ 'in.csv': INPUT, 'in.rejects.csv.json': '{"mine":1}' });
+    const { summary } = await importing(cwd, environmentOf(sandbox))('in.csv', ...RULES);
+    expect(summary.files[0]!.rejects_file).toBe('in.rejects-2.csv');
+    expect(readFileSync(join(cwd, 'in.rejects.csv.json'), 'utf8')).toBe('{"mine":1}');
+    expect(existsSync(join(cwd, 'in.rejects-2.csv.json'))).toBe(true);
+  });
+
+  test.for(['.', '*.{csv,json}'])('%s leaves out what is of an import', async (named, { sandbox }) => {
+    const cwd = scratch({
+      'in.csv': INPUT,
+      'crm.json': '{"id":"Symbol","map":{"Zip":"zip"}}',
+      'one.json': '{"Symbol":"X"}',
+    });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--save-plan', 'plan.json', ...RULES);
+    expect(readdirSync(cwd)).toContain('in.rejects.csv.json');
+    const { summary } = await run(named, '--skip-invalid', ...RULES);
+    expect(summary.files.map(({ path }) => path)).toEqual(['in.csv', 'one.json']);
+  });
+});
+
 describe('a run that this state does not know', () => {
   const REJECTS =
     'company_id,zip,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\n1,10115,2,x,20260101-000000-aaaa,\n';
@@ -171,6 +273,7 @@ describe('a run that this state does not know', () => {
     const run = importing(cwd, env);
     const { summary } = await run('in.csv');
     await cli(['runs', '--forget', summary.run!], { cwd, env });
+    rmSync(join(cwd, 'in.rejects.csv.json'));
     expect((await run('in.rejects.csv')).error.message).toContain('does not know');
   });
 });
@@ -264,7 +367,7 @@ describe('an existing file', () => {
   const INPUT = 'company_id,name\n,B\n';
   const rejectsIn = (cwd: string): string[] =>
     readdirSync(cwd)
-      .filter((name) => name.includes('rejects'))
+      .filter((name) => name.includes('rejects') && !name.endsWith('.json'))
       .sort();
 
   test('that was written for the same input, and not changed, is replaced', async ({ sandbox }) => {
@@ -276,6 +379,7 @@ describe('an existing file', () => {
     expect(rejectsIn(cwd)).toEqual(['in.rejects.csv']);
     expect(statSync(join(cwd, 'in.rejects.csv')).ino).not.toBe(before);
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain(summary.run!);
+    expect(readFileSync(join(cwd, 'in.rejects.csv.json'), 'utf8')).toContain(summary.run!);
     expect(statSync(join(cwd, 'in.rejects.csv')).mode & 0o777).toBe(0o600);
   });
 
@@ -558,6 +662,7 @@ describe('the valid rows of a run that sent nothing are not forgotten', () => {
   test('where the run is not known, it is said without a command', async ({ sandbox }) => {
     const { cwd, env } = await begun(sandbox);
     fix(cwd);
+    rmSync(join(cwd, 'companies.rejects.csv.json'));
     const elsewhere = { ...env, PROFILES_STATE_DIR: join(cwd, 'another') };
     const fixed = await importing(cwd, elsewhere)('companies.rejects.csv', '--type', '*=auto');
     expect([fixed.code, fixed.summary.warnings]).toEqual([

@@ -93,6 +93,10 @@ const mappingSchema = z.strictObject({
 export type MappingFile = z.infer<typeof mappingSchema>;
 export type MappingSection = z.infer<typeof section>;
 
+/** Whether this is a mapping, and not an item whose fields have the same names: it has a rule of several members. */
+export const isMapping = (value: object): boolean =>
+  Object.values(value).some((member) => typeof member === 'object') && mappingSchema.safeParse(value).success;
+
 /** JSON Schema of the file: `schemas/mapping.schema.json`. */
 export function mappingJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(mappingSchema);

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
-import { isOutcomes, isPlan, WRITTEN } from '../written.js';
+import { holdsNoRows, WRITTEN } from '../written.js';
 import { isArchive } from './archive.js';
 
 export type Source =
@@ -55,26 +55,25 @@ const isFile = (location: string): Promise<boolean> =>
     () => false,
   );
 
-/** The sources at these paths, without files of outcomes and plans. */
+/** The sources at these paths, without files of imports that contain no rows. */
 async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
   const sources: Source[] = [];
   for (const path of paths) {
     const location = resolve(where.cwd, path);
-    const written = (await isFile(location)) && (await holdsNoRows(location).catch(unlessUnreadable));
+    const written = (await isFile(location)) && (await isWithoutRows(location).catch(unlessUnreadable));
     if (!written) sources.push(await source(path, where));
   }
   return sources;
 }
 
-/** How much of the first line to read. */
-const LINE_BYTES = 64 * 1024;
+/** How much to read: the first line of a file of outcomes, or a whole mapping file. */
+const START_BYTES = 64 * 1024;
 
-async function holdsNoRows(location: string): Promise<boolean> {
+async function isWithoutRows(location: string): Promise<boolean> {
   const handle = await open(location, 'r');
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(LINE_BYTES), 0, LINE_BYTES, 0);
-    const text = buffer.subarray(0, bytesRead);
-    return isOutcomes(text) || isPlan(text);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+    return await holdsNoRows(location, buffer.subarray(0, bytesRead));
   } finally {
     await handle.close();
   }

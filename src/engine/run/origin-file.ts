@@ -1,0 +1,118 @@
+/**
+ * The file beside a rejects file, at its path plus `.json`: with it, the fixed rows can be imported on a machine whose
+ * state does not know their run. It has no cell values; values of `set` are keyed digests.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { InputError, StateError } from '../errors.js';
+import { fileTrouble } from '../file-trouble.js';
+import { bytesOf, hashesOf } from '../fingerprint-tables.js';
+import { EMPTY_CELLS, KEY_STYLES, KINDS } from '../model.js';
+import { cellType, isOrigin, ORIGIN_MEMBER } from '../read/index.js';
+import { replaceFile } from '../replace-file.js';
+import type { RejectsRecord } from '../state/rejects.js';
+import { obstacle } from '../written-file.js';
+import type { Unsent } from './unsent.js';
+
+/** The version of the format. */
+const VERSION = 1;
+
+/** A record without what holds on one machine only. */
+export type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
+  /** The key of its hashes and digests. Hexadecimal. */
+  key: string;
+};
+
+/** @param rejects path of the rejects file */
+export const originPath = (rejects: string): string => `${rejects}.json`;
+
+/** Whether a file that no import has written stands where the file beside this rejects file would. */
+export const isOriginTaken = (rejects: string): boolean =>
+  existsSync(originPath(rejects)) &&
+  obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
+
+/** @param rejects absolute path of the rejects file. @throws StateError */
+export async function writeOrigin(rejects: string, { unedited, unsent, ...origin }: Origin): Promise<void> {
+  if (isOriginTaken(rejects)) return;
+  const hashes = Buffer.from(bytesOf(unedited)).toString('base64');
+  // How its options read the other rows stays in the state.
+  const { rows, inputs } = (unsent ?? {}) as Partial<Unsent>;
+  const left = unsent ? { rows, inputs } : null;
+  const content = { [ORIGIN_MEMBER]: VERSION, ...origin, unsent: left, unedited: hashes };
+  const path = originPath(rejects);
+  await replaceFile(path, `${JSON.stringify(content, null, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw new StateError(`${path}: cannot be written: ${fileTrouble(error.code)}`, {
+      hint: 'make room on the disk',
+      cause: error,
+    });
+  });
+}
+
+/**
+ * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
+ * @param rejects absolute path of the rejects file
+ * @throws InputError if it is damaged
+ */
+export async function readOrigin(rejects: string, run: string): Promise<Origin | null> {
+  const bytes = await readFile(originPath(rejects)).catch(() => null);
+  if (bytes === null || !isOrigin(bytes)) return null;
+  try {
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = (await schema()).parse(JSON.parse(bytes.toString()));
+    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
+    if (origin.run !== run && origin.owner !== run) return null;
+    return { ...origin, unedited: hashesOf(Buffer.from(unedited, 'base64')) };
+  } catch (error) {
+    throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {
+      file: originPath(basename(rejects)),
+      hint: 'restore the file, or remove it and say what the columns are',
+      cause: error,
+    });
+  }
+}
+
+/** Loaded only when needed, because zod loads slowly. */
+async function schema() {
+  const z = await import('zod');
+  const text = z.string();
+  const pairs = z.array(z.tuple([text, text]));
+  const rules = z.strictObject({
+    map: pairs,
+    include: z.array(text),
+    exclude: z.array(text),
+    set: pairs,
+    types: pairs,
+    infer: z.boolean(),
+    empty: z.enum(EMPTY_CELLS),
+    keys: z.enum(KEY_STYLES).optional(),
+    nulls: z.array(text).optional(),
+    trim: z.boolean().optional(),
+    allowIds: z.array(text).optional(),
+  });
+  return z.strictObject({
+    [ORIGIN_MEMBER]: z.literal(VERSION),
+    run: text,
+    input: z.int().min(0),
+    owner: text,
+    digest: text,
+    key: text.regex(/^[0-9a-f]{64}$/),
+    reading: z.strictObject({
+      path: text,
+      columns: z.array(text),
+      kind: z.enum(KINDS),
+      id: text,
+      companyId: text.nullable(),
+      rules,
+      set: pairs,
+      maxCellBytes: z.int().min(1),
+      excelText: z.boolean().optional(),
+    }),
+    unsent: z
+      .strictObject({
+        rows: z.int(),
+        inputs: z.array(z.strictObject({ path: text, digest: text, valid: z.int(), filtered: z.int() })),
+      })
+      .nullable(),
+    unedited: z.base64(),
+  });
+}
