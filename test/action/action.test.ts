@@ -173,7 +173,7 @@ describe('what is uploaded', () => {
     writeFileSync(join(runner.workspace, 'a.csv'), 'company_id,name\nc-1,a\n,b\n');
     const { outputs } = await runner.import({ files: 'a.csv', report: 'r.html' });
     expect(outputs.uploads!.split('\n')).toEqual(
-      ['a.rejects.csv', 'r.html'].map((name) => join(runner.workspace, name)),
+      ['a.rejects.csv', 'a.rejects.csv.json', 'r.html'].map((name) => join(runner.workspace, name)),
     );
   });
 
