@@ -44,7 +44,7 @@ function optionTable(options: readonly Entry[]): string {
     ];
     return [
       code(option.flag === false && option.key !== null ? `-o ${option.key}` : option.flags),
-      `${cell(option.summary)}${option.repeatable ? '; repeatable' : ''}`,
+      `${cell(option.summary)}${option.off ? `; ${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now` : ''}${option.repeatable ? '; repeatable' : ''}`,
       cell(option.type.description),
       typed,
       places.join(', '),

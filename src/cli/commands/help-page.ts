@@ -1,7 +1,7 @@
 /** The pages of help, at most 80 columns wide: a command's first page, its further ones, and all settings. */
 import type { Command } from 'commander';
 import { settingsOf } from '../options/flags.js';
-import { defaultOf, type Entry, GLOBAL, IN_MAPPING, OPTIONS, optionsOf, pathOf } from '../options/index.js';
+import { defaultOf, type Entry, GLOBAL, OPTIONS, optionsOf, pathOf } from '../options/index.js';
 import { twoColumns, wrap } from '../output/two-columns.js';
 
 export const WIDTH = 80;
@@ -80,6 +80,8 @@ it can be:
   M  a mapping file        T  a mapping file, at the top only
 A flag overrides the mapping file, which overrides the config file.`;
 
+const LETTERS = { section: 'M', top: 'T' } as const;
+
 /** Every setting: its unit, its default, and where it may stand. */
 export function settingsPage(): string {
   const keyed = OPTIONS.filter(({ key }) => key !== null);
@@ -88,7 +90,7 @@ export function settingsPage(): string {
   const width = Math.max(...terms.map((term) => term.length)) + 1;
   const sections = bySection(once, '*').map(([heading, entries]) => {
     const rows = entries.map((entry) => {
-      const places = `${entry.flag === false ? '' : 'F'}${entry.config ? 'C' : ''}${entry.mapping ? IN_MAPPING[entry.mapping] : ''}`;
+      const places = `${entry.flag === false ? '' : 'F'}${entry.config ? 'C' : ''}${entry.mapping ? LETTERS[entry.mapping] : ''}`;
       return [`${`${entry.key}=${formOf(entry)}`.padEnd(width)}${places}`, textOf(entry, '*')] as const;
     });
     const title = heading === 'Options' ? 'Every command' : heading;

@@ -10,7 +10,7 @@ export type Flags = Record<string, unknown>;
 export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=' | 'settings' | 'folders';
 
 /** Where in a mapping file a fact of a file may stand: only at its top, or also in the section of a kind. */
-export const IN_MAPPING = { top: 'T', section: 'M' } as const;
+export const IN_MAPPING = { top: 'top of a mapping file', section: 'mapping file' } as const;
 
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
