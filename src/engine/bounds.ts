@@ -5,6 +5,9 @@ import { grouped } from './numbers.js';
 /** The most columns of an input, and keys of an item: as many as a spreadsheet holds. */
 export const MOST_COLUMNS = 16_384;
 
+/** Why a row with more cells is rejected. */
+export const TOO_WIDE = `has more than ${grouped(MOST_COLUMNS)} cells`;
+
 /** The error for a file with more columns. @param line of its header, if it has one */
 export const tooManyColumns = (file: string, line?: number): InputError =>
   new InputError(`has more than ${grouped(MOST_COLUMNS)} columns`, {

@@ -180,7 +180,7 @@ export interface RefusedRecord {
 }
 
 /**
- * A record in which text follows a closing quote, or a row of a sheet that cannot be sent as it is. In the batch's
+ * A record in which text follows a closing quote, one with too many cells, or a row of a sheet that cannot be sent as it is. In the batch's
  * bytes of CSV, a placeholder cell replaces it.
  */
 export interface BrokenRecord {
@@ -189,7 +189,7 @@ export interface BrokenRecord {
   line: number;
   /** The record as it is in the file. */
   text: string;
-  /** For a sheet: what is wrong. */
+  /** What is wrong, if it is not a quote. */
   reason?: string;
 }
 

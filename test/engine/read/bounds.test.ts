@@ -1,6 +1,7 @@
 /** Small files with very many columns, keys, or levels: each is a clear error, before it takes many times its size. */
 import { describe, expect, it } from 'vitest';
 import { MOST_COLUMNS } from '../../../src/engine/bounds.js';
+import { cellsOf } from '../../../src/engine/read/csv/rows.js';
 import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
 import { file, open, readText } from './reading.js';
 
@@ -21,6 +22,29 @@ describe('columns of a CSV', () => {
   it('one more is an error', async () => {
     const path = file('wider.csv', `${header(MOST_COLUMNS + 1)}\na\n`);
     await expect(open(path)).rejects.toThrow(`${path}:1: has more than 16,384 columns`);
+  });
+});
+
+describe('cells of a row', () => {
+  const wide = (cell: string): string => `b,${Array(1_000_000).fill(cell).join(',')}`;
+
+  it.each([
+    ['plain', {}, wide('')],
+    ['plain, with text', {}, wide('x')],
+    ['another dialect', { comment: '#' }, wide('')],
+    ['a delimiter of two characters', { delimiter: '::' }, wide('x').replaceAll(',', '::')],
+  ])('%s: more than a spreadsheet has columns reject it', async (_, options, row) => {
+    const between = 'delimiter' in options ? '::' : ',';
+    const text = [`company_id${between}name`, `a${between}A`, row, `c${between}C`, ''].join('\n');
+    const { items, rejected, reasons } = await readText('row.csv', text, options);
+    expect(items).toEqual([
+      { company_id: 'a', metadata: { name: 'A' } },
+      { company_id: 'c', metadata: { name: 'C' } },
+    ]);
+    expect(reasons).toEqual(['3: has more than 16,384 cells']);
+    const cells = cellsOf(rejected[0]!.original);
+    expect(cells.length).toBeLessThan(MOST_COLUMNS + 2);
+    expect(cells.join(between)).toBe(row);
   });
 });
 

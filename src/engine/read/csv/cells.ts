@@ -2,6 +2,7 @@
  * Finds the cells of a record of plain CSV in its bytes. The splitter has checked the record's quotes. A property test
  * compares the result with csv-parse.
  */
+import { MOST_COLUMNS } from '../../bounds.js';
 import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import type { RecordBatch } from '../types.js';
 
@@ -40,7 +41,11 @@ export class Cells {
     this.#spans = spans;
   }
 
-  /** Reads a record of the batch. @returns how many cells it has */
+  /**
+   * Reads a record of the batch. Beyond as many cells as an input may have columns, all that follows is one more cell,
+   * so that a row far wider than its header takes no more memory.
+   * @returns how many cells it has
+   */
   read(number: number): number {
     const { bytes, view } = this;
     // The loops use no property of `this`, because it would be loaded again for each byte.
@@ -56,7 +61,10 @@ export class Cells {
         ({ starts, ends, markup } = this);
       }
       let marks = 0;
-      if (at < end && bytes[at] === QUOTE) {
+      if (count === MOST_COLUMNS) {
+        starts[count] = at;
+        ends[count] = at = end;
+      } else if (at < end && bytes[at] === QUOTE) {
         starts[count] = ++at;
         for (at = skipText(view, at, end); at < end; at = skipText(view, at + 1, end)) {
           const byte = bytes[at]!;

@@ -2,8 +2,10 @@
  * Splits CSV of any dialect into batches of whole records, without comments and empty lines. Like the plain splitter,
  * it finds where records end and leaves cells to the parser. A property test compares the two.
  */
+
+import { MOST_COLUMNS, TOO_WIDE } from '../../bounds.js';
 import { Numbers, type Splitter } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { BrokenRecord, RecordBatch } from '../types.js';
 import type { Dialect } from './dialect.js';
 import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
@@ -62,7 +64,9 @@ export class DialectSplitter implements Splitter {
   readonly #spans = new Numbers();
   #records: Buffer[] = [];
   #length = 0;
-  #broken: { number: number; line: number }[] = [];
+  #broken: Omit<BrokenRecord, 'text'>[] = [];
+  /** Number of delimiters in the open record. */
+  #delimiters = 0;
 
   /** `header`: the first record is not data, and is in no batch. */
   constructor(form: DialectForm, options: { header: boolean }) {
@@ -157,6 +161,7 @@ export class DialectSplitter implements Splitter {
     this.#recordLine = this.line;
     this.#recordStart = this.#cellStart = this.#at;
     this.#state = In.start;
+    this.#delimiters = 0;
   }
 
   /** Handles a special byte inside quotes. @returns how many bytes were read */
@@ -187,6 +192,7 @@ export class DialectSplitter implements Splitter {
     if (begins(text, at, this.#delimiter)) {
       this.#checkCell(at);
       this.#cellStart = at + this.#delimiter.length;
+      this.#delimiters++;
       this.#state = In.start;
       return this.#delimiter.length;
     }
@@ -233,7 +239,10 @@ export class DialectSplitter implements Splitter {
       this.#skipHeader = false;
       return;
     }
-    if (broken) this.#broken.push({ number: this.#lines.length, line: this.#brokenLine });
+    const number = this.#lines.length;
+    if (broken) this.#broken.push({ number, line: this.#brokenLine });
+    else if (this.#delimiters >= MOST_COLUMNS)
+      this.#broken.push({ number, line: this.#recordLine, reason: TOO_WIDE });
     const record = this.#text.subarray(this.#recordStart, end);
     this.#lines.push(this.#recordLine);
     this.#spans.push(this.#length);

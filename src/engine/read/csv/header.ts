@@ -108,6 +108,7 @@ function firstRow(
   if (!batch) return null;
   const [broken] = batch.broken ?? [];
   if (broken?.number === 0) {
+    if (broken.reason !== undefined) throw tooManyColumns(path, broken.line);
     throw new InputError('text follows the closing quote of a cell in the header', {
       file: path,
       line: broken.line,

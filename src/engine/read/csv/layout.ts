@@ -1,5 +1,6 @@
 /** How the rows of a CSV become items: computed once from header and rules, then applied to every row. */
 
+import { MOST_COLUMNS, TOO_WIDE } from '../../bounds.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -133,6 +134,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       if (row.length !== width) {
         if (row.every(isEmpty)) return BLANK;
         if (row.length < width ? !pads : row.slice(width).some((cell) => cell !== '')) {
+          if (row.length > MOST_COLUMNS) return TOO_WIDE;
           return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${width}`;
         }
         while (row.length < width) row.push('');

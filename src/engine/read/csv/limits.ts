@@ -45,20 +45,21 @@ export function recordTooLarge(limits: Limits, line: number): InputError {
 }
 
 /**
- * Removes the text of broken records from a batch, because it would confuse the parser, and puts one cell with as
+ * Removes the text of broken records from a batch, because it would confuse the parser or fill the memory, and puts one cell with as
  * many letters in its place.
  */
 export function takeOut(
-  broken: readonly { number: number; line: number }[],
+  broken: readonly Omit<BrokenRecord, 'text'>[],
   bytes: Uint8Array,
   spans: Uint32Array,
   delimiter: string,
 ): BrokenRecord[] {
   const filler = delimiter.includes('x') ? 0x79 : 0x78;
-  return broken.map(({ number, line }) => {
+  return broken.map((one) => {
+    const { number } = one;
     const record = bytes.subarray(spans[2 * number]!, spans[2 * number + 1]!);
     const text = Buffer.from(record).toString();
     record.fill(filler);
-    return { number, line, text };
+    return { ...one, text };
   });
 }

@@ -1,5 +1,6 @@
 /** The cells of a batch, as the parser sees them. */
 import { parse } from 'csv-parse/sync';
+import { TOO_WIDE } from '../../bounds.js';
 import type { RejectedRow } from '../../model.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { Cells } from './cells.js';
@@ -62,7 +63,7 @@ export function rowReader({
       broken: batch.broken ? broken : null,
       cells(number) {
         const text = texts.get(number);
-        if (text !== undefined) return brokenCells(text, dialect!);
+        if (text !== undefined) return broken.get(number) === TOO_WIDE ? [text] : brokenCells(text, dialect!);
         const cells = rows?.[number] ?? plain!.texts(number);
         return excelText ? cells.map(textOfExcel) : cells;
       },
