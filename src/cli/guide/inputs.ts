@@ -7,7 +7,6 @@ import type { Problem } from '../../engine/problems.js';
 import { likeliestCompany, type OpenedInput, openInput, type Pool } from '../../engine/read/index.js';
 import type { AnySource, Located } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
-import { errorWords } from '../messages.js';
 import { safeLine } from '../output/safe.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import type { Choice, Prompter } from '../prompts/index.js';
@@ -125,8 +124,8 @@ export class Inputs {
     const chosen = await prompter.choose<Fix | null>(
       error.problem?.code === 'wrong_encoding'
         ? `${path}: in which encoding does this line read right?`
-        : errorWords(error, this.context.commands).message,
-      [...fixes, { value: null, label: certain ? 'stop' : 'read it as it is' }],
+        : `${path}: where are its rows?`,
+      [...fixes, { value: null, label: certain ? 'stop' : 'at its beginning' }],
     );
     if (chosen === null && certain) throw error;
     if (chosen === null) return false;
@@ -155,15 +154,15 @@ function fixesFor(problem: Problem | undefined): Choice<Fix>[] {
       );
     case 'title_above_header': {
       const { lines } = problem;
-      const what = lines === 1 ? 'the first line' : `the first ${lines} lines`;
-      return [fix('skipLines', String(lines), `leave out ${what}: the header is below`)];
+      const above = lines === 1 ? 'the first line, which is' : `the first ${lines} lines, which are`;
+      return [fix('skipLines', String(lines), `below ${above} no header`)];
     }
     case 'rows_in_array':
-      return [fix('jsonPath', problem.jsonPath, `read the rows in ${problem.jsonPath}`)];
+      return [fix('jsonPath', problem.jsonPath, `in the array ${problem.jsonPath}`)];
     case 'rows_in_sheet':
-      return [fix('sheet', problem.sheet, `read the sheet ${problem.sheet}`)];
+      return [fix('sheet', problem.sheet, `in the sheet ${problem.sheet}`)];
     case 'sheet_empty':
-      return problem.others.map((sheet) => fix('sheet', sheet, `read the sheet ${sheet}`));
+      return problem.others.map((sheet) => fix('sheet', sheet, `in the sheet ${sheet}`));
     default:
       return [];
   }
