@@ -56,7 +56,7 @@ export function define(command: Command, wire: Wire): void {
       .command('migrate')
       .description('move the state to another place; imports with this one are refused from then on'),
     [
-      "profiles state migrate --to 'postgres://ci@db.internal/profiles?schema=profiles'",
+      "profiles state migrate --to 'postgres://ci@db.internal/profiles?schema=p'",
       'profiles state migrate --to sqlite:new-state --json',
     ],
   ).action(wire((_, flags) => targetOf(flags), migrate));

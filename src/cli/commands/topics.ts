@@ -80,14 +80,15 @@ too. profiles config list shows each value and where it came from.`)}`;
 }
 
 function config(): string {
-  const rows = KEYS.map((option) => [option.config, sentence(option)] as const);
+  const own = KEYS.filter(({ config }) => !config.startsWith('import.'));
+  const rows = own.map((option) => [option.config, sentence(option)] as const);
   return `Config file
 
 ${paragraph(`A JSON file: --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME/profiles/config.json
 (~/.config/profiles/config.json; on Windows %APPDATA%\\profiles\\config.json). It is written with
 mode 0600. A file that holds a token and that other users can read is refused.`)}
 
-${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT, or the key account.']])}
+${twoColumns([...rows, ['import.<key>', 'A setting that profiles help settings marks with C.'], ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT, or the key account.']])}
 
 ${paragraph(`A flag overrides the environment, the environment overrides the file, and an account's key
 overrides the one at the top. The token at the top is not used for a named account. The region
@@ -120,10 +121,10 @@ const CONVERSIONS: readonly (readonly [type: string, text: string])[] = [
   ['money:1.234,56', 'the same, written like the example'],
   ['percent', '12.5% as 12.5; percent:1.234,56 is written like the example'],
   ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
-  ['boolean:Ja/Nein', 'these two words, in any case'],
+  ['boolean:ja/nein', 'these two words, in any case'],
   ['date:MM/dd/yyyy', 'dates of this pattern, sent as 2024-03-31'],
   ['date', 'ISO 8601, or the one pattern that every value fits'],
-  ['datetime:dd.MM.yyyy HH:mm@Europe/Berlin', 'a pattern and a zone, sent as 2024-03-31T10:00:00+02:00'],
+  ['datetime:<pattern>@<zone>', 'dd.MM.yyyy HH:mm@Europe/Berlin is sent as 2024-03-31T10:00:00+02:00'],
   ['datetime@UTC', 'ISO 8601, or the one pattern that every value fits, in this zone'],
   ['datetime:epoch', 'seconds or milliseconds since 1970'],
   ['lower', 'lower case; the only type that an identifier may have'],
@@ -158,8 +159,8 @@ ${paragraph(`A value that does not fit rejects its row, and the reason names the
 cell stays empty. A number with more digits than a double holds exactly is rejected.`)}
 
 Examples:
-  profiles import crm.csv --type 'Annual Revenue=money' --type 'Win Rate=percent'
-  profiles import crm.csv --type 'Created=datetime:MM/dd/yyyy HH:mm@America/New_York'`;
+  profiles import crm.csv --type 'Revenue=money' --type 'Win Rate=percent'
+  profiles import crm.csv --type 'Created=datetime:M/d/yyyy H:mm@Asia/Tokyo'`;
 }
 
 function formats(): string {

@@ -20,7 +20,7 @@ export const GLOBAL = {
   },
   region: {
     type: NAME_TYPE,
-    summary: 'default, eu, sandbox, or one from the config file',
+    summary: 'one of default, eu, sandbox, and the config file',
     default: 'default',
     env: 'PROFILES_REGION',
     config: 'region',
@@ -58,7 +58,7 @@ export const GLOBAL = {
   option: {
     type: pair('key=value'),
     short: 'o',
-    summary: 'any setting, such as retries=3 (profiles help settings)',
+    summary: 'a setting, such as retries=3 (see help settings)',
     repeatable: true,
     complete: 'settings',
   },
@@ -79,7 +79,7 @@ export const GLOBAL = {
   input: { type: FLAG, negated: true, summary: 'never prompt' },
   yes: {
     type: FLAG,
-    summary: 'do not ask before sending, or before taking a lock',
+    summary: 'do not ask before sending or taking a lock',
   },
 } as const satisfies Table;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands/index.js';
+import { TOPICS } from '../../../src/cli/commands/topics.js';
 import { OPTIONS, optionsOf } from '../../../src/cli/options/index.js';
 import { Exit } from '../../../src/engine/errors.js';
 import { cli } from '../../support/cli.js';
@@ -40,6 +41,17 @@ describe('help about a command', () => {
       const page = await cli([...argv, '--help']);
       expect([argv, widest(page)]).toEqual([argv, expect.toSatisfy((width: number) => width <= 80)]);
       expect(await cli([...argv, '--help'], { columns: 200 })).toEqual(page);
+    }
+    const further = [
+      'import reading',
+      'import all',
+      'inspect all',
+      'apply all',
+      'sandbox all',
+      'state migrate',
+    ];
+    for (const name of [...further, ...TOPICS.map((topic) => topic.name)]) {
+      expect([name, widest(await cli(['help', ...name.split(' ')])) <= 80]).toEqual([name, true]);
     }
     expect(widest(await cli(['--help'], { columns: 70 }))).toBeLessThanOrEqual(70);
   });
@@ -144,7 +156,7 @@ describe('help about a topic', () => {
       'region',
       'account',
       'regions.<name>.base_url',
-      'import.chunk_size',
+      'import.<key>',
       'accounts.<name>.<key>',
     ]) {
       expect(stdout).toContain(`\n  ${key} `);
