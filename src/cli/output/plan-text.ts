@@ -48,7 +48,10 @@ const filesSections = (files: readonly FilePlan[], form: TableForm): string[] =>
 function suggestedSection(file: FilePlan, form: TableForm): string[] {
   const lines = file.columns.flatMap(({ column, suggested }) => suggestedLines(column, suggested ?? []));
   if (lines.length === 0) return [];
-  const body = lines.map((line) => `  ${safeLine(line)}\n`).join('');
+  const body = shownOf(
+    lines.map((line) => `  ${safeLine(line)}\n`),
+    'more type',
+  );
   return [section(`Text in ${safeLine(file.path)} that could be sent as another type`, body, form)];
 }
 
@@ -56,7 +59,16 @@ const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =
   files
     .filter(({ sample }) => sample !== null && sample !== undefined)
     .map(({ path, sample }) =>
-      section(`First item of ${safeLine(path)}`, `${safeJson(JSON.stringify(sample, null, 2))}\n`, form),
+      section(
+        `First item of ${safeLine(path)}`,
+        shownOf(
+          safeJson(JSON.stringify(sample, null, 2))
+            .match(/.+/g)!
+            .map((line) => `${line}\n`),
+          'more line',
+        ),
+        form,
+      ),
     );
 
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
@@ -105,11 +117,19 @@ const characterName = (text: string): string =>
     ? 'tab'
     : text.replace(/[\0-\x1f\x7f]/g, (code) => `\\x${code.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** The maximum number of columns shown; the JSON document has all of them. */
-const SHOWN_COLUMNS = 200;
+/** The most columns shown, and lines about them; the JSON document has all of them. */
+const SHOWN = 200;
+
+/** Lines, or those of them that are shown. */
+function shownOf(lines: readonly string[], what: string): string {
+  const more = lines.length - SHOWN;
+  return lines.slice(0, SHOWN).join('') + (more > 0 ? moreOf(more, what) : '');
+}
+
+const moreOf = (more: number, what: string): string => `and ${count(more, what)}; --json shows all of them\n`;
 
 function columnsTable(file: FilePlan, form: TableForm): string {
-  const more = file.columns.length - SHOWN_COLUMNS;
+  const more = file.columns.length - SHOWN;
   const table = renderTable(
     [
       { header: 'column' },
@@ -119,7 +139,7 @@ function columnsTable(file: FilePlan, form: TableForm): string {
       { header: 'why' },
     ],
     file.columns
-      .slice(0, SHOWN_COLUMNS)
+      .slice(0, SHOWN)
       .map((column) => [
         column.column,
         column.key ?? '(left out)',
@@ -129,7 +149,7 @@ function columnsTable(file: FilePlan, form: TableForm): string {
       ]),
     form,
   );
-  return more > 0 ? `${table}and ${count(more, 'more column')}; --json shows all of them\n` : table;
+  return more > 0 ? `${table}${moreOf(more, 'more column')}` : table;
 }
 
 function toSend(plan: Plan): string {

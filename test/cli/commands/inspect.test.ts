@@ -222,3 +222,17 @@ it('its examples work unchanged', async () => {
   for (const line of lines)
     expect({ line, ...(await inspect(line, { cwd })) }).toMatchObject({ line, code: 0 });
 });
+
+it.each([['inspect'], ['import', '--dry-run']])(
+  '%s %s: lists of thousands of columns are cut',
+  async (...words) => {
+    const names = Array.from({ length: 3_000 }, (_, at) => `k${at}`);
+    const row = names.map(() => '"$1,234.00"').join(',');
+    const cwd = scratch({ 'wide.csv': `company_id,${names.join(',')}\na,${row}\n` });
+    const { stdout } = await cli([...words, 'wide.csv'], { cwd });
+    expect(stdout).toContain('and 2,801 more columns; --json shows all of them\n');
+    expect(stdout).toContain('and 2,800 more types; --json shows all of them\n');
+    expect(stdout).toContain('more lines; --json shows all of them\n');
+    expect(stdout.split('\n').length).toBeLessThan(700);
+  },
+);
