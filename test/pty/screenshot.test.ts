@@ -1,9 +1,9 @@
 /**
- * The README's picture of an import, docs/import.svg, held against what the built command draws in a real terminal.
- * `npm run screenshot` writes the file. The service is the sandbox, with its clock in this test's hand, so the same
+ * The pictures of an import, docs/import.svg, and of a guided one, docs/guided.svg, held against what the built command
+ * draws in a real terminal. `npm run screenshot` writes the files. The service is the sandbox, with its clock in this test's hand, so the same
  * moments are met every time. What is another one each time (durations, rates, ids, port) is left out or replaced.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import { BIN, built } from '../support/child.js';
@@ -12,7 +12,8 @@ import { missing, openTerminal } from '../support/pty.js';
 import { environmentOf, ManualClock, test } from '../support/sandbox.js';
 import { type Frame, terminalSvg } from './terminal-svg.js';
 
-const FILE = resolve(import.meta.dirname, '../../docs/import.svg');
+const DOCS = resolve(import.meta.dirname, '../../docs');
+const PICTURES = ['import.svg', 'guided.svg'] as const;
 /** Of the terminal: wide enough for a rate in the head line, which is not in the picture. */
 const TERMINAL_COLUMNS = 120;
 const PICTURE_COLUMNS = 104;
@@ -48,6 +49,20 @@ const SCENES: readonly Scene[] = [
     took: '820ms',
   },
 ];
+/** The questions of a guided import: Enter answers each of them. */
+const QUESTIONS = [
+  'crm-companies.csv: what are its rows?',
+  'How are the columns named at the service?',
+  'Which columns to send?',
+  'Which values to convert?',
+  'In which time zone are the times of Create Date?',
+  'Which of these mean that a cell is empty?',
+  '1 row cannot be sent.',
+  'Send to region sandbox',
+  'Save the answers as crm-companies.mapping.json?',
+];
+const GUIDE_ROWS = 32;
+const QUESTION_S = 1.6;
 const MOMENT_S = 0.7;
 const RESULT_S = 1.2;
 
@@ -123,13 +138,48 @@ describe.skipIf(missing.length > 0)('the picture', () => {
       frames,
       columns: PICTURE_COLUMNS,
     });
-    await expect(picture).toMatchFileSnapshot(FILE);
+    await expect(picture).toMatchFileSnapshot(join(DOCS, PICTURES[0]));
+  });
+
+  test('shows the questions of a guided import', async () => {
+    const cwd = scratch();
+    copyFileSync(join(DOCS, '../fixtures/guide/crm-companies.csv'), join(cwd, 'crm-companies.csv'));
+    const words = ['import', 'crm-companies.csv', '--region', 'sandbox'];
+    const prompt = `\u001b[0;2m$\u001b[0m \u001b[1mprofiles ${words.join(' ')}\u001b[0m`;
+    const frames: Frame[] = [{ lines: [prompt], seconds: MOMENT_S }];
+    const terminal = await openTerminal([process.execPath, BIN, ...words], {
+      columns: PICTURE_COLUMNS,
+      rows: GUIDE_ROWS,
+      cwd,
+      env: { HOME: cwd, TZ: 'America/New_York' },
+    });
+    try {
+      for (const question of QUESTIONS) {
+        await terminal.until(question, (lines) => lines.some((line) => line.startsWith(`◆  ${question}`)));
+        frames.push({ lines: await terminal.colored(), seconds: QUESTION_S });
+        await terminal.press('Enter');
+      }
+      expect(await terminal.exitCode()).toBe(5);
+      const lines = (await terminal.colored()).map((line) => masked(line, '1.2s'));
+      frames.push({ lines, seconds: RESULT_S });
+    } finally {
+      await terminal.close();
+    }
+    const picture = terminalSvg({
+      title: 'A guided import at a terminal',
+      description:
+        'profiles import crm-companies.csv asks what identifies the rows, how columns are named, which to send, what to convert, the time zone, and what means empty. It shows the first item and the plan, asks what to do with 1 invalid row, sends, saves the answers, and prints the same import as a command.',
+      frames,
+      columns: PICTURE_COLUMNS,
+    });
+    await expect(picture).toMatchFileSnapshot(join(DOCS, PICTURES[1]));
   });
 });
 
-test('the picture in the file is small, well-formed, and runs nothing', () => {
-  const svg = readFileSync(FILE, 'utf8');
-  expect(statSync(FILE).size).toBeLessThan(60_000);
+test.for(PICTURES)('the picture %s is small, well-formed, and runs nothing', (name) => {
+  const file = join(DOCS, name);
+  const svg = readFileSync(file, 'utf8');
+  expect(statSync(file).size).toBeLessThan(60_000);
   expect(svg).not.toMatch(/<script|\bon\w+=|href|url\(|<image|<foreignObject/i);
   const open: string[] = [];
   for (const [, end, name, , closed] of svg.matchAll(/<(\/?)(\w+)((?: [\w:-]+="[^"<&]*")*)(\/?)>/g)) {
