@@ -27,24 +27,22 @@ interface Drawn {
 }
 
 const COLUMNS: readonly Column<Drawn>[] = [
-  {
-    head: 'Job',
-    names: true,
-    cell: ({ job }) => (
-      <>
-        <Link to={to('job', { id: job.job_id })}>{shortJob(job.job_id)}</Link>{' '}
-        <span class="quiet">
-          {kindOf(job)}
-          {job.region === 'eu' && ', eu'}
-        </span>
-      </>
-    ),
-  },
-  { head: 'Status', cell: ({ job }) => <State status={job.status} /> },
-  { head: 'Timeline', class: 'track', cell: (drawn) => <Track {...drawn} height={14} /> },
-  { head: 'Rows', class: 'number', cell: ({ job }) => rowsOf(job) },
-  { head: 'Accepted', class: 'when', cell: ({ job }) => <Time iso={job.start_time} /> },
+  ['Job', ({ job }) => <JobLink job={job} />],
+  ['Status', ({ job }) => <State status={job.status} />],
+  ['Timeline', (drawn) => <Track {...drawn} height={14} />, 'track'],
+  ['Rows', ({ job }) => rowsOf(job), 'number'],
+  ['Accepted', ({ job }) => <Time iso={job.start_time} />, 'when'],
 ];
+
+const JobLink = ({ job }: { job: JobLine }) => (
+  <>
+    <Link to={to('job', { id: job.job_id })}>{shortJob(job.job_id)}</Link>{' '}
+    <span class="quiet">
+      {kindOf(job)}
+      {job.region === 'eu' && ', eu'}
+    </span>
+  </>
+);
 
 export function Jobs({ route }: { route: Route }) {
   const { overview } = useShell();
@@ -134,17 +132,9 @@ function JobBody({ detail: { now: iso, ids, request }, job }: { detail: Reply<'G
             keyOf={({ status }) => status}
             rows={phases}
             columns={[
-              { head: 'State', names: true, cell: ({ status }) => <State status={status} /> },
-              {
-                head: 'From',
-                class: 'when',
-                cell: ({ from, begun }) => (begun ? <Time iso={from} /> : 'to come'),
-              },
-              {
-                head: 'Time',
-                class: 'number',
-                cell: ({ from, until }) => (until ? between(from, until) : '–'),
-              },
+              ['State', ({ status }) => <State status={status} />],
+              ['From', ({ from, begun }) => (begun ? <Time iso={from} /> : 'to come'), 'when'],
+              ['Time', ({ from, until }) => (until ? between(from, until) : '–'), 'number'],
             ]}
           />
         </Section>

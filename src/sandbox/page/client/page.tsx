@@ -1,16 +1,16 @@
 /** The sandbox's page: its frame, and the view in it. */
-import { render } from 'preact';
+import { type ComponentChildren, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BASE, type Connection, useOverview } from './data.js';
 import { count } from './format.js';
 import { Job, Jobs } from './jobs.js';
-import { Empty, Facts, Heading, Link, ShellContext } from './parts.js';
+import { both, Empty, Facts, Heading, Link, ShellContext } from './parts.js';
 import { Profile } from './profile.js';
 import { Profiles } from './profiles.js';
 import { Properties } from './properties.js';
 import { Request, Requests } from './requests.js';
 import { formatRoute, parseRoute, type Route, to } from './route.js';
-import { Settings } from './settings.js';
+import { Switches } from './settings.js';
 
 const here = (): Route => parseRoute(location.pathname.slice(BASE.length) + location.search);
 
@@ -28,16 +28,15 @@ function App() {
     if (next.view !== route.view) scrollTo(0, 0);
     setRoute(next);
   };
-  const both = (kind: 'companies' | 'users'): number =>
-    overview ? overview.profiles.default[kind] + overview.profiles.eu[kind] : 0;
   const tabs: [name: string, view: string, n?: number | undefined][] = [
-    ['Companies', 'companies', both('companies')],
-    ['Users', 'users', both('users')],
+    ['Companies', 'companies', both(overview, 'companies')],
+    ['Users', 'users', both(overview, 'users')],
     ['Jobs', 'jobs', overview?.jobs.total],
     ['Requests', 'requests', overview?.requests],
     ['Properties', 'properties'],
     ['Switches', 'settings', overview?.faults.length || undefined],
   ];
+  const View = Object.hasOwn(VIEWS, route.view) ? VIEWS[route.view]! : Nowhere;
   return (
     <ShellContext.Provider value={{ overview, go, announce: setSaid }}>
       <a class="skip" href="#main">
@@ -84,35 +83,27 @@ function tabOf({ view, kind }: Route): string {
   return view === 'job' || view === 'request' ? `${view}s` : view;
 }
 
-function View({ route }: { route: Route }) {
-  switch (route.view) {
-    case 'companies':
-    case 'users':
-      return <Profiles route={route} kind={route.view} />;
-    case 'profile':
-      return <Profile route={route} />;
-    case 'jobs':
-      return <Jobs route={route} />;
-    case 'job':
-      return <Job route={route} />;
-    case 'requests':
-      return <Requests route={route} />;
-    case 'request':
-      return <Request route={route} />;
-    case 'properties':
-      return <Properties route={route} />;
-    case 'settings':
-      return <Settings />;
-    default:
-      return (
-        <>
-          <Heading title="Not found">Not found</Heading>
-          <Empty title="There is no such view">
-            <Link to={to('companies')}>Companies</Link>
-          </Empty>
-        </>
-      );
-  }
+const VIEWS: Readonly<Record<string, (props: { route: Route }) => ComponentChildren>> = {
+  companies: Profiles,
+  users: Profiles,
+  profile: Profile,
+  jobs: Jobs,
+  job: Job,
+  requests: Requests,
+  request: Request,
+  properties: Properties,
+  settings: Switches,
+};
+
+function Nowhere() {
+  return (
+    <>
+      <Heading title="Not found" />
+      <Empty title="There is no such view">
+        <Link to={to('companies')}>Companies</Link>
+      </Empty>
+    </>
+  );
 }
 
 function Lamp({ connection }: { connection: Connection }) {

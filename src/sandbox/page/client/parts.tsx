@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
+import type { Kind } from '../../types.js';
 import { BASE, type Overview } from './data.js';
 import { stateColor, time, visible } from './format.js';
 import { formatRoute, type Route } from './route.js';
@@ -18,6 +19,10 @@ export const useShell = (): Shell => useContext(ShellContext);
 
 /** The server refuses longer addresses. */
 const LONGEST_ADDRESS = 12_000;
+
+/** The profiles of a kind in both regions. */
+export const both = (overview: Overview | undefined, kind: Kind): number =>
+  overview ? overview.profiles.default[kind] + overview.profiles.eu[kind] : 0;
 
 export interface Children {
   children: ComponentChildren;
@@ -66,8 +71,16 @@ export function State({ status }: { status: string }) {
   );
 }
 
-/** The heading of a view, with what is said beside it. It gets the focus when the view opens. */
-export function Heading({ children, title, sum }: Children & { title: string; sum?: ComponentChildren }) {
+interface HeadingProps {
+  title: string;
+  /** What is said beside it. */
+  sum?: ComponentChildren;
+  /** In place of the title. */
+  children?: ComponentChildren;
+}
+
+/** The heading of a view. It gets the focus when the view opens. */
+export function Heading({ title, sum, children = title }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${visible(title).slice(0, 80)} · profiles sandbox`;
@@ -104,14 +117,8 @@ export function Empty({ title, children }: Children & { title: string }) {
   );
 }
 
-export interface Column<T> {
-  head: string;
-  cell(row: T): ComponentChildren;
-  /** The class of its cells. */
-  class?: string;
-  /** Whether its cells name their rows. */
-  names?: true;
-}
+/** A column, and the class of its cells. The cells of the first column name their rows. */
+export type Column<T> = readonly [head: string, cell: (row: T) => ComponentChildren, kind?: string];
 
 export interface TableProps<T> {
   class: string;
@@ -121,21 +128,16 @@ export interface TableProps<T> {
   keyOf(row: T): string | number;
 }
 
-export function Table<T>({
-  class: name,
-  caption,
-  columns,
-  keyOf,
-  rows,
-}: TableProps<T> & { rows: readonly T[] }) {
+export function Table<T>(props: TableProps<T> & { rows: readonly T[] }) {
+  const { columns, keyOf, rows } = props;
   return (
-    <table class={name}>
-      <caption class="unseen">{caption}</caption>
+    <table class={props.class}>
+      <caption class="unseen">{props.caption}</caption>
       <thead>
         <tr>
-          {columns.map((column) => (
-            <th key={column.head} scope="col" class={column.class}>
-              {column.head}
+          {columns.map(([head, , kind]) => (
+            <th key={head} scope="col" class={kind}>
+              {head}
             </th>
           ))}
         </tr>
@@ -143,17 +145,14 @@ export function Table<T>({
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ head, cell, class: kind, names }) =>
-              names ? (
-                <th key={head} scope="row" class={kind}>
+            {columns.map(([head, cell, kind], index) => {
+              const Cell = index === 0 ? 'th' : 'td';
+              return (
+                <Cell key={head} scope={index === 0 ? 'row' : undefined} class={kind}>
                   {cell(row)}
-                </th>
-              ) : (
-                <td key={head} class={kind}>
-                  {cell(row)}
-                </td>
-              ),
-            )}
+                </Cell>
+              );
+            })}
           </tr>
         ))}
       </tbody>

@@ -60,9 +60,9 @@ export function Profile({ route }: { route: Route }) {
 
 type Field = ProfileDetail['fields'][number];
 const FIELD_COLUMNS: readonly Column<Field>[] = [
-  { head: 'Key', names: true, cell: ({ key }) => <Data text={key} /> },
-  { head: 'Value', class: 'value', cell: (field) => <Value value={field} /> },
-  { head: 'Type', class: 'quiet', cell: ({ type }) => type },
+  ['Key', ({ key }) => <Data text={key} />],
+  ['Value', (field) => <Value value={field} />, 'value'],
+  ['Type', ({ type }) => type, 'quiet'],
 ];
 
 function Fields({ fields }: { fields: readonly Field[] }) {

@@ -16,25 +16,20 @@ const SORTS = [
   ['-id', 'Identifier, Z to A'],
 ] as const;
 
-export function Profiles({ route, kind }: { route: Route; kind: Kind }) {
+export function Profiles({ route }: { route: Route }) {
   const { overview, go, announce } = useShell();
   const { region, search, sort } = route;
+  const kind: Kind = route.view === 'users' ? 'users' : 'companies';
   const [one, many] = NOUNS[kind];
   const change = (part: Partial<Route>, replace = false): void => go({ ...route, page: 1, ...part }, replace);
+  const link = (of: Kind, id: string | null, most?: number) =>
+    id !== null && <ProfileLink route={to('profile', { kind: of, region, id })} most={most} />;
   const columns: Column<ProfileLine>[] = [
-    {
-      head: 'Identifier',
-      names: true,
-      cell: ({ id }) => <ProfileLink route={{ ...route, kind, id }} most={120} />,
-    },
-    {
-      head: 'Company',
-      cell: ({ company_id: id }) =>
-        id !== null && <ProfileLink route={{ ...route, kind: 'companies', id }} />,
-    },
-    { head: 'Metadata', class: 'wide preview', cell: ({ preview }) => <Data text={preview} /> },
-    { head: 'Upserts', class: 'number', cell: ({ upserts }) => count(upserts) },
-    { head: 'Updated', class: 'when', cell: (profile) => <Time iso={profile.updated_at} /> },
+    ['Identifier', ({ id }) => link(kind, id, 120)],
+    ['Company', ({ company_id }) => link('companies', company_id)],
+    ['Metadata', ({ preview }) => <Data text={preview} />, 'wide preview'],
+    ['Upserts', ({ upserts }) => count(upserts), 'number'],
+    ['Updated', ({ updated_at }) => <Time iso={updated_at} />, 'when'],
   ];
   return (
     <List<Reply<'GET /profiles'>, ProfileLine>
@@ -51,7 +46,7 @@ export function Profiles({ route, kind }: { route: Route; kind: Kind }) {
       tools={<Tools route={route} kind={kind} change={change} />}
       class="profiles"
       caption={TITLES[kind][1]}
-      columns={columns.filter(({ head }) => kind === 'users' || head !== 'Company')}
+      columns={columns.filter(([head]) => kind === 'users' || head !== 'Company')}
       keyOf={({ id }) => id}
       onShown={({ found }) => {
         performance.mark('profiles-shown', { detail: { search, found } });
@@ -73,13 +68,11 @@ export function Profiles({ route, kind }: { route: Route; kind: Kind }) {
   );
 }
 
-export function ProfileLink({ route: { kind, region, id }, most = 80 }: { route: Route; most?: number }) {
-  return (
-    <Link to={to('profile', { kind, region, id })}>
-      <Data text={id} most={most} />
-    </Link>
-  );
-}
+export const ProfileLink = ({ route, most = 80 }: { route: Route; most?: number | undefined }) => (
+  <Link to={route}>
+    <Data text={route.id} most={most} />
+  </Link>
+);
 
 interface ToolsProps {
   route: Route;

@@ -9,11 +9,11 @@ type PropertyList = Reply<'GET /properties'>;
 type Property = PropertyList['properties'][number];
 
 const COLUMNS: readonly Column<Property>[] = [
-  { head: 'Id', class: 'number', cell: ({ id }) => id },
-  { head: 'Key', names: true, cell: ({ key }) => <Data text={key} /> },
-  { head: 'Name', class: 'mid', cell: ({ display_name }) => <Data text={display_name} /> },
-  { head: 'Type', cell: ({ data_type }) => data_type },
-  { head: 'From', cell: (property) => (property.is_auto_property ? 'the service itself' : 'imports') },
+  ['Key', ({ key }) => <Data text={key} />],
+  ['Id', ({ id }) => id, 'number'],
+  ['Name', ({ display_name }) => <Data text={display_name} />, 'mid'],
+  ['Type', ({ data_type }) => data_type],
+  ['From', (property) => (property.is_auto_property ? 'the service itself' : 'imports')],
 ];
 
 const own = ({ properties }: PropertyList): number =>

@@ -13,35 +13,15 @@ const FILTERS = [
   ['problems', 'Problems'],
 ] as const;
 
-const TABLE = {
-  class: 'requests',
-  columns: [
-    {
-      head: '#',
-      class: 'number',
-      names: true,
-      cell: ({ n }) => <Link to={to('request', { n })}>{n}</Link>,
-    },
-    { head: 'Status', cell: (request) => <Status request={request} /> },
-    {
-      head: 'Request',
-      class: 'path',
-      cell: (request) => (
-        <>
-          <Asked request={request} /> {request.fault !== null && <Fault spec={request.fault} />}
-        </>
-      ),
-    },
-    { head: 'Result', class: 'wide', cell: (request) => <Result request={request} /> },
-    {
-      head: 'Time',
-      class: 'number mid',
-      cell: ({ duration_ms }) => duration_ms !== null && duration(duration_ms),
-    },
-    { head: 'At', class: 'when', cell: ({ time }) => <Time iso={time} /> },
-  ] satisfies Column<RequestLine>[] as Column<RequestLine>[],
-  keyOf: ({ n }: RequestLine): number => n,
-};
+const COLUMNS: readonly Column<RequestLine>[] = [
+  ['#', ({ n }) => <Link to={to('request', { n })}>{n}</Link>, 'number'],
+  ['Status', (request) => <Status request={request} />],
+  ['Request', (request) => <Asked request={request} />, 'path'],
+  ['Result', (request) => <Result request={request} />, 'wide'],
+  ['Time', ({ duration_ms }) => duration_ms !== null && duration(duration_ms), 'number mid'],
+  ['At', ({ time }) => <Time iso={time} />, 'when'],
+];
+const TABLE = { class: 'requests', columns: COLUMNS, keyOf: ({ n }: RequestLine): number => n };
 
 export function RequestTable(props: { requests: readonly RequestLine[]; caption: string }) {
   return <Table {...TABLE} caption={props.caption} rows={props.requests} />;
@@ -105,9 +85,10 @@ const Fault = ({ spec }: { spec: string }) => (
   </span>
 );
 
-const Asked = ({ request: { method, path } }: { request: RequestLine }) => (
+const Asked = ({ request: { method, path, fault } }: { request: RequestLine }) => (
   <>
-    <span class="quiet">{method}</span> <Data text={path} most={2_000} />
+    <span class="quiet">{method}</span> <Data text={path} most={2_000} />{' '}
+    {fault !== null && <Fault spec={fault} />}
   </>
 );
 
@@ -155,7 +136,7 @@ export function Request({ route: { n } }: { route: Route }) {
 }
 
 function RequestFacts({ request }: { request: RequestLine }) {
-  const { accepted, duration_ms, error, fault, listener, status, time } = request;
+  const { accepted, duration_ms, error, listener, status, time } = request;
   const answered = `${status ?? 'the reply was cut off, or never sent'}, after ${duration(duration_ms ?? 0)}`;
   const refused = error === null ? 'nothing was written' : 'refused: nothing was written';
   return (
@@ -165,7 +146,6 @@ function RequestFacts({ request }: { request: RequestLine }) {
         ['Arrived', <Time iso={time} />],
         ['At', listener === 'lookup' ? 'the lookups' : `region ${listener}`],
         ['Answered', duration_ms === null ? 'not yet' : answered],
-        ['Fault', fault && <Fault spec={fault} />],
         ['Error', error && <Data text={error} />],
         ['Result', accepted === null ? refused : <Result request={request} />],
         ['Body', accepted && `${bytes(accepted.bytes)}, SHA-256 ${accepted.sha256}`],

@@ -18,16 +18,10 @@ const GAP = 0.02;
 const LONG = 0.25;
 
 export function scaleOf(spans: readonly Span[]): Scale {
-  const busy = merged(spans);
-  const active = busy.reduce((sum, { from, until }) => sum + until - from, 0) || 1;
-  const stretches: Span[] = [];
-  for (const span of busy) {
-    const last = stretches.at(-1);
-    if (last && span.from - last.until <= active * LONG) last.until = span.until;
-    else stretches.push({ ...span });
-  }
+  const busy = joined(spans, 0);
+  const stretches = joined(busy, (lengthOf(busy) || 1) * LONG);
   const breaks = Math.max(0, stretches.length - 1);
-  const total = stretches.reduce((sum, { from, until }) => sum + until - from, 0) || 1;
+  const total = lengthOf(stretches) || 1;
   const room = 1 - Math.min(0.5, breaks * GAP);
   const gap = breaks === 0 ? 0 : (1 - room) / breaks;
 
@@ -50,13 +44,15 @@ export function scaleOf(spans: readonly Span[]): Scale {
   };
 }
 
-/** Sorted, and those that overlap or touch merged. */
-function merged(spans: readonly Span[]): Span[] {
-  const sorted = [...spans].sort((a, b) => a.from - b.from);
+const lengthOf = (spans: readonly Span[]): number =>
+  spans.reduce((sum, { from, until }) => sum + until - from, 0);
+
+/** Sorted, and those merged that are at most `pause` apart. */
+function joined(spans: readonly Span[], pause: number): Span[] {
   const found: Span[] = [];
-  for (const span of sorted) {
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
     const last = found.at(-1);
-    if (last && span.from <= last.until) last.until = Math.max(last.until, span.until);
+    if (last && span.from - last.until <= pause) last.until = Math.max(last.until, span.until);
     else found.push({ ...span });
   }
   return found;

@@ -1,140 +1,21 @@
 /** The view of switches: faults, speed and limits, and erasing everything. */
+import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { call, type Settings as Values } from './data.js';
+import { call, type Settings } from './data.js';
 import { plural } from './format.js';
-import { Heading, Section, useShell } from './parts.js';
+import { both, Heading, Section, useShell } from './parts.js';
+import { withQuery } from './route.js';
 
 const SWITCHES = [
   ['503:every=1', 'The service is down', 'every write is answered with 503'],
-  [
-    '429:every=2,retry-after=1',
-    'The service is busy',
-    'every second write is answered with 429, Retry-After: 1',
-  ],
-  [
-    'reset-after:every=3',
-    'Replies get lost',
-    'every third write is carried out, then its connection is reset',
-  ],
+  ['429:every=2,retry-after=1', 'The service is busy', 'every second write: 429, Retry-After: 1'],
+  ['reset-after:every=3', 'Replies get lost', 'every third write is carried out, then reset'],
   ['fail-job:every=1', 'Jobs fail', 'every job ends as failed'],
   ['stuck-job:every=1', 'Jobs get stuck', 'every job stays in processing'],
 ] as const;
 
-export function Settings() {
-  return (
-    <>
-      <Heading title="Switches" sum="They take effect at once, and last until the sandbox stops.">
-        Switches
-      </Heading>
-      <div class="columns">
-        <Section id="faults" title="Faults">
-          <Faults />
-        </Section>
-        <Section id="limits" title="Speed and limits">
-          <Limits />
-        </Section>
-      </div>
-      <Section id="reset" title="Reset">
-        <Reset />
-      </Section>
-    </>
-  );
-}
-
-/** What goes wrong when something is changed, for the reader; and how to change it. */
-function useChange(): [problem: string, change: (act: Promise<unknown>, said: string) => Promise<void>] {
-  const { announce } = useShell();
-  const [problem, setProblem] = useState('');
-  const change = async (act: Promise<unknown>, said: string): Promise<void> => {
-    try {
-      await act;
-      setProblem('');
-      announce(said);
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
-  return [problem, change];
-}
-
-const Problem = ({ id, children }: { id?: string; children: string }) => (
-  <p id={id} class={children && 'note bad'} role="alert">
-    {children}
-  </p>
-);
-
-function Faults() {
-  const { overview } = useShell();
-  const [spec, setSpec] = useState('503:first=3,retry-after=2');
-  const [problem, change] = useChange();
-  const set = overview?.faults ?? [];
-  const add = (one: string) => change(call('faults', 'POST', { spec: one }), `fault ${one} set`);
-  const remove = (one: string) =>
-    change(call(`faults?spec=${encodeURIComponent(one)}`, 'DELETE'), `fault ${one} removed`);
-
-  return (
-    <>
-      {SWITCHES.map(([one, name, what]) => {
-        const on = set.includes(one);
-        return (
-          <p key={one}>
-            <button
-              type="button"
-              role="switch"
-              aria-checked={on}
-              aria-describedby={`what-${one}`}
-              onClick={() => void (on ? remove(one) : add(one))}
-            >
-              {name}
-            </button>
-            <span id={`what-${one}`} class="quiet">
-              {what}
-            </span>
-          </p>
-        );
-      })}
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add(spec.trim());
-        }}
-      >
-        <label class="grow">
-          <span class="quiet">Another fault</span>
-          <input
-            value={spec}
-            spellcheck={false}
-            autocomplete="off"
-            aria-describedby="fault-form fault-problem"
-            aria-invalid={problem !== ''}
-            onInput={(event) => setSpec(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit">Add</button>
-      </form>
-      <p id="fault-form" class="quiet">
-        <code>what:when,option…</code>, such as <code>503:first=3</code>, <code>hang:nth=2</code>,{' '}
-        <code>reset-after:p=0.1</code> or <code>short-job:every=2,rows=5</code>; all of them:{' '}
-        <code>profiles help faults</code>
-      </p>
-      <Problem id="fault-problem">{problem}</Problem>
-      <h3>Set now</h3>
-      {set.length === 0 && <p class="quiet">No fault is set.</p>}
-      {set.map((one, index) => (
-        <p key={`${index} ${one}`} class="row">
-          <code class="grow">{one}</code>
-          <button type="button" aria-label={`Remove ${one}`} onClick={() => void remove(one)}>
-            Remove
-          </button>
-        </p>
-      ))}
-    </>
-  );
-}
-
 interface Field {
-  key: Exclude<keyof Values, 'fail_rows' | 'fail_rows_with' | 'one_job_at_a_time'>;
+  key: Exclude<keyof Settings, 'fail_rows' | 'fail_rows_with' | 'one_job_at_a_time'>;
   name: string;
   unit: string;
   /** What an empty field means, if it may be empty. */
@@ -152,77 +33,150 @@ const FIELDS: readonly Field[] = [
   { key: 'rate_limit', name: 'Request rate', unit: 'a second; beyond, 429', empty: 'any number' },
 ];
 
+export function Switches() {
+  return (
+    <>
+      <Heading title="Switches" sum="They take effect at once, and last until the sandbox stops." />
+      <div class="columns">
+        <Faults />
+        <Limits />
+      </div>
+      <Reset />
+    </>
+  );
+}
+
+/** How to change something, and what goes wrong then, for the reader. */
+function useChange(): [problem: ComponentChildren, change: (act: Promise<unknown>, said: string) => void] {
+  const { announce } = useShell();
+  const [problem, setProblem] = useState('');
+  const change = (act: Promise<unknown>, said: string): void => {
+    act.then(
+      () => {
+        setProblem('');
+        announce(said);
+      },
+      (error: Error) => setProblem(error.message),
+    );
+  };
+  const alert = (
+    <p class={problem && 'note bad'} role="alert">
+      {problem}
+    </p>
+  );
+  return [alert, change];
+}
+
+function Toggle(props: { name: string; what: string; on: boolean; set(on: boolean): void }) {
+  return (
+    <p>
+      <label>
+        <input
+          type="checkbox"
+          role="switch"
+          checked={props.on}
+          aria-checked={props.on}
+          onChange={(event) => props.set(event.currentTarget.checked)}
+        />
+        <strong>{props.name}</strong> <span class="quiet">{props.what}</span>
+      </label>
+    </p>
+  );
+}
+
+function Faults() {
+  const { overview } = useShell();
+  const [problem, change] = useChange();
+  const set = overview?.faults ?? [];
+  const add = (spec: string) => change(call('faults', 'POST', { spec }), `fault ${spec} set`);
+  const remove = (spec: string) =>
+    change(call(withQuery('faults', { spec }), 'DELETE'), `fault ${spec} removed`);
+  return (
+    <Section id="faults" title="Faults">
+      {SWITCHES.map(([spec, name, what]) => (
+        <Toggle
+          key={spec}
+          name={name}
+          what={what}
+          on={set.includes(spec)}
+          set={(on) => (on ? add(spec) : remove(spec))}
+        />
+      ))}
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add(String(new FormData(event.currentTarget).get('spec')).trim());
+        }}
+      >
+        <label class="grow">
+          <span class="quiet">Another fault</span>
+          <input
+            name="spec"
+            defaultValue="503:first=3,retry-after=2"
+            spellcheck={false}
+            autocomplete="off"
+            aria-describedby="fault-form"
+          />
+        </label>
+        <button type="submit">Add</button>
+      </form>
+      <p id="fault-form" class="quiet">
+        <code>what:when,option…</code>, such as <code>503:first=3</code>, <code>hang:nth=2</code>,{' '}
+        <code>reset-after:p=0.1</code> or <code>short-job:every=2,rows=5</code>; all of them:{' '}
+        <code>profiles help faults</code>
+      </p>
+      {problem}
+      <h3>Set now</h3>
+      {set.length === 0 && <p class="quiet">No fault is set.</p>}
+      {set.map((spec, index) => (
+        <p key={`${index} ${spec}`} class="row">
+          <code class="grow">{spec}</code>
+          <button type="button" aria-label={`Remove ${spec}`} onClick={() => remove(spec)}>
+            Remove
+          </button>
+        </p>
+      ))}
+    </Section>
+  );
+}
+
+/** Each limit is saved when its field is left, or with Enter. */
 function Limits() {
   const { overview } = useShell();
-  /** What was typed but not saved yet, as it is shown. */
-  const [typed, setTyped] = useState<Partial<Record<keyof Values, string | boolean>>>({});
   const [problem, change] = useChange();
-  const current = overview?.settings;
-  const changed = Object.keys(typed).length > 0;
-
-  async function save(): Promise<void> {
-    const values = Object.entries(typed).map(([key, value]) => {
-      const { of = 1 } = FIELDS.find((one) => one.key === key) ?? {};
-      return [key, typeof value === 'boolean' ? value : value === '' ? null : Number(value) / of];
-    });
-    const saved = call('settings', 'PATCH', Object.fromEntries(values));
-    await change(
-      saved.then(() => setTyped({})),
-      'settings saved',
-    );
-  }
-
+  const save = (key: keyof Settings, name: string, value: number | boolean | null): void =>
+    change(call('settings', 'PATCH', { [key]: value }), `${name} saved`);
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
-      {FIELDS.map(({ key, name, unit, empty, of = 1 }) => {
-        const value = current?.[key];
-        const shown = typed[key] ?? (value == null ? '' : Number((value * of).toFixed(6)));
+    <Section id="limits" title="Speed and limits">
+      {FIELDS.map(({ key, name, unit, empty = '', of = 1 }) => {
+        const value = overview?.settings[key];
+        const shown = value == null ? '' : String(Number((value * of).toFixed(6)));
         return (
-          <label key={key} class="limit">
+          <label key={`${key} ${shown}`} class="limit">
             <span>{name}</span>
             <input
               type="number"
               min="0"
               step="any"
-              value={String(shown)}
-              placeholder={empty ?? ''}
-              aria-describedby={`unit-${key}`}
-              onInput={(event) => setTyped({ ...typed, [key]: event.currentTarget.value })}
+              defaultValue={shown}
+              placeholder={empty}
+              onChange={({ currentTarget: { value: typed } }) =>
+                save(key, name, typed === '' ? null : Number(typed) / of)
+              }
             />
-            <span id={`unit-${key}`} class="quiet">
-              {unit}
-            </span>
+            <span class="quiet">{unit}</span>
           </label>
         );
       })}
-      <p>
-        <label>
-          <input
-            type="checkbox"
-            checked={Boolean(typed.one_job_at_a_time ?? current?.one_job_at_a_time)}
-            onChange={(event) => setTyped({ ...typed, one_job_at_a_time: event.currentTarget.checked })}
-          />{' '}
-          One job at a time; a second one is refused with 409
-        </label>
-      </p>
-      <Problem>{problem}</Problem>
-      <div class="row">
-        <button type="submit" disabled={!changed}>
-          Save
-        </button>
-        {changed && (
-          <button type="button" onClick={() => setTyped({})}>
-            Discard
-          </button>
-        )}
-      </div>
-    </form>
+      <Toggle
+        name="One job at a time"
+        what="a second one is refused with 409"
+        on={overview?.settings.one_job_at_a_time ?? false}
+        set={(on) => save('one_job_at_a_time', 'one job at a time', on)}
+      />
+      {problem}
+    </Section>
   );
 }
 
@@ -230,37 +184,31 @@ function Reset() {
   const { overview } = useShell();
   const [problem, change] = useChange();
   const dialog = useRef<HTMLDialogElement>(null);
-  const { profiles, jobs, requests } = overview ?? {};
-  const sum = (kind: 'companies' | 'users'): number =>
-    profiles ? profiles.default[kind] + profiles.eu[kind] : 0;
-
   return (
-    <>
+    <Section id="reset" title="Reset">
       <p>Erases all profiles, jobs and the request log. Switches stay as they are.</p>
       <button type="button" class="bad" onClick={() => dialog.current?.showModal()}>
         Erase everything…
       </button>
-      <Problem>{problem}</Problem>
+      {problem}
       <dialog ref={dialog} aria-labelledby="sure">
         <h3 id="sure">Erase everything?</h3>
         <p>
-          {plural(sum('companies'), 'company', 'companies')}, {plural(sum('users'), 'user')},{' '}
-          {plural(jobs?.total ?? 0, 'job')} and {plural(requests ?? 0, 'logged request')} will be gone.
+          {plural(both(overview, 'companies'), 'company', 'companies')},{' '}
+          {plural(both(overview, 'users'), 'user')}, {plural(overview?.jobs.total ?? 0, 'job')} and{' '}
+          {plural(overview?.requests ?? 0, 'logged request')} will be gone.
         </p>
-        <form
-          method="dialog"
-          class="row"
-          onSubmit={({ submitter }) => {
-            const sure = (submitter as HTMLButtonElement | null)?.value === 'sure';
-            if (sure) void change(call('reset', 'POST', {}), 'everything was erased');
-          }}
-        >
+        <form method="dialog" class="row">
           <button type="submit">Keep</button>
-          <button type="submit" class="bad" value="sure">
+          <button
+            type="submit"
+            class="bad"
+            onClick={() => change(call('reset', 'POST', {}), 'everything was erased')}
+          >
             Erase everything
           </button>
         </form>
       </dialog>
-    </>
+    </Section>
   );
 }

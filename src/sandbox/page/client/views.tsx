@@ -45,9 +45,7 @@ export function List<A, T>(props: ListProps<A, T>) {
   }, [stale, route.search, data === undefined]);
   return (
     <>
-      <Heading title={title} sum={data && sum?.(data)}>
-        {title}
-      </Heading>
+      <Heading title={title} sum={data && sum?.(data)} />
       {props.tools}
       <Reading live={live} title={title} />
       {data !== undefined && props.above?.(data)}
@@ -73,7 +71,7 @@ export function Detail<A>({ title, path, revision, sum, back, heading, children 
         <Link to={back[1]}>{back[0]}</Link>
       </p>
       <Heading title={title} sum={data && sum?.(data)}>
-        {heading ?? title}
+        {heading}
       </Heading>
       <Reading live={live} title={title} />
       {data !== undefined && children(data)}
