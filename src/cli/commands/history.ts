@@ -1,13 +1,13 @@
 /** `profiles history company|user <id>`: what this state knows about one profile (contract §1). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import type { Kind } from '../../engine/model.js';
+import { KINDS, type Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { ago } from '../output/ago.js';
 import type { ListRecord } from '../output/records.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { stateToRead } from './recorded-service.js';
 
@@ -39,16 +39,20 @@ const TABLE_FIELDS = [
 ];
 
 interface Options {
-  kind: Kind;
+  /** Both, if none is named. */
+  kinds: readonly Kind[];
   id: string;
   listing: Listing;
 }
 
 export function define(command: Command, wire: Wire): void {
-  examples(requireSubcommand(command, wire), [
+  examples(command.argument('<id>', 'company_id or user_id, to look among both'), [
+    'profiles history c-100',
     'profiles history company c-100',
     'profiles history user u-7 --json',
-  ]);
+  ])
+    .helpCommand(false)
+    .action(wire((words, flags) => options(KINDS, words, flags), run));
   for (const [name, kind] of [
     ['company', 'companies'],
     ['user', 'users'],
@@ -59,44 +63,55 @@ export function define(command: Command, wire: Wire): void {
         .description(`show every import and identify of one ${name}, newest first`)
         .argument('<id>', `${name}_id`),
       [`profiles history ${name} c-100`, `profiles history ${name} c-100 --filter outcome=failed --json`],
-    ).action(wire((words, flags) => options(kind, words, flags), run));
+    ).action(wire((words, flags) => options([kind], words, flags), run));
   }
 }
 
-function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Options {
-  if (id !== '') return { kind, id, listing: readListing(flags) };
+function options(kinds: readonly Kind[], [id = '']: readonly string[], flags: Flags): Options {
+  if (id !== '') return { kinds, id, listing: readListing(flags) };
   throw new UsageError('the identifier is empty', {
-    hint: `profiles history ${kind === 'users' ? 'user' : 'company'} <id>`,
+    hint: 'profiles history <id>',
   });
 }
+
+const SINGULAR = { companies: 'company', users: 'user' } as const;
 
 const UNREAD = {
   changed: 'the files have changed since',
   selected: 'sent only some of the rows (--where, --limit), and which ones is not stored',
 };
 
-async function run({ kind, id, listing }: Options, context: Context): Promise<ExitCode> {
+async function run({ kinds, id, listing }: Options, context: Context): Promise<ExitCode> {
   const { clock, cwd, cores, flags } = context;
   const { historyKeepMs: keepMs } = await context.settings();
   const state = await stateToRead(context);
   const { historyOf } = await import('../../engine/history.js');
-  const { records, unread } = await whileWaiting(`looking for ${id}`, context, () =>
-    stopOnSignal(context, (stop) =>
-      historyOf(kind, id, { state, clock, cwd, stop, threads: Math.min(2, cores), keepMs }),
-    ),
+  const found = await whileWaiting(`looking for ${id}`, context, () =>
+    stopOnSignal(context, async (stop) => {
+      const threads = Math.min(2, cores);
+      const one = (kind: Kind) => historyOf(kind, id, { state, clock, cwd, stop, threads, keepMs });
+      const all: (Awaited<ReturnType<typeof one>> & { kind: Kind })[] = [];
+      for (const kind of kinds) all.push({ kind, ...(await one(kind)) });
+      return all;
+    }),
   );
+  const records = found
+    .flatMap((one) => one.records.map((record) => ({ ...record, kind: SINGULAR[one.kind] })))
+    .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  const unread = found.flatMap((one) => one.unread);
   const aged = listing.form === 'table';
+  const fields = [...(kinds.length > 1 ? (['kind'] as const) : []), ...FIELDS];
   const list = records.map((record): ListRecord => {
-    const fields = Object.fromEntries(FIELDS.map((field) => [field, record[field]]));
-    return aged ? { ...fields, age: ago(clock.now() - Date.parse(record.at)) } : fields;
+    const own = Object.fromEntries(fields.map((field) => [field, record[field]]));
+    return aged ? { ...own, age: ago(clock.now() - Date.parse(record.at)) } : own;
   });
   await printListing(
     {
       records: list,
-      fields: aged ? [...FIELDS, 'age'] : FIELDS,
-      tableFields: TABLE_FIELDS,
+      fields: aged ? [...fields, 'age'] : fields,
+      tableFields: kinds.length > 1 ? ['kind', ...TABLE_FIELDS] : TABLE_FIELDS,
       id: 'run',
-      empty: `no record of ${kind === 'users' ? 'user' : 'company'} ${id}`,
+      empty: `no record of ${kinds.map((kind) => SINGULAR[kind]).join(' or ')} ${id}`,
       styles: {
         outcome: (outcome) =>
           outcome === 'completed' ? 'green' : ['failed', 'rejected'].includes(outcome) ? 'red' : 'yellow',

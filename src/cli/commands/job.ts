@@ -3,14 +3,14 @@
  * 4).
  */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, StateError, UsageError, WaitTimeoutError } from '../../engine/errors.js';
+import { Exit, type ExitCode, UsageError, WaitTimeoutError } from '../../engine/errors.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
 import { sameScope } from '../../engine/state/scopes.js';
-import type { KnownJob, Scope } from '../../engine/state/state.js';
+import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { hinted, hintLines, toRun } from '../hint.js';
+import { hintLines, toRun } from '../hint.js';
 import { engineValues, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
@@ -22,14 +22,9 @@ import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { waitingIn } from './import-options.js';
+import { type JobName, knownJobs, meant, readJobName, unfinished } from './job-names.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
-
-/** A job named on the command line; `host` is set if it was a URL. */
-interface JobName {
-  id: string;
-  host: string | null;
-}
 
 interface Options {
   jobs: JobName[];
@@ -41,10 +36,14 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<id...>', 'job ids or job URLs');
+  command.argument(
+    '[id...]',
+    'job ids or job URLs, or a start or end that only one known job has (default with --watch: all unfinished jobs)',
+  );
   examples(command, [
     'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
     'profiles job urn:profiles:job:default/712b5eea-1 --watch --region sandbox',
+    'profiles job --watch',
     'profiles job urn:profiles:job:default/712b5eea-1 --json --region sandbox',
   ]);
   command.action(wire(options, run));
@@ -61,35 +60,17 @@ function options(words: readonly string[], flags: Flags): Options {
   };
 }
 
-const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
-
-/**
- * Reads a job id, or a URL of a job: then the id is the part after `/background_jobs/`. An id may contain a
- * slash, and a pasted URL may show it unencoded. Any other text is an id, because ids may be URIs (spec:
- * Job).
- * @throws UsageError for an id that would lead to another path
- */
-export function readJobName(word: string): JobName {
-  // Uses the text, not a parsed path: a URL parser would resolve `..` before it can be refused.
-  const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
-  const id = encoded === undefined ? word : decoded(encoded, word);
-  if (id === '' || id === '.' || id === '..') {
-    throw hinted(new UsageError(`"${word}" is not a job id`), ({ command }) =>
-      toRun('to list the known jobs', command('jobs')),
-    );
+async function run(
+  { jobs: named, several: many, watch, ...timing }: Options,
+  context: Context,
+): Promise<ExitCode> {
+  const jobs = named.length > 0 ? await meant(named, context) : await unfinished(watch, context);
+  const several = many || jobs.length > 1;
+  if (jobs.length === 0) {
+    if (context.flags.json) await writeJson(context.stdout, '[]');
+    else if (!context.flags.quiet) await writeOut(context.stderr, 'no unfinished jobs\n');
+    return Exit.done;
   }
-  return { id, host: encoded === undefined ? null : new URL(word).host };
-}
-
-function decoded(encoded: string, word: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw new UsageError(`"${word}" is not a valid URL`, { hint: 'pass only the job id' });
-  }
-}
-
-async function run({ jobs, several, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
   const services = await servicesOf(jobs, watch, context);
   const ids = jobs.map(({ id }) => id);
   if (watch) return follow(ids, { several, ...timing }, services, context);
@@ -146,17 +127,6 @@ async function recordedScope(id: string, context: Context): Promise<Scope | null
   if (known.length < 2) return known[0]?.scope ?? null;
   const here = await context.scope().catch(() => null);
   return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
-}
-
-/** Jobs in the state. If it cannot be read, there is only a warning: jobs can still be shown. */
-async function knownJobs(context: Context): Promise<KnownJob[]> {
-  try {
-    return (await context.state()).knownJobs();
-  } catch (error) {
-    if (!(error instanceof StateError)) throw error;
-    context.warn(error.message);
-    return [];
-  }
 }
 
 async function follow(

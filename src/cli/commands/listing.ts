@@ -37,6 +37,8 @@ export interface RecordList {
   times?: readonly string[];
   /** The original JSON text of `records`. It is printed unchanged if nothing is selected. */
   source?: string;
+  /** So many records of a table are shown if nothing is selected; the newest come first. Default: all. */
+  newest?: number;
   /** Text for stderr if there are no records at all. */
   empty: string;
   /** Colors of a field's values. */
@@ -54,9 +56,11 @@ export async function printListing(
     await writeJson(stdout, list.source.replace(/\n$/, ''));
     return;
   }
-  const chosen = select(list.records, selection, list.fields);
+  const total = list.records.length;
+  const isShortened =
+    form === 'table' && list.newest !== undefined && total > list.newest && selectsAll(selection);
+  const chosen = select(list.records, isShortened ? { limit: list.newest! } : selection, list.fields);
   if (chosen.records.length === 0 && !flags.quiet) {
-    const total = list.records.length;
     await writeOut(stderr, `${total === 0 ? list.empty : `no matches among ${count(total, 'record')}`}\n`);
   }
   if (form === 'json') await writeJson(stdout, JSON.stringify(chosen.records, null, 2));
@@ -64,6 +68,12 @@ export async function printListing(
   else if (form === 'csv')
     await writeOut(stdout, forTerminal(toCsv(chosen.records, chosen.columns), context));
   else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);
+  if (isShortened && !flags.quiet) {
+    await writeOut(
+      stderr,
+      `the newest ${list.newest} of ${count(total, 'record')}; for all: --limit ${total}\n`,
+    );
+  }
 }
 
 /** Prints all columns that were named; of the default columns, only those that fit the terminal. */

@@ -25,10 +25,30 @@ export async function stateToRead(context: Context): Promise<State> {
   return state;
 }
 
-/** Finds a run by its id. @throws UsageError for an unknown one */
+/** The ids that a word means: the one that is equal, or those that begin or end with it. */
+export function idsLike(word: string, ids: readonly string[]): string[] {
+  if (ids.includes(word)) return [word];
+  return word === '' ? [] : ids.filter((id) => id.startsWith(word) || id.endsWith(word));
+}
+
+/** Finds a run by its id, or by a start or end that only one has. @throws UsageError for any other word */
 export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
-  const found = runs.find((run) => run.run === id);
-  if (found) return found;
+  const [first, ...others] = idsLike(
+    id,
+    runs.map(({ run }) => run),
+  );
+  if (first !== undefined && others.length === 0) return runs.find(({ run }) => run === first)!;
+  if (first !== undefined) throw severalFit(id, [first, ...others]);
+  return unknownRun(runs, id);
+}
+
+export const severalFit = (word: string, ids: readonly string[]): UsageError =>
+  new UsageError(`${ids.length} ids begin or end with "${word}"`, {
+    hint: `name one of them: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}`,
+  });
+
+/** @throws UsageError */
+export function unknownRun(runs: readonly StoredRun[], id: string): never {
   const like = nearest(
     id,
     runs.map((run) => run.run),

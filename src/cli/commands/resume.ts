@@ -1,6 +1,7 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
+import { count } from '../../engine/numbers.js';
 import type { ImportOptions, OnFailure } from '../../engine/options.js';
 import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
@@ -153,19 +154,28 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
       (await newestToFollow(runs, state)) ??
       unfinished[0];
     if (newest) return newest;
+    const failed: StoredRun[] = [];
+    for (const run of runs) if (await hasFailedJobs(run, state)) failed.push(run);
+    const [first] = failed;
     throw hinted(new UsageError('no unfinished import to resume'), ({ command }) =>
-      toRun('to list all imports', command('runs')),
+      first === undefined
+        ? toRun('to list all imports', command('runs'))
+        : toRun(
+            `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`,
+            command('resume', first.run, '--failed', '--on-failure', 'isolate'),
+          ),
     );
   }
   const found = findRun(runs, id);
   if (!found.finished || hasUnseenJobs(found)) return found;
-  const hasFailed = found.status !== 'superseded' && failedOf(await state.requests(id)).length > 0;
+  const hasFailed = found.status !== 'superseded' && failedOf(await state.requests(found.run)).length > 0;
+  const { run } = found;
   throw hinted(
-    new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
+    new UsageError(`run ${run} is finished (${found.status}): there is nothing to resume`),
     ({ command }) =>
       hasFailed
-        ? toRun('send its failed rows again', command('resume', id, '--failed'))
-        : toRun('to see what became of its rows', command('runs', id)),
+        ? toRun('send its failed rows again', command('resume', run, '--failed'))
+        : toRun('to see what became of its rows', command('runs', run)),
   );
 }
 
@@ -177,6 +187,14 @@ async function newestToFollow(runs: readonly StoredRun[], state: State): Promise
   const open = new Set(jobs.filter((job) => !hasEnded(job)).map(({ run }) => run));
   return unseen.find(({ run }) => open.has(run));
 }
+
+/** Whether a job of a finished run failed, and its rows were not found at fault or sent again. */
+const hasFailedJobs = async ({ run, finished, status }: StoredRun, state: State): Promise<boolean> =>
+  finished &&
+  status !== 'superseded' &&
+  failedOf(await state.requests(run)).some(
+    ({ state, job }) => state !== 'rejected' && job?.status === 'failed',
+  );
 
 /** Chooses a finished run with rows to send again. @throws UsageError if there is none */
 async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {

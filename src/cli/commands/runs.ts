@@ -10,7 +10,7 @@ import type { ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { findRun, isAlive, stateToRead } from './recorded-service.js';
+import { findRun, isAlive, stateToRead, unknownRun } from './recorded-service.js';
 import { commandsFor, recordOf } from './runs/record.js';
 import { show, showWithReport } from './runs/show.js';
 
@@ -38,7 +38,7 @@ type Options =
   | { do: 'show'; run: string; report: string | null; values: boolean };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('[run]', 'run id, to show one run in detail');
+  command.argument('[run]', 'run id, or a start or end that only one has, to show one run in detail');
   examples(command, [
     'profiles runs',
     'profiles runs --filter status=stopped --json',
@@ -79,15 +79,18 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
       id: 'run',
       times: ['started_at', 'ended_at'],
       empty: 'no imports yet',
+      newest: 20,
     };
     await printListing(list, options.listing, context);
     return Exit.done;
   }
-  const found = findRun(runs, options.run);
   if (options.do === 'forget') {
-    await forget(found, state, context);
+    // Only a whole id: a wrong one could not be brought back.
+    const exact = runs.find(({ run }) => run === options.run) ?? unknownRun(runs, options.run);
+    await forget(exact, state, context);
     return Exit.done;
   }
+  const found = findRun(runs, options.run);
   const { report, values } = options;
   if (report === null) await show(found, state, context);
   else await showWithReport(found, { name: report, values }, state, context);

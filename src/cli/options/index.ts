@@ -31,7 +31,16 @@ export * from './others.js';
 export * from './reading.js';
 export * from './sending.js';
 
-const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
+const LISTS = [
+  'lookups',
+  'jobs',
+  'runs',
+  'history',
+  'history company',
+  'history user',
+  'config list',
+  'sandbox list',
+];
 
 const READS = ['import', 'inspect'];
 

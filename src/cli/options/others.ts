@@ -21,7 +21,16 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'print one JSON record per line',
-    commands: ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'],
+    commands: [
+      'lookups',
+      'jobs',
+      'runs',
+      'history',
+      'history company',
+      'history user',
+      'config list',
+      'sandbox list',
+    ],
   },
 } as const satisfies Table;
 

@@ -141,9 +141,10 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
   };
 }
 
-/** The JSON document: next steps as commands, and causes without their example cells. */
+/** The JSON document, with the version of its form: next steps as commands, and causes without their example cells. */
 function documentOf({ tokenFrom, ...summary }: PrintedSummary): Record<string, unknown> {
   return {
+    version: 1,
     ...summary,
     next: nextCommands(summary),
     causes: summary.causes.map(({ at, example, problem, ...cause }) => cause),

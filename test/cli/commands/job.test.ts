@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test as plainTest } from 'vitest';
-import { readJobName } from '../../../src/cli/commands/job.js';
+import { readJobName } from '../../../src/cli/commands/job-names.js';
 import { UsageError } from '../../../src/engine/errors.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { httpServer } from '../../engine/service/support/servers.js';

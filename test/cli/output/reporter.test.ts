@@ -137,8 +137,9 @@ describe('text', () => {
 describe('json', () => {
   test('one document on stdout; stderr is the same, without the summary', async () => {
     const { stdout, stderr } = await told(course, { mode: 'json' });
-    expect(JSON.parse(stdout)).toEqual(aSummary());
-    expect(stdout).toBe(`${JSON.stringify(aSummary(), null, 2)}\n`);
+    const document = { version: 1, ...aSummary() };
+    expect(JSON.parse(stdout)).toEqual(document);
+    expect(stdout).toBe(`${JSON.stringify(document, null, 2)}\n`);
     expect(stderr).toContain('warning: column zip');
     expect(stderr).not.toContain('✓');
   });
@@ -150,7 +151,7 @@ describe('json', () => {
   test('at a terminal, it has the same content and no control characters', async () => {
     const summary = aSummary({ region: 'a\u009b2J\u202e' });
     const { stdout } = await told([ended(summary)], { mode: 'json', stdout: { columns: 80 } });
-    expect(JSON.parse(stdout)).toEqual(summary);
+    expect(JSON.parse(stdout)).toEqual({ version: 1, ...summary });
     expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
   });
 });
