@@ -1,10 +1,12 @@
-/** A word of a command to paste into a POSIX shell: quoted if needed. */
+/** A word of a command to paste into bash, zsh, fish, or another POSIX shell: quoted if needed. */
 export function shellWord(text: string): string {
-  if (/^[\w:/.@%+=,-]+$/.test(text)) return text;
-  if (!isHidden(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
+  // zsh reads `=name` as the path of a command.
+  if (/^(?!=)[\w:/.@%+=,-]+$/.test(text)) return text;
+  // In quotes, fish reads a backslash before a backslash or quote as an escape.
+  if (!isHidden(text) || text.endsWith('\n')) return `'${text.replace(/'|\\(?=['\\]|$)/g, "'\\$&'")}'`;
   // A terminal would not show these characters, or would interpret them, so `printf` writes them from their
-  // codes.
-  return `"$(printf -- '${[...text].map(printable).join('')}')"`;
+  // codes. Not every `printf` takes `--`.
+  return `"$(printf '${[...text].map(printable).join('').replace(/^-/, '\\055')}')"`;
 }
 
 const isHidden = (text: string): boolean =>
@@ -14,7 +16,7 @@ const isHidden = (text: string): boolean =>
 
 function printable(character: string): string {
   if (character === '%') return '%%';
-  if (character === '\\') return '\\\\';
+  if (character === '\\') return '\\134';
   if (character === "'") return "'\\''";
   if (character === '"') return '\\042';
   if (!isHidden(character)) return character;

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { commandsOf } from '../../src/cli/again.js';
-import { powerShellWord, shellWord } from '../../src/cli/shell.js';
+import { commandLines, powerShellWord, shellWord } from '../../src/cli/shell.js';
 
 test.each([
   ['companies.csv', 'companies.csv'],
@@ -12,11 +12,51 @@ test.each([
   ['~/c.csv', "'~/c.csv'"],
   ['Łódź.csv', "'Łódź.csv'"],
   ['', "''"],
-  ["a\u001b[2J%s\\ it's.csv", `"$(printf -- 'a\\033[2J%%s\\\\ it'\\''s.csv')"`],
-  ['-Acme\u200b\nLtd', `"$(printf -- '-Acme\\342\\200\\213\\012Ltd')"`],
+  ["a\u001b[2J%s\\ it's.csv", `"$(printf 'a\\033[2J%%s\\134 it'\\''s.csv')"`],
+  ['-Acme\u200b\nLtd', `"$(printf '\\055Acme\\342\\200\\213\\012Ltd')"`],
 ])('%j is %s, and a shell reads it back', (text, word) => {
   expect(shellWord(text)).toBe(word);
   expect(execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8' })).toBe(text);
+});
+
+const SHELLS = (['bash', 'zsh', 'fish'] as const).filter(
+  (shell) => spawnSync(shell, ['--version']).status === 0,
+);
+
+test.for(SHELLS)('%s reads a long command that breaks at its options, whatever its words are', (shell) => {
+  const words = [
+    ...[
+      'import',
+      "it's a folder/export 1.csv",
+      '--type',
+      'Annual Revenue=money',
+      '--map',
+      'a\\b=c\\',
+      '--set',
+    ],
+    ...[
+      'note=50% $HOME `id` !x "q" \\\\',
+      '--where',
+      '=x',
+      '--type',
+      '*=string',
+      '--set',
+      "tab=a\tb\\'c",
+      '-o',
+      'retries=3',
+    ],
+  ];
+  const [program = '', print = ''] = [
+    process.execPath,
+    'console.log(JSON.stringify(process.argv.slice(1)))',
+  ].map(shellWord);
+  const lines = commandLines(`${program} -e ${print} -- ${words.map(shellWord).join(' ')}`, 'linux');
+  expect(lines.length).toBeGreaterThan(3);
+  for (const line of lines.slice(0, -1)) expect(line).toMatch(/ \\$/);
+  for (const line of lines.slice(1)) expect(line).toMatch(/^ {2}-/);
+  // Pasted with the indentation that it is printed with.
+  const pasted = lines.map((line) => `    ${line}`).join('\n');
+  expect(JSON.parse(execFileSync(shell, ['-c', pasted], { encoding: 'utf8' }))).toEqual(words);
 });
 
 describe('PowerShell', () => {
