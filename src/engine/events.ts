@@ -1,5 +1,6 @@
 /** The events of an import. */
-import type { Kind, Place, Plan, PlanTotals, Rejection, RunJob, Summary } from './model.js';
+import type { Kind, Place, Plan, Rejection, RunJob, Summary } from './model.js';
+import type { PlanTotals } from './plan-changes.js';
 import type { Warning } from './problems.js';
 
 /**

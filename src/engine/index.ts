@@ -65,7 +65,6 @@ export type {
   MaybeSentTwice,
   Place,
   Plan,
-  PropertyCheck,
   Rejection,
   RejectionCause,
   RowCounts,
@@ -74,7 +73,7 @@ export type {
   Summary,
 } from './model.js';
 export type { InvalidBound } from './options.js';
-export type { KeyChange, PlanChanges } from './plan-changes.js';
+export type { KeyChange, PlanChanges, PlanTotals, PropertyCheck } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';

@@ -1,6 +1,6 @@
 /** Types and constants that all parts of the program share. */
 import type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
-import type { PlanChanges } from './plan-changes.js';
+import type { PlanChanges, PropertyCheck } from './plan-changes.js';
 import type { Problem } from './problems.js';
 
 export type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
@@ -166,16 +166,6 @@ export interface DialectPlan {
   lenient_quotes: boolean;
 }
 
-/** The keys of users, compared with the user properties of the service. */
-export interface PropertyCheck {
-  /** Keys that the service does not have. */
-  new: string[];
-  /** Keys that the service does not have, but that are like one that it has: `plan_teir`, like `plan_tier`. */
-  near: { key: string; like: string }[];
-  /** Keys with another type than the `data_type` of the service (spec: User property lookup record). */
-  types: { key: string; here: string; service: string }[];
-}
-
 /** What an import would do. */
 export interface Plan {
   /** The inputs: companies first, and within a kind in the order in which they were given. */
@@ -195,18 +185,6 @@ export interface Plan {
   properties?: PropertyCheck;
   /** Digest of the saved plan. */
   digest?: string;
-}
-
-/** What a plan does with the rows. `read = filtered + rejected + merged + unchanged + to_send`, unless a run continues. */
-export interface PlanTotals extends FileRows {
-  merged: number;
-  unchanged: number;
-  to_send: number;
-  /** Null if only sending can tell. */
-  requests: number | null;
-  bytes: number | null;
-  /** Why nothing is sent: rows are `invalid`, or more are `changed` than is allowed. Null if rows are sent. */
-  stopped_by: 'invalid' | 'changed' | null;
 }
 
 /** How long a saved plan can be applied: older data could otherwise return at any time. */

@@ -1,6 +1,4 @@
-/**
- * Types for how the rows of a plan compare with what the service has (contract §3 "Review before sending").
- */
+/** Types for how a plan compares with what the service has, and what it does (contract §3 "Review before sending"). */
 
 /** How a row compares with what the service has. */
 export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged'] as const;
@@ -24,4 +22,29 @@ export interface PlanChanges {
   unchanged: number;
   /** With `trackKeys`: counts by key, most rows first. */
   keys?: KeyChange[] | undefined;
+}
+
+/** The keys of users, compared with the user properties of the service. */
+export interface PropertyCheck {
+  /** Keys that the service does not have. */
+  new: string[];
+  /** Keys that the service does not have, but that are like one that it has: `plan_teir`, like `plan_tier`. */
+  near: { key: string; like: string }[];
+  /** Keys with another type than the `data_type` of the service (spec: User property lookup record). */
+  types: { key: string; here: string; service: string }[];
+}
+
+/** What a plan does with the rows. `read = filtered + rejected + merged + unchanged + to_send`, unless a run continues. */
+export interface PlanTotals {
+  read: number;
+  filtered: number;
+  rejected: number;
+  merged: number;
+  unchanged: number;
+  to_send: number;
+  /** Null if only sending can tell. */
+  requests: number | null;
+  bytes: number | null;
+  /** Why nothing is sent: rows are `invalid`, or more are `changed` than is allowed. Null if rows are sent. */
+  stopped_by: 'invalid' | 'changed' | null;
 }

@@ -1,7 +1,8 @@
 /** Made-up results of imports, for tests of how they are shown. */
 import type { PrintedSummary } from '../../src/cli/output/result.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import type { Plan, PlanTotals, RejectionCause, RunJob } from '../../src/engine/model.js';
+import type { Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
+import type { PlanTotals } from '../../src/engine/plan-changes.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {

@@ -1,6 +1,7 @@
 /** The line about a plan: what becomes of the rows. */
-import type { PlanTotals } from '../../engine/model.js';
+
 import { count, grouped } from '../../engine/numbers.js';
+import type { PlanTotals } from '../../engine/plan-changes.js';
 import { formatSize } from '../../engine/size.js';
 
 /** `2,000 rows: 1,999 unchanged, 1 to send in 1 request (62 B)`; classes without rows are left out. */

@@ -1,7 +1,7 @@
 /** The plan of an import as text (`--dry-run`). */
-import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
+import type { FilePlan, Plan } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
-import type { PlanChanges } from '../../engine/plan-changes.js';
+import type { PlanChanges, PropertyCheck } from '../../engine/plan-changes.js';
 import { formatSize } from '../../engine/size.js';
 import { suggestedLines } from '../messages/input.js';
 import { safeJson, safeLine } from './safe.js';

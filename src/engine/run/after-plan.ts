@@ -1,9 +1,9 @@
 /** Decides what happens after the plan: the import ends without sending, or sends. Pure. */
 
-import type { FileRows, PlanTotals, RowCounts } from '../model.js';
+import type { FileRows, RowCounts } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
-import type { PlanChanges } from '../plan-changes.js';
+import type { PlanChanges, PlanTotals } from '../plan-changes.js';
 import { isHeld } from './compared.js';
 import type { OpenRun } from './open-run.js';
 import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { planLine } from '../../../src/cli/output/plan-line.js';
-import type { PlanTotals } from '../../../src/engine/model.js';
+import type { PlanTotals } from '../../../src/engine/plan-changes.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test as sandboxTest } from '../../support/sandbox.js';
 
