@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -394,16 +395,18 @@ test('import --resume finds the run, and this machine can resume it from then on
   await isWhole(await second.run(['resume']), second);
 });
 
-test('what a machine keeps of a run that another one has finished goes with its next import', async () => {
+test('what a machine keeps of a run that another one has finished or forgotten goes with its next import', async () => {
   const finished = await first.run([...SEND, '--chunk-size', '20']);
   service.trouble = { submit: (nth) => (nth > 1 ? status(422) : undefined) };
   const refused = await first.run([...SEND, '--on-failure', 'continue']);
   service.trouble = {};
   const spool = join(first.folder, '.state', 'spool');
   const [done, failed] = [finished.summary!.run!, refused.summary!.run!];
-  for (const name of [done, failed, 'of-another-state']) {
+  for (const name of [done, failed, 'of-another-state', 'forgotten-long-ago']) {
     mkdirSync(join(spool, name), { recursive: true });
   }
+  const longAgo = new Date(Date.now() - 31 * 24 * 3_600_000);
+  utimesSync(join(spool, 'forgotten-long-ago'), longAgo, longAgo);
   first.write('more.csv', 'company_id\nmore\n');
   expect((await first.run(['import', 'more.csv'])).code).toBe(0);
   // `resume --failed` may want the rows of what was refused.

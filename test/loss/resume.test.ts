@@ -2,7 +2,9 @@
 import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { StoredRun } from '../../src/engine/state/runs.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
+import { openState } from '../support/state.js';
 import { FAULTS, fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
@@ -140,6 +142,30 @@ describe('another token', () => {
     const last = await run([...SEND, '--resume'], OTHER);
     expect([last.code, last.summary!.run], last.stderr).toEqual([0, first.summary!.run]);
     await balance(last.summary!, machine, service, file);
+  });
+
+  test('waits for the lock of the first one, and looks again what became of the run', async () => {
+    const first = (await halfDone(status(401))).summary!.run!;
+    const state = await openState(join(machine.folder, '.state'), Date.now);
+    onTestFinished(() => state.close());
+    const [{ scope }] = (await state.knownRuns({ run: first })) as [StoredRun];
+    const lock = await state.takeLock(scope, 'companies');
+    const { clock } = machine;
+    let waited = 0;
+    const sleep: typeof clock.sleep = async (...how) => {
+      waited++;
+      await state.endRun(first, { status: 'completed', finished: true, endedBy: null, summary: null });
+      await lock!.release();
+      return clock.sleep(...how);
+    };
+    const seen = { ...service.seen };
+    const argv = [...SEND, '--resume', '--wait-for-lock', '1h'];
+    const late = await machine.run(argv, { clock: { ...clock, sleep }, env: OTHER });
+    expect([late.code, late.error?.message]).toEqual([
+      2,
+      `run ${first} has finished (completed) in the meantime`,
+    ]);
+    expect([waited, service.seen]).toEqual([1, seen]);
   });
 
   test('is refused after anything else: it may be another account', async () => {

@@ -189,7 +189,10 @@ const isSame = (a: Data, b: Data | undefined): boolean => JSON.stringify(a.rows)
 /** The newest unfinished run of this content. */
 async function sameContent(data: Data, scene: Scene): Promise<Run | undefined> {
   const open = (await scene.list()).filter(({ resume }) => resume !== null);
-  return open.map(({ run }) => scene.model.runs.get(run)).find((run) => isSame(data, run));
+  // The run of a plan is continued by its plan.
+  return open
+    .map(({ run }) => scene.model.runs.get(run))
+    .find((run) => run && !('file' in run) && isSame(data, run));
 }
 
 /** The newest run, if it has submitted the same content and its jobs are unfinished as far as the state knows. */

@@ -25,9 +25,10 @@ export function offerOf(
   };
 }
 
-function question({ run, summary }: StoredRun): string {
+function question({ run, status, summary }: StoredRun): string {
   const sent = summary
     ? `, ${grouped(summary.rows.submitted)} of ${count(summary.rows.read, 'row')} sent`
     : '';
-  return `run ${run} of the same content is unfinished${sent}.\nContinue it?`;
+  const what = status === 'crashed' ? 'has crashed' : 'is unfinished';
+  return `run ${run} of the same content ${what}${sent}.\nContinue it?`;
 }

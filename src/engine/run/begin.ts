@@ -166,6 +166,6 @@ export async function beginRun(
     await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
     state.removeSpool(run);
   }
-  await sweepSpools(known, state);
+  await sweepSpools(known, state, clock.now());
   return old.map(({ run }) => run);
 }

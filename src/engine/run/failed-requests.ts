@@ -2,23 +2,9 @@
  * Finds the failed requests of a run, and makes the requests that send their rows again (contract §1,
  * `resume`).
  */
-import { count } from '../numbers.js';
 import { UNSENT } from '../send/request.js';
 import { nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { REQUESTS, requestStatus } from '../states.js';
-
-/** Why the service may have carried out a failed request; null if it has not. */
-function mayBeThere(r: RequestRecord): string | null {
-  switch (requestStatus(r)) {
-    case 'untraceable':
-    case 'gone':
-      return 'it was accepted, and no job tells what became of it';
-    case 'short':
-      return `its job completed ${r.job?.completed_rows ?? 0} of ${count(r.rows, 'row')}, and does not say which`;
-    default:
-      return null;
-  }
-}
 
 /** Requests with rows that, as far as is known, the service does not have. */
 export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
@@ -38,7 +24,6 @@ export function retriesOf(
       parent: r.seq,
       state: 'waiting',
       digest: '',
-      possibleDuplicate: mayBeThere(r),
     });
   }
   return all.slice(records.length);

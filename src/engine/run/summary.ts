@@ -179,10 +179,12 @@ export function maybeSentTwice(
   records: readonly RequestRecord[],
   paths: readonly string[],
 ): MaybeSentTwice[] {
-  const isSentAgain = ({ rows, state, retries }: RequestRecord): boolean =>
-    rows > 0 && state !== 'waiting' && (state !== 'withdrawn' || retries > 0);
+  const isSentAgain = ({ state, retries }: RequestRecord): boolean =>
+    state !== 'waiting' && (state !== 'withdrawn' || retries > 0);
   return records.filter(isSentAgain).flatMap((r) => {
-    const { rows, possibleDuplicate: reason, job_id } = r;
+    const { possibleDuplicate: reason, job_id } = r;
+    // By now, all its rows may be left out, or unchanged.
+    const rows = r.rows || r.overtaken + r.doubtful || r.unchanged;
     return reason === null ? [] : [{ ...placeOf(r, paths), rows, reason, job_id }];
   });
 }

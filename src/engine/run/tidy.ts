@@ -2,17 +2,23 @@
  * Deletes what is no longer needed: spools of finished runs when a run begins, and old records when it ends.
  */
 import { LockLostError, StateError } from '../errors.js';
-import type { Kind } from '../model.js';
+import { type Kind, MAX_PLAN_AGE_MS } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf } from './failed-requests.js';
 
-/** Deletes the spools of finished runs: another machine may have finished them. */
-export async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {
-  for (const spool of state.spools()) {
-    const of = known.find(({ run }) => run === spool);
-    if (of?.finished && failedOf(await state.requests(of.run)).length === 0) state.removeSpool(spool);
+/**
+ * Deletes the spools of finished runs, and old ones of runs that are not known: another machine may have finished or
+ * forgotten them. An import that is still planning has a spool before it has a record, and another database may know it.
+ */
+export async function sweepSpools(known: readonly StoredRun[], state: State, now: number): Promise<void> {
+  for (const { run, changedAt } of state.spools()) {
+    const of = known.find((one) => one.run === run);
+    const isOver = of
+      ? of.finished && failedOf(await state.requests(run)).length === 0
+      : changedAt < now - MAX_PLAN_AGE_MS;
+    if (isOver) state.removeSpool(run);
   }
 }
 

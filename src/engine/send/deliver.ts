@@ -52,7 +52,7 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
-  if (record.state !== 'acknowledged') record.possibleDuplicate ??= lostBefore(chunk, deps);
+  if (record.rows > 0 && record.state !== 'acknowledged') record.possibleDuplicate ??= lostBefore(chunk, deps);
   const { onFailure } = deps.options;
   const isolate = onFailure === 'isolate';
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
@@ -182,7 +182,6 @@ export async function sendAndFollow(
   };
   const isEmpty = async (): Promise<boolean> => {
     if (record.rows > 0) return false;
-    if (record.state === 'unknown') record.possibleDuplicate ??= record.reason;
     record.state = 'settled';
     await commit();
     return true;

@@ -7,6 +7,7 @@ import type { ServiceError } from '../errors.js';
 import { count, grouped } from '../numbers.js';
 import { failureReason } from '../service/names.js';
 import { notReplaced, type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
+import { requestStatus } from '../states.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
@@ -127,6 +128,7 @@ async function carryOut(
 async function sendPart(given: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(given);
   const record = await repeated(given, content(given, body), waiting, deps);
+  if (record.rows > 0 && record.state !== 'acknowledged') record.possibleDuplicate ??= acceptedBefore(record, deps);
   const { chunk, error } = await sendAndFollow(given, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
@@ -199,6 +201,21 @@ function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Prom
 }
 
 const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord => requestOf(records, seq)!;
+
+/** Why the service may have carried out a request whose rows this one sends again; null if it has not. */
+function acceptedBefore({ parent }: RequestRecord, deps: DeliverDeps): string | null {
+  if (parent === null) return null;
+  const of = recordOf(parent, deps);
+  switch (requestStatus(of)) {
+    case 'untraceable':
+    case 'gone':
+      return 'it was accepted, and no job tells what became of it';
+    case 'short':
+      return `its job completed ${of.job?.completed_rows ?? 0} of ${count(of.rows, 'row')}, and does not say which`;
+    default:
+      return acceptedBefore(of, deps);
+  }
+}
 
 /** Whether the service ever accepted a request with these rows. */
 function wasEverAccepted(record: RequestRecord, records: readonly RequestRecord[]): boolean {

@@ -100,8 +100,8 @@ export interface State {
    * The private folder of a run on this machine, for spooled inputs and private values. Created if needed.
    */
   spoolFolder(run: string): string;
-  /** Names of all such folders. */
-  spools(): string[];
+  /** All such folders, and when each was changed last, milliseconds since the epoch. */
+  spools(): { run: string; changedAt: number }[];
   /** Deletes such a folder, if it exists. */
   removeSpool(run: string): void;
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   AuthError,
   ContractError,
+  LockLostError,
   NetworkError,
   type ProfilesError,
   ServiceError,
@@ -454,6 +455,16 @@ describe('what may have arrived', () => {
       retries: 2,
     });
     expect(sent.commits[0]).toMatchObject({ state: 'unknown', possibleDuplicate: 'reply timeout' });
+  });
+
+  test('from an earlier session is not named when the lock was lost before a byte was written', async () => {
+    const record = { state: 'unknown', reason: 'reply timeout' } as const;
+    const sent = await attempt([() => Promise.reject(new LockLostError('another import took over'))], {
+      record,
+    });
+    expect(sent.failure).toBeInstanceOf(LockLostError);
+    expect(sent.commits.map(({ possibleDuplicate }) => possibleDuplicate)).toEqual(['reply timeout', null]);
+    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', possibleDuplicate: null });
   });
 
   test('from an earlier session, refused now, is still unknown', async () => {

@@ -1,5 +1,5 @@
 /** The methods of the state for runs and their private folders. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stateFolder } from '../folder.js';
 import type { State } from '../interface.js';
@@ -88,7 +88,8 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
     spoolFolder: (run) => stateFolder(tables.folder, 'spool', run),
     spools: () => {
       const folder = join(tables.folder, 'spool');
-      return existsSync(folder) ? readdirSync(folder) : [];
+      const names = existsSync(folder) ? readdirSync(folder) : [];
+      return names.map((run) => ({ run, changedAt: statSync(spoolOf(run)).mtimeMs }));
     },
     removeSpool,
   };
