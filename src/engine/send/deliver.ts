@@ -52,7 +52,8 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
-  if (record.rows > 0 && record.state !== 'acknowledged') record.possibleDuplicate ??= lostBefore(chunk, deps);
+  if (record.rows > 0 && record.state !== 'acknowledged')
+    record.possibleDuplicate ??= lostBefore(chunk, deps);
   const { onFailure } = deps.options;
   const isolate = onFailure === 'isolate';
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.

@@ -128,7 +128,8 @@ async function carryOut(
 async function sendPart(given: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(given);
   const record = await repeated(given, content(given, body), waiting, deps);
-  if (record.rows > 0 && record.state !== 'acknowledged') record.possibleDuplicate ??= acceptedBefore(record, deps);
+  if (record.rows > 0 && record.state !== 'acknowledged')
+    record.possibleDuplicate ??= acceptedBefore(record, deps);
   const { chunk, error } = await sendAndFollow(given, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
