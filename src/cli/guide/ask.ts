@@ -78,7 +78,8 @@ export async function askAll(
       case 'reading': {
         if (!isSent(question)) break;
         const chosen = await askReading(question, named, prompter);
-        if (chosen) types.push({ path: question.path, ...chosen });
+        const asText = { ...question.choices[0]!, type: 'string', markers: [] };
+        types.push({ path: question.path, ...(chosen ?? asText) });
         break;
       }
       case 'zone': {

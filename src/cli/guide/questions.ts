@@ -105,7 +105,11 @@ export function mappingQuestions(
     for (const { text, cells } of here) {
       const known = markers.get(text) ?? { text, cells: 0, columns: [] };
       const columns = types.flatMap((type) => (type.markers.includes(text) ? [type.column] : []));
-      markers.set(text, { text, cells: known.cells + cells, columns: [...known.columns, ...columns] });
+      markers.set(text, {
+        text,
+        cells: known.cells + cells,
+        columns: [...new Set([...known.columns, ...columns])],
+      });
     }
   }
   const questions: (Question | null)[] = [

@@ -14,22 +14,13 @@ import {
   scanInput,
   textsIn,
 } from '../read/index.js';
+import { Counts, type Values } from './counts.js';
 import { EitherKind } from './either-kind.js';
 
 /** The most rows to look at. */
 const LOOK_ROWS = 100_000;
 /** Columns of the likeliest kind that may be the identifier, at most. */
 const MOST_CANDIDATES = 5;
-const SHOWN_VALUES = 3;
-
-/** What the values of a column look like. */
-interface Values {
-  column: string;
-  /** Number of rows with a value. */
-  filled: number;
-  /** The first different values, at most three. */
-  values: string[];
-}
 
 /** A column, and what the plan says about it. */
 export type ColumnLook = Values & Pick<ColumnPlan, 'key' | 'type' | 'conversion'>;
@@ -122,6 +113,7 @@ export async function lookAt(
   }
   const ids = new Set([idColumn, companyIdColumn]);
   const looks = scan.columns.filter(({ column }) => column !== '' && !ids.has(column));
+  const readings = withThousands(found, looks, counts, rules);
   const capital = counts.values(idColumn).find((id) => id.includes('@') && id !== id.toLowerCase());
   const lower =
     capital === undefined || rules.types.some(([column]) => column === idColumn)
@@ -151,7 +143,7 @@ export async function lookAt(
     }),
     named: names.map((column) => ({ column, values: counts.values(column) })),
     candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
-    types: [...lower, ...found.map((each) => withReading(each, counts, new Set(rules.nulls)))],
+    types: [...lower, ...readings.map((each) => withReading(each, counts, new Set(rules.nulls)))],
     markers: markers.map((text) => ({ text, cells: counts.marked(text) })),
   };
 }
@@ -172,11 +164,41 @@ const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
       : nearly.map(({ type, markers, strays }) => ({ column, type, markers, strays }));
   });
 
+/** A type whose numbers show how they are written, and the one in which a point is for thousands. */
+const STYLED = /^(?:number:|money|percent:)/;
+const POINT_FOR_THOUSANDS = 'number:1.234,56';
+
+/** Numbers such as 841 and 3.456 may be in thousands: as other columns are written, or as a person says. */
+function withThousands(
+  found: readonly Suggested[],
+  looks: readonly Pick<ColumnPlan, 'column' | 'type'>[],
+  counts: Counts,
+  { types }: MappingRules,
+): Suggested[] {
+  const styled = found.flatMap(({ type }) => (STYLED.test(type) ? [type] : []));
+  const isLikely = styled.some((type) => type.endsWith('1.234,56'));
+  if (styled.some((type) => !type.endsWith('1.234,56'))) return [...found];
+  const inferred = looks.flatMap(({ column, type }): Suggested[] =>
+    type === 'number' && types.every(([ruled]) => ruled !== column)
+      ? [{ column, type, markers: [], strays: 0 }]
+      : [],
+  );
+  const isInDoubt = ({ column, type }: Suggested): boolean =>
+    type === 'number' && counts.thousands(column) !== null;
+  return [...found, ...inferred.filter(isInDoubt)].flatMap((one) => {
+    const other = { ...one, type: POINT_FOR_THOUSANDS };
+    if (!isInDoubt(one)) return [one];
+    return isLikely ? [other] : [one, other];
+  });
+}
+
 /** What a type makes of the first value that fits it. */
 function withReading(suggested: Suggested, counts: Counts, nulls: ReadonlySet<string>): TypeChoice {
   const { column, type, markers } = suggested;
   const empty = (text: string): boolean => nulls.has(text) || markers.includes(text);
-  const values = counts.values(column).filter((text) => !empty(text));
+  const values = [counts.thousands(column) ?? [], counts.values(column)]
+    .flat()
+    .filter((text) => !empty(text));
   const zoned = type.endsWith(`@${SOME_ZONE}`);
   for (const before of zoned ? [] : values) {
     const after = converterOf(type as CellType)?.json(before) ?? null;
@@ -210,63 +232,3 @@ function candidatesOf(
 
 const likeliestIdsOfAll = (names: readonly string[]): Set<string> =>
   new Set(KINDS.flatMap((kind) => likeliestIds(kind, names)));
-
-interface Count {
-  filled: number;
-  first: string[];
-  /** All values; null for a column that has no name of an identifier, once a value repeats. */
-  seen: Set<string> | null;
-}
-
-/** Counts the values of all columns. */
-class Counts {
-  readonly #columns: Count[];
-  readonly #markers: Map<string, number>;
-
-  /** @param ids columns that may be identifiers although values repeat */
-  constructor(
-    private readonly names: readonly string[],
-    private readonly ids: ReadonlySet<string>,
-    markers: readonly string[],
-  ) {
-    this.#columns = names.map(() => ({ filled: 0, first: [], seen: new Set() }));
-    this.#markers = new Map(markers.map((marker) => [marker, 0]));
-  }
-
-  add(texts: readonly (string | null)[]): void {
-    for (const [at, text] of texts.entries()) {
-      if (text === null) continue;
-      const column = this.#columns[at]!;
-      column.filled++;
-      if (column.seen?.has(text) && !this.ids.has(this.names[at]!)) column.seen = null;
-      column.seen?.add(text);
-      const marked = this.#markers.get(text);
-      if (marked !== undefined) this.#markers.set(text, marked + 1);
-      else if (column.first.length < SHOWN_VALUES && !column.first.includes(text)) column.first.push(text);
-    }
-  }
-
-  of(column: string): Values {
-    const { filled, first } = this.#columns[this.names.indexOf(column)]!;
-    return { column, filled, values: first };
-  }
-
-  values(column: string): string[] {
-    return this.of(column).values;
-  }
-
-  /** Number of different values of a column that may be the identifier. */
-  different(column: string): number {
-    return this.#columns[this.names.indexOf(column)]!.seen!.size;
-  }
-
-  /** Whether a column has values, and none repeats. */
-  isUnique(column: string): boolean {
-    const { filled, seen } = this.#columns[this.names.indexOf(column)]!;
-    return filled > 0 && seen?.size === filled;
-  }
-
-  marked(text: string): number {
-    return this.#markers.get(text) ?? 0;
-  }
-}

@@ -181,6 +181,37 @@ it('without a terminal, the error names a mapping file beside the input and its 
   expect(await paste([withMapping], cwd)).toMatchObject([{ code: 0 }]);
 });
 
+it('a point that may be for thousands is asked about, and is text unless somebody knows', async () => {
+  const items: unknown[] = [];
+  for (const choice of ['', '1', '2']) {
+    const cwd = scratch({ 'c.csv': 'company_id,n\na,841\nb,3.456\n' });
+    const turns = [
+      { at: 'Number [3]: ', type: `${choice}\n` },
+      { at: 'embedded? [Y/n]: ', type: '\n' },
+      { at: 'c.mapping.json? [Y/n]: ', type: 'n\n' },
+    ];
+    const { screen } = await atTerminal(sandbox('c.csv'), turns, { cwd });
+    const sent = await held(cwd, '.state');
+    items.push(sent[0]);
+    await paste(below('The same import without questions', screen), cwd);
+    expect(await held(cwd, '.again')).toEqual(sent);
+  }
+  expect(items).toEqual([
+    [
+      { company_id: 'a', n: '841' },
+      { company_id: 'b', n: '3.456' },
+    ],
+    [
+      { company_id: 'a', n: 841 },
+      { company_id: 'b', n: 3.456 },
+    ],
+    [
+      { company_id: 'a', n: 841 },
+      { company_id: 'b', n: 3456 },
+    ],
+  ]);
+});
+
 it('what else was found is shown before it is sent', async () => {
   const cwd = scratch({ 'c.csv': 'Record ID,Size,\n1,"1,200,000",x\n2,"3,400,000",y\n' });
   const turns = [

@@ -64,6 +64,20 @@ describe('what is asked', () => {
     ['a zone was given', CRM, { zone: 'UTC' }, ['identity', 'keys', 'columns', 'types', 'markers']],
     ['a conversion in a file with identifiers', 'company_id,size\na,"1,200,000"\nb,"3,400"\n', {}, ['types']],
     ['dates that can be read in two ways', 'company_id,on\na,03/04/2024\nb,05/06/2024\n', {}, ['reading']],
+    ['a point that may be for thousands', 'company_id,n\na,841\nb,3.456\n', {}, ['reading']],
+    ['decimals of any length', 'company_id,n\na,841\nb,3.45\n', {}, []],
+    [
+      'a point for thousands, as elsewhere',
+      'company_id;n;m\na;841;"1.234,50"\nb;3.456;"2,00"\n',
+      {},
+      ['types'],
+    ],
+    [
+      'a point for decimals, as elsewhere',
+      'company_id;n;m\na;841;"1,234.50"\nb;3.456;"2.00"\n',
+      {},
+      ['types'],
+    ],
     ['a marker in a column of numbers', 'company_id,score\na,-\nb,3\n', {}, ['types', 'markers']],
   ])('%s', async (_, text, given, asked) => {
     const questions = questionsOf([await lookAtText('a.csv', text)], given);
@@ -200,6 +214,17 @@ describe('the mapping', () => {
   it('cannot be shared by inputs of a kind with other identifiers', async () => {
     const both = [await lookAtText('a.csv', text), await lookAtText('b.csv', 'Account ID,Size\n3,4\n')];
     expect(() => suggested(both)).toThrow('have different names');
+  });
+
+  it('reads points as other columns do', async () => {
+    const german = 'Record ID;n;k;m\n1;841;-;"1.234,50"\n2;3.456;4.500;"2,00"\n';
+    expect(suggested([await lookAtText('a.csv', german)])).toMatchObject({
+      type: { n: 'number:1.234,56', k: 'number:1.234,56', m: 'number:1.234,56' },
+    });
+    const english = german.replace('1.234,50', '1,234.50').replace('2,00', '2.00');
+    expect(suggested([await lookAtText('a.csv', english)])).toMatchObject({
+      type: { n: 'number', m: 'number:1,234.56' },
+    });
   });
 
   it('keeps values in doubt as text', async () => {
