@@ -291,7 +291,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     expect(await held(here)).toEqual([[{ company_id: '1', size: 1200000 }, { company_id: '2' }], []]);
   });
 
-  test('a nightly import runs while two people think', async () => {
+  test('a nightly import runs while two people think, and both save their answers', async () => {
     const here = place({}, CRM);
     const first = await guided(here, ['crm-companies.csv']);
     const second = await guided(here, ['crm-companies.csv']);
@@ -300,9 +300,31 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     writeFileSync(join(here.cwd, 'n.csv'), 'company_id\nn1\n');
     const nightly = profiles(['import', 'n.csv', '--region', 'sandbox', '--json'], here);
     expect(await nightly.ended).toMatchObject({ code: 0 });
+    const turns = [
+      ['crm-companies.csv: what', 'Enter'],
+      ['How are', 'Enter'],
+      ['Which columns', 'Enter'],
+      ['Which values', 'Enter'],
+      ['In which time zone', 'Enter'],
+      ['Which of these', 'Enter'],
+      ['1 row cannot', 'Enter'],
+      ['Send to', 'Enter'],
+    ] as const;
     for (const terminal of [first, second]) {
-      await terminal.press('C-c');
-      expect(await terminal.exitCode()).toBe(130);
+      for (const [question, ...keys] of turns) {
+        await terminal.until(question, asks(question));
+        await terminal.press(...keys);
+      }
+      await terminal.until('the last question', asks('Save the answers as crm-companies.mapping.json?'));
     }
+    for (const [terminal, name] of [
+      [first, 'crm-companies.mapping.json'],
+      [second, 'crm-companies.mapping-2.json'],
+    ] as const) {
+      const { code, shown } = await answer(terminal, [['Save the answers', 'Enter']]);
+      expect(code, shown).toBe(5);
+      expect(shown).toContain(`--mapping ${name}`);
+    }
+    expect((await held(here))[0]).toHaveLength(24);
   });
 });

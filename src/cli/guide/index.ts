@@ -235,8 +235,9 @@ async function finish(
   const sends = rehearsal === null || (await ask.confirm(`Send to ${asked.to}?`, settings.embedded));
   const name = mapping === null ? null : freeName(sources, context.cwd);
   const isSaved = name !== null && (await ask.confirm(`Save the answers as ${name}?`, true));
-  if (isSaved) await saveMapping(name, mapping!, context);
-  const saved = isSaved ? name : null;
+  // In the meantime, another import may have taken the name.
+  const saved = isSaved ? freeName(sources, context.cwd) : null;
+  if (saved !== null) await saveMapping(saved, mapping!, context);
   const commands = commandsFor({ ...done, saved, skipsInvalid }, context.commands);
   if (!sends) {
     throw hinted(new NotConfirmedError('nothing was sent'), () => toRun('to send it', ...commands));
@@ -245,6 +246,6 @@ async function finish(
     options: skipsInvalid ? { ...final, invalid: 'any' } : final,
     rehearsal,
     commands,
-    reads: isSaved ? [...reads, name] : reads,
+    reads: saved === null ? reads : [...reads, saved],
   };
 }
