@@ -227,8 +227,10 @@ describe('rejects', () => {
         { read: 6, filtered: 0, rejected: 4, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
       ]);
       expect(rejected(last)).toEqual(['c-2', 'c-1', 'c-3', 'c-6']);
-      const files = readdirSync(machine.folder).filter((name) => name.includes('rejects'));
-      expect(files).toEqual(['companies.rejects.csv']);
+      const files = readdirSync(machine.folder)
+        .filter((name) => name.includes('rejects'))
+        .sort();
+      expect(files).toEqual(['companies.rejects.csv', 'companies.rejects.csv.json']);
     },
   );
 });

@@ -24,7 +24,7 @@ describe('import', () => {
     expect([code, stderr]).toEqual([0, '']);
     const summary = summaryOf(stdout);
     expect(Object.keys(summary)).toEqual(
-      'run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings next resume elapsed_seconds'.split(
+      'version run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings next resume elapsed_seconds'.split(
         ' ',
       ),
     );
