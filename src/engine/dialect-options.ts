@@ -33,7 +33,7 @@ export interface DialectOptions {
   renameDuplicates?: boolean | undefined;
 }
 
-const DIALECT_OPTIONS = [
+export const DIALECT_OPTIONS = [
   'delimiter',
   'quote',
   'escape',

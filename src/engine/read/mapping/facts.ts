@@ -1,20 +1,13 @@
 /** Facts of a file at the top of a mapping file: they say how all inputs of an import are read, as flags do. */
+import { DIALECT_OPTIONS } from '../../dialect-options.js';
 import { UsageError } from '../../errors.js';
 import type { ReadOptions } from '../../options.js';
 
 export const FACTS = [
   'format',
-  'delimiter',
-  'sheet',
   'encoding',
-  'quote',
-  'escape',
-  'comment',
-  'skipLines',
-  'lenientQuotes',
-  'shortRows',
-  'excelText',
-  'renameDuplicates',
+  'sheet',
+  ...DIALECT_OPTIONS,
   'jsonPath',
   'roundNumbers',
 ] as const satisfies readonly (keyof ReadOptions)[];
