@@ -112,7 +112,8 @@ async function deliverHalves(
 /** If a request may have arrived, so may its halves: they are recorded as if each had been sent. In one transaction. */
 async function inheritDoubt(halves: readonly Chunk[], of: RequestRecord, deps: DeliverDeps): Promise<void> {
   const { run, scope, state, remembering } = deps;
-  const given = { state: 'unknown', reason: of.reason } as const;
+  const { reason, possibleDuplicate } = of;
+  const given = { state: 'unknown', reason, possibleDuplicate } as const;
   Object.assign(of, { state: 'divided', possibleDuplicate: null });
   const written = [state.record(run, scope, halves[0]!.kind, of, null)];
   for (const half of halves) {

@@ -125,13 +125,14 @@ export class Runs {
   ): Promise<void> {
     await tx.run(
       // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
-      // (`run/earlier.ts`).
-      `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
+      // (`run/earlier.ts`). The summary of a crashed run is that of the session before.
+      `UPDATE runs SET status = ?, finished = ?, ended_at = ?,
+           summary = COALESCE(?, CASE status WHEN 'crashed' THEN NULL ELSE summary END),
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       end.status,
       end.finished ? 1 : 0,
-      end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
       end.at,
+      end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
       end.endedBy,
       run,
     );
