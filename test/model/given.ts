@@ -19,7 +19,7 @@ const move = fc.oneof(
 );
 const fate: fc.Arbitrary<Fate> = fc.record({
   end: fc.constantFrom('completed', 'completed', 'completed', 'failed', 'short'),
-  seconds: fc.constantFrom(1, 1, 1, 20, 600, 3_000),
+  seconds: fc.constantFrom(1, 1, 1, 20, 600, 3_000, 10_000),
   gone: sometimes(8),
 });
 const trouble: fc.Arbitrary<Circumstances> = fc.record({
@@ -55,7 +55,7 @@ export const sending = fc.record({
   concurrency: fc.constantFrom(1, 1, 3),
   retries: fc.constantFrom(0, 0, 2),
 });
-type Sending = typeof sending extends fc.Arbitrary<infer T> ? T : never;
+export type Sending = typeof sending extends fc.Arbitrary<infer T> ? T : never;
 
 const isolating = ['--on-failure', 'isolate'];
 export const isolation = (isolate: boolean): string[] => (isolate ? isolating : []);

@@ -8,6 +8,7 @@ import {
   isolation,
   meanwhile,
   planning,
+  type Sending,
   sending,
   sometimes,
   waiting,
@@ -86,15 +87,13 @@ export const STEPS = fc.oneof(
       await scene.send(argv, scene.data(file), { changedOnly: true });
     },
   ),
-  step(2, 'save plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {
-    const plan = `plan-${scene.model.plans.length}.json`;
-    const data = scene.data(file);
-    const ran = await scene.read('import', file, ...planning(sending), '--save-plan', plan);
-    if (ran.code === 0) {
-      const { canary: hasCanary, concurrency } = sending;
-      scene.model.plans.push({ ...data, file: plan, hasCanary, concurrency });
-    }
+  step(2, 'import changes after a plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {
+    await savePlan(FILES.find((other) => other !== file)!, sending, scene);
+    await scene.send(['import', file, '--changed-only'], scene.data(file), { changedOnly: true });
   }),
+  step(2, 'save plan', fc.record({ file, sending }), ({ file, sending }, scene) =>
+    savePlan(file, sending, scene),
+  ),
   step(
     4,
     'apply',
@@ -171,7 +170,7 @@ export const STEPS = fc.oneof(
   step(2, 'refresh jobs', fc.constant(null), async (_, scene) => {
     await scene.read('jobs', '--refresh', '--json');
   }),
-  step(3, 'wait', fc.constantFrom(30, 120, 3_600, 90_000), async (seconds, scene) => {
+  step(3, 'wait', fc.constantFrom(30, 120, 900, 3_600, 90_000), async (seconds, scene) => {
     scene.machine.clock.pass(seconds * 1_000);
     scene.model.did(`wait ${seconds} s`, scene.model.next);
   }),
@@ -204,4 +203,14 @@ async function submittedRun(data: Data, scene: Scene): Promise<string | null> {
   const { jobs } = JSON.parse(stdout) as Pick<Summary, 'jobs'>;
   const isOpen = jobs.some(({ status }) => !['completed', 'failed', 'unknown'].includes(status));
   return isOpen ? run.id : null;
+}
+
+async function savePlan(file: string, sending: Sending, scene: Scene): Promise<void> {
+  const plan = `plan-${scene.model.plans.length}.json`;
+  const data = scene.data(file);
+  const ran = await scene.read('import', file, ...planning(sending), '--save-plan', plan);
+  if (ran.code === 0) {
+    const { canary: hasCanary, concurrency } = sending;
+    scene.model.plans.push({ ...data, file: plan, hasCanary, concurrency });
+  }
 }
