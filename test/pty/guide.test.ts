@@ -109,8 +109,10 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       '.state',
       'crm-companies.csv',
       'crm-companies.rejects.csv',
+      'crm-companies.rejects.csv.json',
       'crm-contacts.csv',
       'crm-contacts.rejects.csv',
+      'crm-contacts.rejects.csv.json',
       'profiles.mapping.json',
     ]);
     const mapping = JSON.parse(readFileSync(join(here.cwd, 'profiles.mapping.json'), 'utf8'));
