@@ -2,11 +2,10 @@
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { COMMANDS } from '../../src/cli/commands/index.js';
-import { MEANING, TOPICS, USUAL } from '../../src/cli/commands/topics.js';
+import { USUAL } from '../../src/cli/commands/topics.js';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
-import { defaultOf, type Entry, IN_MAPPING, OPTIONS, pathOf } from '../../src/cli/options/index.js';
-import { Exit } from '../../src/engine/errors.js';
+import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
 
 /** The tree of one command; only `stdout` is looked at while it is made. */
 async function commandOf(name: string): Promise<Command> {
@@ -29,29 +28,36 @@ export async function allCommands(): Promise<Command[]> {
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 const code = (text: string | null | undefined): string => (text ? `\`${text.replaceAll('|', '\\|')}\`` : '');
 
+/** Without the columns that are empty in every row. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  const used = head.map((_, column) => rows.some((row) => row[column] !== ''));
+  const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => used[column]).join(' | ')} |`;
+  return [line(head), `|${'---|'.repeat(used.filter(Boolean).length)}`, ...rows.map(line)].join('\n');
 }
 
-function optionTable(options: readonly Entry[]): string {
-  const rows = options.map((option) => {
-    const value = defaultOf(option);
-    const typed = option.otherwise === undefined ? code(value) : cell(value ?? '');
-    const places = [
-      ...(option.config ? [code(option.config)] : []),
-      ...(option.mapping ? [IN_MAPPING[option.mapping]] : []),
-      ...(option.env ? [code(option.env)] : []),
-    ];
-    return [
-      code(option.flag === false && option.key !== null ? `-o ${option.key}` : option.flags),
-      `${cell(option.summary)}${option.off ? `; ${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now` : ''}${option.repeatable ? '; repeatable' : ''}`,
-      cell(option.type.description),
-      typed,
-      places.join(', '),
-    ];
-  });
-  return table(['option', 'what it does', 'type', 'default', 'also in'], rows);
+const WHERE = { section: 'mapping', top: 'mapping (top)' } as const;
+
+/** What can be typed, what it does, its default, and where else it may stand. */
+function optionRow(option: Entry): string[] {
+  const value = defaultOf(option);
+  const { placeholder } = option.type;
+  const setting = `-o ${option.key}=${placeholder ? `<${placeholder}>` : 'true'}`;
+  const places = [
+    ...(option.config ? [code(option.config)] : []),
+    ...(option.mapping ? [WHERE[option.mapping]] : []),
+    ...(option.env ? [code(option.env)] : []),
+  ];
+  return [
+    code(option.flag === false && option.key !== null ? setting : option.flags),
+    `${cell(option.summary)}${option.off ? `; ${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now` : ''}${option.repeatable ? '; repeatable' : ''}`,
+    option.otherwise === undefined ? code(value) : cell(value ?? ''),
+    places.join(', '),
+  ];
 }
+
+const OPTION_HEAD = ['option', 'what it does', 'default', 'also in'];
+
+const optionTable = (options: readonly Entry[]): string => table(OPTION_HEAD, options.map(optionRow));
 
 /** The options of the same commands, in the order of the table. */
 function optionsByCommands(): [names: string, options: Entry[]][] {
@@ -86,53 +92,42 @@ export async function referenceText(): Promise<string> {
   const commands = await allCommands();
   const everywhere = OPTIONS.filter((option) => option.commands.includes('*') && option.flag !== false);
   const settings = OPTIONS.filter((option) => option.flag === false && option.commands.includes('*'));
-  const variables = OPTIONS.flatMap((option) =>
-    option.env
-      ? [[code(option.env), cell(option.summary), code(option.flag === false ? '' : option.long)]]
-      : [],
-  );
+  const groups = optionsByCommands();
+  const small = groups.filter(([, options]) => options.length < 3);
   return `${[
     '# Reference',
-    'All commands and options, made from the program itself: `npm run reference` writes this file.',
-    'A flag overrides the environment, the environment overrides the config file, and the config file overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes.',
+    'Made from the program itself: `npm run reference` writes this page. `profiles <command> --help` shows the same for one command, and `profiles help` lists topics, such as `types` and `settings`.',
+    'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. *Also in* names the config key, the environment variable, and whether a mapping file may hold it: in the section of a kind, or only at its *top*.',
+    '[When something goes wrong](troubleshooting.md) explains the exit codes.',
     '## Options of every command',
     optionTable(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',
     '## Settings without a flag',
     table(
-      ['environment', 'config key', 'what it is', 'type', 'default'],
+      ['environment', 'config key', 'what it is', 'default'],
       settings.map((option) => [
         code(option.env),
         code(option.config),
         cell(option.summary),
-        cell(option.type.description),
         code(defaultOf(option)),
       ]),
     ),
     '## Commands',
     table(['command', 'what it does'], commands.map(commandRow)),
     '## Options of single commands',
-    'An option with `-o` has no flag. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. An option of the config file that is on or off is switched off by its `--no-` form, such as `--no-changed-only`.',
-    ...optionsByCommands().flatMap(([names, options]) => [`### ${names}`, optionTable(options)]),
-    '## Exit codes',
+    'An option with `-o` has no flag. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. The `--no-` form, such as `--no-changed-only`, switches off what the config file switches on.',
+    ...groups
+      .filter((group) => !small.includes(group))
+      .flatMap(([names, options]) => [`### ${names}`, optionTable(options)]),
+    '### Others',
     table(
-      ['code', 'meaning'],
-      Object.entries(MEANING).map(([name, meaning]) => [
-        String(Exit[name as keyof typeof Exit]),
-        cell(meaning),
-      ]),
+      ['of', ...OPTION_HEAD],
+      small.flatMap(([names, options]) => options.map((option) => [names, ...optionRow(option)])),
     ),
-    'When several apply, the first of 4, 6, 7, 3, 5 is used.',
-    '## Environment',
-    table(['variable', 'meaning', 'flag'], variables),
+    '## Usual variables',
     table(
-      ['usual variables', 'meaning'],
+      ['variables', 'meaning'],
       USUAL.map(([name, text]) => [name.split(', ').map(code).join(', '), cell(text)]),
-    ),
-    '## Topics of `profiles help`',
-    table(
-      ['topic', 'about'],
-      TOPICS.map(({ name, summary }) => [code(name), cell(summary)]),
     ),
   ].join('\n\n')}\n`;
 }

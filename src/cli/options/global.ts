@@ -100,7 +100,8 @@ export const FLAGLESS = {
   },
   tokenCommand: {
     type: COMMAND_TYPE,
-    summary: 'program whose first line of output is the API key, and its arguments; run without a shell',
+    summary:
+      'JSON array of a program, whose first line of output is the API key, and its arguments; run without a shell',
     config: 'token_command',
     flag: false,
   },
