@@ -1,21 +1,16 @@
 /** Reads request bodies as strictly as the spec allows, and reports every problem, item by item. */
 
 import { Buffer, isUtf8 } from 'node:buffer';
+import type * as z from 'zod';
+import type { Problem } from './answer.js';
 import { type DataType, dataType, widen } from './lookups.js';
 import type { Piece } from './profile.js';
 import { eachElement, eachMember, space } from './raw-json.js';
+import { BODIES } from './schemas.js';
 import { ID_FIELD, type Kind } from './types.js';
 
 export interface Item extends Piece {
   id: string;
-}
-
-/** One problem of a body. `where` is a path such as `users[3].company_id`. */
-interface Problem {
-  /** 400: the body does not have the shape of the operation. 422: it has, but a value is invalid. */
-  status: 400 | 422;
-  where: string;
-  message: string;
 }
 
 export interface Bulk {
@@ -24,8 +19,9 @@ export interface Bulk {
   properties: Record<string, DataType>;
 }
 
-/** What is wrong with a body: `status` is for the whole of it. */
+/** What is wrong with a body. */
 export interface Invalid {
+  /** 400: it does not have the shape of the operation. 422: it has, but a value is invalid. */
   status: 400 | 422;
   problems: Problem[];
 }
@@ -35,10 +31,7 @@ export interface Invalid {
  * has the form of one item.
  */
 export function readItems(kind: Kind, form: 'bulk' | 'single', bytes: Uint8Array): Bulk | Invalid {
-  const wrong = (message: string): Invalid => ({
-    status: 400,
-    problems: [{ status: 400, where: 'body', message }],
-  });
+  const wrong = (message: string): Invalid => ({ status: 400, problems: [{ where: 'body', message }] });
   if (!isUtf8(bytes)) return wrong('not UTF-8');
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   let value: unknown;
@@ -47,9 +40,8 @@ export function readItems(kind: Kind, form: 'bulk' | 'single', bytes: Uint8Array
   } catch (error) {
     return wrong(`not JSON: ${(error as Error).message}`);
   }
-  const problems = form === 'bulk' ? bulkProblems(kind, value) : itemProblems(kind, value, 'body');
-  if (problems.length > 0)
-    return { status: problems.some(({ status }) => status === 400) ? 400 : 422, problems };
+  const { error } = BODIES[kind][form].safeParse(value);
+  if (error) return invalid(error.issues, form);
 
   let start = space(json, 0);
   if (form === 'single') return { items: [rawItem(kind, json, start)], properties: {} };
@@ -66,39 +58,22 @@ export function readItems(kind: Kind, form: 'bulk' | 'single', bytes: Uint8Array
   return { items, properties: Object.fromEntries(properties) };
 }
 
-function bulkProblems(kind: Kind, value: unknown): Problem[] {
-  const problems = unknownKeys(value, [kind], 'body');
-  const list = isObject(value) ? own(value, kind) : undefined;
-  if (Array.isArray(list) && list.length > 0)
-    return [...problems, ...list.flatMap((item, i) => itemProblems(kind, item, `${kind}[${i}]`))];
-  const message = Array.isArray(list) ? `${kind} is empty` : `${kind} must be an array`;
-  return [...problems, { status: 400, where: kind, message }];
-}
-
-function itemProblems(kind: Kind, item: unknown, where: string): Problem[] {
-  if (!isObject(item)) return [{ status: 400, where, message: 'an item must be an object' }];
-  const idField = ID_FIELD[kind];
-  const problems = unknownKeys(item, [idField, 'company_id', 'metadata'], where);
-  const wrong = (field: string, message: string): void => {
-    problems.push({ status: 422, where: `${where}.${field}`, message: `${field} ${message}` });
-  };
-  const id = own(item, idField);
-  if (id === undefined) wrong(idField, 'is missing');
-  else if (typeof id !== 'string') wrong(idField, 'must be a string');
-  else if (id === '') wrong(idField, 'is empty');
-  const company = own(item, 'company_id');
-  if (kind === 'users' && company !== undefined && typeof company !== 'string')
-    wrong('company_id', 'must be a string');
-  const metadata = own(item, 'metadata');
-  if (metadata !== undefined && !isObject(metadata)) wrong('metadata', 'must be an object');
-  return problems;
-}
-
-function unknownKeys(value: unknown, known: readonly string[], where: string): Problem[] {
-  if (!isObject(value)) return [{ status: 400, where, message: 'must be an object' }];
-  return Object.keys(value)
-    .filter((key) => !known.includes(key))
-    .map((key) => ({ status: 400, where, message: `unknown key ${JSON.stringify(key)}` }));
+function invalid(issues: readonly z.core.$ZodIssue[], form: 'bulk' | 'single'): Invalid {
+  const [unknown, others] = [true, false].map((is) =>
+    issues.filter(({ code }) => (code === 'unrecognized_keys') === is),
+  ) as [z.core.$ZodIssueUnrecognizedKeys[], z.core.$ZodIssue[]];
+  const where = (path: readonly PropertyKey[]): string =>
+    (form === 'bulk' && path.length > 0 ? path : ['body', ...path])
+      .map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i > 0 ? '.' : ''}${String(part)}`))
+      .join('');
+  const problems = [
+    ...unknown.flatMap(({ path, keys }) =>
+      keys.map((key) => ({ where: where(path), message: `unknown key ${JSON.stringify(key)}` })),
+    ),
+    ...others.map(({ path, message }) => ({ where: where(path), message })),
+  ];
+  const ofValues = others.every(({ path }) => path.length === (form === 'bulk' ? 3 : 1));
+  return { status: ofValues && unknown.length === 0 ? 422 : 400, problems };
 }
 
 /** The item that begins at index `at`. Its metadata stays text. */
@@ -117,13 +92,4 @@ function gather(properties: Map<string, DataType>, metadata: Record<string, unkn
     const type = dataType(metadata[key]);
     if (type !== undefined) properties.set(key, widen(properties.get(key), type));
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** An own member of a parsed object: inherited ones, such as `constructor`, do not count. */
-function own(value: Record<string, unknown>, key: string): unknown {
-  return Object.hasOwn(value, key) ? value[key] : undefined;
 }

@@ -6,19 +6,15 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { InputError } from '../engine/errors.js';
 import { troubleOf } from '../engine/file-trouble.js';
+import { RECORDS } from './schemas.js';
 
 /**
  * The file `sandbox-lookups.json`: fields are those of the spec (Embed, Checklist lookup record); other
  * fields are kept.
  */
-const lookupsSchema = z.strictObject({
-  embeds: z
-    .array(z.looseObject({ id: z.int(), title: z.string(), type: z.enum(['banner', 'card']) }))
-    .optional(),
-  checklists: z
-    .array(z.looseObject({ display_name: z.string(), key: z.string(), data_type: z.string() }))
-    .optional(),
-});
+const lookupsSchema = z
+  .strictObject({ embeds: z.array(RECORDS.embeds), checklists: z.array(RECORDS.checklists) })
+  .partial();
 
 /** An embed of the lookup lists (spec: Embed lookup record). */
 export type Embed = { id: number; title: string; type: 'banner' | 'card' } & Record<string, unknown>;
@@ -76,15 +72,6 @@ export function readLookups(file: string): Lookups {
 /** The values of `data_type` in the sandbox. The spec shows none. */
 export type DataType = 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'object';
 
-export interface UserProperty {
-  id: number;
-  type: 'user_property';
-  key: string;
-  display_name: string;
-  data_type: string;
-  is_auto_property: boolean;
-}
-
 /** Properties that the service maintains itself, whatever is imported. */
 const AUTOMATIC: Readonly<Record<string, string>> = {
   first_seen: 'datetime',
@@ -123,7 +110,7 @@ export function displayName(key: string): string {
  * not change.
  * @param imports keys and types of each completed import of users, in order of completion
  */
-export function userProperties(imports: Iterable<Readonly<Record<string, DataType>>>): UserProperty[] {
+export function userProperties(imports: Iterable<Readonly<Record<string, DataType>>>) {
   const types = new Map<string, string>(Object.entries(AUTOMATIC));
   for (const one of imports) {
     for (const [key, type] of Object.entries(one)) {

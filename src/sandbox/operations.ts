@@ -1,11 +1,14 @@
 /** The seven operations of the spec: from a complete request to a complete answer, without a socket. */
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
 import { LOOKUP_LISTS } from '../engine/service/names.js';
 import { type Answer, json, refuse } from './answer.js';
 import { readItems } from './body.js';
 import type { Accepted } from './ledger.js';
 import { atFaultLast, type Limits } from './limits.js';
 import { sameText } from './listen.js';
+import type { Documented } from './openapi.js';
+import { acceptedJob, BODIES, jobRecord, RECORDS } from './schemas.js';
 import type { SimulatedOutcome } from './timeline.js';
 import type { Kind, OperationName, Region } from './types.js';
 import type { World } from './world.js';
@@ -35,10 +38,9 @@ interface Call {
   body: Buffer;
 }
 
-interface Operation {
+interface Operation extends Documented {
   on: Role['type'] | 'both';
   method: 'GET' | 'POST';
-  path: string;
   name: OperationName;
   act(call: Call, parts: ServiceParts): Outcome | Promise<Outcome>;
 }
@@ -49,6 +51,14 @@ const OPERATIONS: readonly Operation[] = [
     method: 'POST',
     path: '/v1/companies/bulk_identify',
     name: 'submit',
+    document: {
+      id: 'bulkIdentifyCompanies',
+      summary: 'Bulk companies upsert',
+      body: BODIES.companies.bulk,
+      example: { companies: [{ company_id: 'c-1', metadata: { name: 'Acme', size: 120, score: 0.75 } }] },
+      status: '202',
+      reply: acceptedJob,
+    },
     act: (call, parts) => submit('companies', call, parts),
   },
   {
@@ -56,6 +66,13 @@ const OPERATIONS: readonly Operation[] = [
     method: 'POST',
     path: '/v1/companies/identify',
     name: 'identify',
+    document: {
+      id: 'identifyCompany',
+      summary: 'Identify a single company',
+      body: BODIES.companies.single,
+      example: { company_id: 'c-1', metadata: { name: 'Acme', industry: 'Manufacturing' } },
+      status: '2XX',
+    },
     act: identify,
   },
   {
@@ -63,6 +80,14 @@ const OPERATIONS: readonly Operation[] = [
     method: 'POST',
     path: '/v1/users/bulk_identify',
     name: 'submit',
+    document: {
+      id: 'bulkIdentifyUsers',
+      summary: 'Bulk users upsert',
+      body: BODIES.users.bulk,
+      example: { users: [{ user_id: 'u-1', company_id: 'c-1', metadata: { plan: 'pro', logins: 12 } }] },
+      status: '202',
+      reply: acceptedJob,
+    },
     act: (call, parts) => submit('users', call, parts),
   },
   {
@@ -70,6 +95,7 @@ const OPERATIONS: readonly Operation[] = [
     method: 'GET',
     path: '/v1/background_jobs/{job_id}',
     name: 'job',
+    document: { id: 'getJob', summary: 'Job status', status: '200', reply: jobRecord },
     act({ region, part }, { world }) {
       const job = world.job(part);
       const message = `job ${part} not found`;
@@ -82,6 +108,7 @@ const OPERATIONS: readonly Operation[] = [
       method: 'GET',
       path: `/api/v1/analytics/exports/lookups/${list}`,
       name: 'lookup',
+      document: { id: `list_${list}`, summary: `List ${list}`, status: '200', reply: z.array(RECORDS[list]) },
       act: (_, { world }) => ({ answer: json(200, world.lookup(list)) }),
     }),
   ),
@@ -91,9 +118,9 @@ const OPERATIONS: readonly Operation[] = [
     path: '/openapi.json',
     name: 'openapi',
     async act() {
-      const { default: document } = await import('../../openapi.json', { with: { type: 'json' } });
+      const { openapi } = await import('./openapi.js');
       const headers = { 'content-type': 'application/json' };
-      return { answer: { status: 200, headers, body: JSON.stringify(document) } };
+      return { answer: { status: 200, headers, body: openapi(OPERATIONS) } };
     },
   },
 ];

@@ -2,6 +2,8 @@
  * The state of a job at a time. There is no timer: everything about a job is decided when it is accepted, and
  * its state is computed from that and the clock (contract §8).
  */
+import type * as z from 'zod';
+import type { jobRecord as jobSchema } from './schemas.js';
 import type { Kind, Region } from './types.js';
 
 /** How a job will end, decided when it is accepted. */
@@ -124,23 +126,7 @@ export interface Job extends JobPlan {
 }
 
 /** The job record of the job status operation, with every field of the spec (spec: Job). */
-export interface JobRecord {
-  job_id: string;
-  type: string;
-  status: string;
-  filename: string;
-  /** Bytes of the request's body. */
-  file_size: number;
-  total_rows: number;
-  completed_rows: number;
-  /** Seconds. */
-  elapsed_time: number;
-  /** ISO 8601. */
-  start_time: string;
-  end_time: string | null;
-  /** The URL of the job status operation for this job. */
-  links: string;
-}
+export type JobRecord = z.infer<typeof jobSchema>;
 
 /** What decides whether a job is accepted, and how it ends. */
 export interface JobRules {

@@ -9,13 +9,7 @@ import { join } from 'node:path';
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk } from './body.js';
 import { DATABASE_FILE, type Database, openDatabase } from './database.js';
-import {
-  type DataType,
-  DEFAULT_LOOKUPS,
-  type Lookups,
-  type UserProperty,
-  userProperties,
-} from './lookups.js';
+import { type DataType, DEFAULT_LOOKUPS, type Lookups, userProperties } from './lookups.js';
 import { type Chapter, documentOf, foldPieces, storyOf, type Upsert } from './profile.js';
 import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
 import {
@@ -127,7 +121,7 @@ export class World {
     return list === 'user_properties' ? this.userProperties() : this.#lookups[list];
   }
 
-  userProperties(): UserProperty[] {
+  userProperties(): ReturnType<typeof userProperties> {
     const rows = this.#db.all<{ properties: string }>(
       "SELECT properties FROM submission WHERE kind = 'users' AND applies_at <= ? ORDER BY applies_at, n",
       this.#now(),
