@@ -21,7 +21,7 @@ CREATE TABLE scopes (
 );
 
 -- A run, with its inputs, options, and last report (JSON). \`began\` is the age of its data, in the order of sends.
--- Written when it begins and when a session ends. Deleted by \`runs --forget\` and \`sandbox reset\`.
+-- Written when it begins and when a session ends. Deleted when the run is forgotten, or the sandbox reset.
 CREATE TABLE runs (
   run TEXT PRIMARY KEY,
   scope INTEGER NOT NULL REFERENCES scopes,

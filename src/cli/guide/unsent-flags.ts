@@ -1,14 +1,20 @@
 /** The flags with which the valid rows of a run that sent nothing are read as it read them. */
 import { resolve } from 'node:path';
-import type { Summary } from '../engine/model.js';
-import { type ImportOptions, NUMBERS } from '../engine/options.js';
-import { type MappingFile, writtenFacts } from '../engine/read/index.js';
-import { hasConditions, hasSets } from '../engine/run/private.js';
-import type { Unsent } from '../engine/run/unsent.js';
-import { isWebAddress } from '../engine/service/web-address.js';
-import type { State } from '../engine/state/state.js';
-import { flagsOf } from './guide/command.js';
-import type { Again } from './next-steps.js';
+import type { Summary } from '../../engine/model.js';
+import { type ImportOptions, NUMBERS } from '../../engine/options.js';
+import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
+import { hasConditions, hasSets } from '../../engine/run/private.js';
+import type { Unsent } from '../../engine/run/unsent.js';
+import { isWebAddress } from '../../engine/service/web-address.js';
+import type { State } from '../../engine/state/state.js';
+import { flagsOf } from './command.js';
+
+/** As `nextSteps` takes it. */
+interface Again {
+  paths: string[];
+  flags: string[];
+  sets: boolean;
+}
 
 /** For each run in `not_sent` whose rows flags can read: what `nextSteps` needs. */
 export async function unsentFlags(
