@@ -82,7 +82,8 @@ export async function runAndReport(
     const sendsValid = isWithinBound(rows, options.invalid);
     const set = earlier ? setIn(options) : [];
     const again =
-      not_sent && (await (await import('../guide/unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));
+      not_sent &&
+      (await (await import('../guide/unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));
     return {
       failed,
       set,
