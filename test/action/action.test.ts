@@ -30,8 +30,8 @@ describe('action.yml', () => {
   });
 
   test('names the actions that it uses, and those of the documents, by their digests', () => {
-    const pages = ['ci.md', 'recipes.md'].map((name) => join(import.meta.dirname, '../../docs', name));
-    for (const text of [ACTION, ...pages.map((page) => readFileSync(page, 'utf8'))]) {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/ci.md'), 'utf8');
+    for (const text of [ACTION, page]) {
       const used = [...text.matchAll(/uses: (actions\/\S+)(.*)/g)];
       expect(used).not.toEqual([]);
       for (const [, name, version] of used) {

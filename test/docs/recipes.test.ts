@@ -22,8 +22,8 @@ interface Recipe {
 }
 
 const block = (mark: string): string => {
-  const found = blocksOf('docs/recipes.md').find(({ text }) => text.includes(mark));
-  if (!found) throw new Error(`docs/recipes.md has no block with ${mark}`);
+  const found = blocksOf('docs/ci.md').find(({ text }) => text.includes(mark));
+  if (!found) throw new Error(`docs/ci.md has no block with ${mark}`);
   return found.text;
 };
 

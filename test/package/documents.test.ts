@@ -17,8 +17,7 @@ test('each block has its test, or says why it has none', () => {
   const known = [
     // test/docs/commands.test.ts; a script: test/docs/recipes.test.ts
     ...['README.md', ...pages].flatMap((page) => [`${page} sh`, `${page} console`]),
-    'docs/ci.md yaml', // test/action/action.test.ts holds its inputs against action.yml
-    'docs/recipes.md yaml', // test/docs/recipes.test.ts
+    'docs/ci.md yaml', // test/docs/recipes.test.ts; test/action/action.test.ts holds its inputs against action.yml
     ...pages.map((page) => `${page} ts`), // here, as are those below
     'CONTRIBUTING.md sh',
     'bench/README.md sh',
@@ -33,9 +32,9 @@ test('each block has its test, or says why it has none', () => {
 });
 
 test('the recipes for CI are those that are run', () => {
-  const recipes = blocksOfKinds('docs/recipes.md yaml').length;
+  const recipes = blocksOfKinds('docs/ci.md yaml').length;
   const scripts = BLOCKS.filter(({ language, text }) => language === 'sh' && text.startsWith('#!'));
-  expect([recipes, scripts.map(({ page }) => page)]).toEqual([2, ['docs/recipes.md']]);
+  expect([recipes, scripts.map(({ page }) => page)]).toEqual([4, ['docs/ci.md']]);
 });
 
 test('code on a page is a part of an example, which is compiled and run', () => {
