@@ -87,6 +87,20 @@ export const STEPS = fc.oneof(
       await scene.send(argv, scene.data(file), { changedOnly: true });
     },
   ),
+  step(
+    1,
+    'import over a slow job without an answer',
+    fc.record({ file, seconds: fc.constantFrom(120, 900, 3_600) }),
+    async ({ file, seconds }, scene) => {
+      const slow = { end: 'completed', seconds: 10_000, gone: false } as const;
+      const circumstances = { moves: ['lose after'] as const, fates: [slow], end: null };
+      const argv = ['import', file, '-o', 'retries=0'];
+      await scene.send(argv, scene.data(file), { circumstances });
+      await wait(seconds, scene);
+      const other = FILES.find((one) => one !== file)!;
+      await scene.send(['import', other], scene.data(other));
+    },
+  ),
   step(2, 'import changes after a plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {
     await savePlan(FILES.find((other) => other !== file)!, sending, scene);
     await scene.send(['import', file, '--changed-only'], scene.data(file), { changedOnly: true });
@@ -170,10 +184,7 @@ export const STEPS = fc.oneof(
   step(2, 'refresh jobs', fc.constant(null), async (_, scene) => {
     await scene.read('jobs', '--refresh', '--json');
   }),
-  step(3, 'wait', fc.constantFrom(30, 120, 900, 3_600, 90_000), async (seconds, scene) => {
-    scene.machine.clock.pass(seconds * 1_000);
-    scene.model.did(`wait ${seconds} s`, scene.model.next);
-  }),
+  step(3, 'wait', fc.constantFrom(30, 120, 900, 3_600, 90_000), wait),
   step(
     3,
     'next',
@@ -203,6 +214,11 @@ async function submittedRun(data: Data, scene: Scene): Promise<string | null> {
   const { jobs } = JSON.parse(stdout) as Pick<Summary, 'jobs'>;
   const isOpen = jobs.some(({ status }) => !['completed', 'failed', 'unknown'].includes(status));
   return isOpen ? run.id : null;
+}
+
+async function wait(seconds: number, scene: Scene): Promise<void> {
+  scene.machine.clock.pass(seconds * 1_000);
+  scene.model.did(`wait ${seconds} s`, scene.model.next);
 }
 
 async function savePlan(file: string, sending: Sending, scene: Scene): Promise<void> {
