@@ -69,9 +69,9 @@ export async function historyOf(
   const { state, clock, keepMs } = deps;
   const [hash] = idHashes(state.secret, [id]);
   const since = clock.now() - keepMs;
-  const runs = new Map((await state.knownRuns()).map((run) => [run.run, run]));
-  const known = new Known(deps, await state.knownJobs());
-  const entries = (await state.history(kind, hash!)).filter(({ at }) => at >= since);
+  const runs = new Map((await state.runs.all()).map((run) => [run.run, run]));
+  const known = new Known(deps, await state.jobs.all());
+  const entries = (await state.history.find(kind, hash!)).filter(({ at }) => at >= since);
   const records: HistoryRecord[] = [];
   for (const entry of entries) records.push(...(await known.recordsOf(entry, runs.get(entry.run ?? ''))));
   const listed = new Set(entries.map(({ run }) => run));
@@ -107,7 +107,7 @@ class Known {
   }
 
   async requests(run: string): Promise<RequestRecord[]> {
-    const known = this.#requests.get(run) ?? (await this.deps.state.requests(run));
+    const known = this.#requests.get(run) ?? (await this.deps.state.requests.of(run));
     this.#requests.set(run, known);
     return known;
   }

@@ -76,7 +76,7 @@ export async function identify(
     ? await othersEnded(profile, ids, deps, { stop: options.stop, deadlineMs })
     : [];
   // Every send of an id clears its fingerprint, whatever command sends it (contract §3).
-  const send = await state.startProfile(scope, kind, ids);
+  const send = await state.sends.startProfile(scope, kind, ids);
   // Not recorded for a resume: the user sees the outcome at once.
   const record: Attempted = { seq: 1, ...UNSENT };
   const outcome = await sendRequest(record, options, {
@@ -91,7 +91,7 @@ export async function identify(
     abort,
   });
   const isKnown = record.possibleDuplicate === null;
-  if (record.state === 'withdrawn' && isKnown) await state.endProfile(send, false, 'unsent');
+  if (record.state === 'withdrawn' && isKnown) await state.sends.endProfile(send, false, 'unsent');
   if (outcome.type === 'stopped' || outcome.type === 'overtaken') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
@@ -108,21 +108,21 @@ export async function identify(
     warnings,
   };
   if (kind === 'companies') {
-    await state.endProfile(send, !isKnown, 'submitted');
+    await state.sends.endProfile(send, !isKnown, 'submitted');
     return result;
   }
   if (!outcome.job) {
-    await state.endProfile(send, true, 'submitted');
+    await state.sends.endProfile(send, true, 'submitted');
     result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
     return result;
   }
-  await state.addJob(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
+  await state.jobs.add(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
   result.job = outcome.job;
-  if (isFinal(outcome.job.status)) await state.updateJob(scope, outcome.job);
+  if (isFinal(outcome.job.status)) await state.jobs.update(scope, outcome.job);
   else if (options.wait) {
     for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
       if (seen.missing) break;
-      await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
+      await state.jobs.update(scope, { ...seen.job, job_id: seen.job_id });
       result.job = seen.job;
     }
   }

@@ -77,7 +77,7 @@ export class Session {
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     const { threads, optimizeLess } = deps;
     const isOnePass = options.dryRun && !deps.savePlan;
-    const cacheFolder = isOnePass ? null : () => deps.state.spoolFolder(this.#run.id);
+    const cacheFolder = isOnePass ? null : () => deps.state.spools.folder(this.#run.id);
     this.#pool = new Pool({ threads, optimizeLess, cacheFolder });
     this.#known = new KnownProfiles(
       deps.state,
@@ -121,7 +121,7 @@ export class Session {
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
-      cells: options.trackKeys ? (send) => deps.state.cells(send) : null,
+      cells: options.trackKeys ? (send) => deps.state.known.cells(send) : null,
     });
     const changes = yield* this.#changes(compared);
     const chunkDeps = this.#chunkDeps(compared);
@@ -142,7 +142,7 @@ export class Session {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
     if (options.changedOnly) await this.#keepVerified(scanned, compared);
-    if (totals.requests >= MANY_REQUESTS) await deps.state.startWriter();
+    if (totals.requests >= MANY_REQUESTS) await deps.state.requests.startWriter();
     const sending = sendKinds({
       scanned,
       opened: this.#opened,
@@ -251,11 +251,11 @@ export class Session {
     const { state, stop } = this.deps;
     const { id, scope, earlier } = this.#run;
     for (const kind of earlier ? [] : this.#kinds()) {
-      if (!(await state.mayBeOverwritten(id, scope, kind))) continue;
+      if (!(await state.order.mayBeOverwritten(id, scope, kind))) continue;
       const known = (await this.#known.of(kind))!;
       const how = { hashKey: state.secret, pool: this.#pool, signal: stop };
       const ids = await unchangedIds(scanned, kind, known, await compared.of(kind, known), how);
-      await state.keepVerified(id, scope, kind, ids);
+      await state.order.keepVerified(id, scope, kind, ids);
     }
   }
 

@@ -145,7 +145,7 @@ class Machine {
   }
 
   async records(): Promise<RequestRecord[]> {
-    return await this.withState(async (state) => await state.requests((await state.knownRuns())[0]!.run));
+    return await this.withState(async (state) => await state.requests.of((await state.runs.all())[0]!.run));
   }
 
   /** A session of a new run, or of the newest one. @param disk commits until it fails */
@@ -174,7 +174,7 @@ class Machine {
           stop: new AbortController().signal,
           abort: new AbortController().signal,
         },
-        isNew ? null : (await state.knownRuns())[0]!,
+        isNew ? null : (await state.runs.all())[0]!,
       );
       for (;;) {
         const next = await events.next();
@@ -200,7 +200,7 @@ class Machine {
       });
       if (ended?.failure === null) return ended;
       // A disk that fails before the retry is on record leaves a finished run.
-      const run = await this.withState(async (state) => (await state.knownRuns())[0]);
+      const run = await this.withState(async (state) => (await state.runs.all())[0]);
       starts = run === undefined;
       now = { ...first, failed: (first.failed ?? false) && run!.finished };
       if (run?.finished && !first.failed) return this.session(this.options(now), true);

@@ -46,9 +46,9 @@ async function recorded(
   path: string,
 ): Promise<{ run: StoredRun | undefined; done: Set<string> }> {
   const state = await openState(onPostgres ? folder : copyOf(folder), Date.now);
-  const runs = await state.knownRuns();
+  const runs = await state.runs.all();
   const requests: RequestRecord[] = [];
-  for (const { run } of runs) requests.push(...(await state.requests(run)));
+  for (const { run } of runs) requests.push(...(await state.requests.of(run)));
   await state.close();
   const done = requests.filter((r) => r.state === 'acknowledged' || r.state === 'settled');
   return {

@@ -5,6 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/copy.js';
+import { allScopes } from '../../src/engine/state/scopes.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
@@ -252,10 +253,8 @@ test('nothing can be written to the old one while it is copied', async () => {
 test('while an import runs it is refused, exit 8', async () => {
   await withHistory();
   const importing = side('.state');
-  const scope = await importing.db.get<{ account: string; region: string; base_url: string }>(
-    'SELECT account, region, base_url FROM scopes ORDER BY scope LIMIT 1',
-  );
-  const lock = await importing.takeLock(scope!, 'users', 'run x (users.csv)');
+  const [scope] = await importing.db.read(allScopes);
+  const lock = await importing.locks.take(scope!, 'users', 'run x (users.csv)');
   await expect(migrate('.state', 'new')).rejects.toMatchObject({
     exit: 8,
     message: 'an import of users with this state is running: run x (users.csv)',

@@ -98,8 +98,8 @@ test('what another process sends again meanwhile is not taken for sent', async (
     following ??= machine.run(['resume', id, '--wait-for-lock', '1h']);
     await wait(500);
     const state = await openState(join(machine.folder, '.state'), Date.now);
-    const [{ options }] = (await state.knownRuns({ run: id })) as [StoredRun];
-    await state.retryRun(id, {
+    const [{ options }] = (await state.runs.all({ run: id })) as [StoredRun];
+    await state.runs.retry(id, {
       options: { ...(options as object), wait: true },
       requests: [],
       newRejects: [],

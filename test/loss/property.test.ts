@@ -105,7 +105,7 @@ class Machine {
   async records(run: string): Promise<RequestRecord[]> {
     const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      return await state.requests(run);
+      return await state.requests.of(run);
     } finally {
       await state.close();
     }
@@ -119,7 +119,7 @@ class Machine {
   ): Promise<ImportResult> {
     const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      const earlier = run === null ? null : (await state.knownRuns()).find((r) => r.run === run)!;
+      const earlier = run === null ? null : (await state.runs.all()).find((r) => r.run === run)!;
       const events = runImport(
         options,
         this.#deps(disk === null ? state : failing(state, disk), script),

@@ -41,7 +41,7 @@ describe('a run', () => {
   test('records its column types and the version of its rules', async () => {
     await machine.run(SEND);
     const state = await openState(join(machine.folder, '.state'), Date.now);
-    const [run] = await state.knownRuns();
+    const [run] = await state.runs.all();
     await state.close();
     expect(run).toMatchObject({ item_format: 4, inputs: [{ types: ['string', 'integer'] }] });
   });

@@ -148,13 +148,13 @@ describe('another token', () => {
     const first = (await halfDone(status(401))).summary!.run!;
     const state = await openState(join(machine.folder, '.state'), Date.now);
     onTestFinished(() => state.close());
-    const [{ scope }] = (await state.knownRuns({ run: first })) as [StoredRun];
-    const lock = await state.takeLock(scope, 'companies');
+    const [{ scope }] = (await state.runs.all({ run: first })) as [StoredRun];
+    const lock = await state.locks.take(scope, 'companies');
     const { clock } = machine;
     let waited = 0;
     const sleep: typeof clock.sleep = async (...how) => {
       waited++;
-      await state.endRun(first, { status: 'completed', finished: true, endedBy: null, summary: null });
+      await state.runs.end(first, { status: 'completed', finished: true, endedBy: null, summary: null });
       await lock!.release();
       return clock.sleep(...how);
     };

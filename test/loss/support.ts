@@ -235,26 +235,32 @@ export function failing(state: State, after: number): State {
   let commits = 0;
   const error = new StateError('database or disk is full');
   const writes = new Set([
-    'startRun',
-    'reopenRun',
-    'retryRun',
-    'endRun',
-    'updateJob',
+    'start',
+    'reopen',
+    'retry',
+    'end',
+    'update',
     'setColumnTypes',
     'setRejectsFile',
+    'record',
+    'recordAll',
+    'written',
   ]);
+  const full = <T extends object>(store: T): T =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const member = Reflect.get(target, name) as unknown;
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]) =>
+          writes.has(String(name)) && commits++ >= after ? Promise.reject(error) : member.apply(target, args);
+      },
+    });
   return new Proxy(state, {
     get: (target, name) => {
       const member = Reflect.get(target, name) as unknown;
-      if (typeof member !== 'function') return member;
-      const isFull = (): boolean => commits++ >= after;
-      if (name === 'record' || name === 'recordAll' || name === 'written') {
-        return (...args: unknown[]) => (isFull() ? Promise.reject(error) : member.apply(target, args));
-      }
-      return (...args: unknown[]) => {
-        if (writes.has(String(name)) && isFull()) return Promise.reject(error);
-        return (member as (...args: unknown[]) => unknown).apply(target, args);
-      };
+      if (typeof member === 'function') return member.bind(target);
+      const isStore = member instanceof Object && !Buffer.isBuffer(member) && name !== 'locks';
+      return isStore ? full(member) : member;
     },
   });
 }

@@ -200,7 +200,7 @@ test('a dead run is not named as the one that is running', async () => {
   const state = await openState(join(machine.folder, '.state'), Date.now);
   const locks = await takeLocks(
     state,
-    (await state.knownRuns())[0]!.scope,
+    (await state.runs.all())[0]!.scope,
     ['companies'],
     'run x (other.csv)',
   );

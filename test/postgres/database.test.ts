@@ -23,22 +23,28 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
       ).toBe(1);
       expect(await tx.run('INSERT INTO things (name, number) VALUES (?2, ?1)', -5n, "it''s ?")).toBe(1);
     });
-    const rows = await database.all("SELECT * FROM things WHERE name <> '?' -- what?\n ORDER BY number DESC");
+    const rows = await database.read((on) =>
+      on.all("SELECT * FROM things WHERE name <> '?' -- what?\n ORDER BY number DESC"),
+    );
     expect(rows).toEqual([
       { name: 'a\'"\\?$1\uFFFDö', number: 2 ** 53 - 1, share: 0.25, bytes: Buffer.from(bytes) },
       { name: "it''s ?", number: -5, share: null, bytes: null },
     ]);
     expect(
-      await database.get(
-        'SELECT sum(number) AS sum, count(*) AS n, number > 0 AS more FROM things WHERE number < ? GROUP BY 3',
-        0,
+      await database.read((on) =>
+        on.get(
+          'SELECT sum(number) AS sum, count(*) AS n, number > 0 AS more FROM things WHERE number < ? GROUP BY 3',
+          0,
+        ),
       ),
     ).toEqual({
       sum: -5,
       n: 1,
       more: 0,
     });
-    expect(await database.get('SELECT 1 AS one FROM things WHERE name = ?', 'none')).toBeUndefined();
+    expect(
+      await database.read((on) => on.get('SELECT 1 AS one FROM things WHERE name = ?', 'none')),
+    ).toBeUndefined();
   });
 
   test('a transaction that fails leaves nothing behind, and its error comes as it was', async ({ db }) => {
@@ -52,27 +58,33 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
       }),
     ).rejects.toThrow(/from within/);
     await database.write((tx) => tx.run('INSERT INTO things (name) VALUES (?)', 'kept'));
-    expect(await database.all('SELECT name FROM things')).toEqual([{ name: 'kept' }]);
+    expect(await database.read((on) => on.all('SELECT name FROM things'))).toEqual([{ name: 'kept' }]);
   });
 
   test('rows come one by one, while others are written, and as of one moment', async ({ db }) => {
-    const database = await db.open();
+    const [database, other] = [await db.open(), await db.open()];
     db.sql(
       `${tables}; INSERT INTO things (name, number) SELECT 'n' || i, i FROM generate_series(1, 100) AS i`,
     );
     const seen: number[] = [];
-    for await (const { number } of database.each<{ number: number }>(
-      'SELECT number FROM things WHERE number > ? ORDER BY number',
-      2,
-    )) {
-      seen.push(number);
-      if (number === 3) await database.write((tx) => tx.run('DELETE FROM things WHERE number > 50'));
-    }
+    await database.read(async (on) => {
+      const rows = on.each<{ number: number }>(
+        'SELECT number FROM things WHERE number > ? ORDER BY number',
+        2,
+      );
+      for await (const { number } of rows) {
+        seen.push(number);
+        if (number === 3) await other.write((tx) => tx.run('DELETE FROM things WHERE number > 50'));
+      }
+      expect(await on.get('SELECT count(*) AS n FROM things')).toEqual({ n: 100 });
+    });
     expect(seen).toEqual(Array.from({ length: 98 }, (_, at) => at + 3));
-    for await (const row of database.each<{ number: number }>('SELECT number FROM things ORDER BY number')) {
-      if (row.number === 40) break;
-    }
-    expect(await database.get('SELECT count(*) AS n FROM things')).toEqual({ n: 50 });
+    await database.read(async (on) => {
+      for await (const row of on.each<{ number: number }>('SELECT number FROM things ORDER BY number')) {
+        if (row.number === 40) break;
+      }
+    });
+    expect(await database.read((on) => on.get('SELECT count(*) AS n FROM things'))).toEqual({ n: 50 });
   });
 
   test('rows of a transaction come one by one too', async ({ db }) => {
@@ -85,7 +97,9 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
         await tx.run('UPDATE things SET share = ? WHERE number = ?', number / 2, number);
       }
     });
-    expect(await database.get('SELECT sum(share) AS sum FROM things')).toEqual({ sum: 2525 });
+    expect(await database.read((on) => on.get('SELECT sum(share) AS sum FROM things'))).toEqual({
+      sum: 2525,
+    });
   });
 
   test('writers take turns: what one has read stays true until it commits', async ({ db }) => {
@@ -97,7 +111,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
         await tx.run('UPDATE things SET number = ?', number + 1);
       });
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(at % 2 === 0 ? one : other)));
-    expect(await one.get('SELECT number FROM things')).toEqual({ number: 40 });
+    expect(await one.read((on) => on.get('SELECT number FROM things'))).toEqual({ number: 40 });
   });
 
   test('transactions and statements of one database never interleave', async ({ db }) => {
@@ -108,7 +122,9 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
       await tx.run('INSERT INTO things (name) VALUES (?)', 'a');
       order.push('written');
     });
-    const reading = database.all('SELECT name FROM things').then((rows) => order.push(`read ${rows.length}`));
+    const reading = database
+      .read((on) => on.all('SELECT name FROM things'))
+      .then((rows) => order.push(`read ${rows.length}`));
     await Promise.all([writing, reading]);
     expect(order).toEqual(['written', 'read 1']);
   });
@@ -139,7 +155,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
   test('nothing stays in a session', async ({ db }) => {
     const database = await db.open();
     await database.write(async () => expect(locks(db)).toBe('1'));
-    await database.all('SELECT 1');
+    await database.read((on) => on.all('SELECT 1'));
     expect(locks(db)).toBe('0');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { LockLostError } from '../../src/engine/errors.js';
 import type { Times } from '../../src/engine/state/postgres/heart.js';
 import { Leases } from '../../src/engine/state/postgres/lease.js';
-import { hasPostgres, scopeId, type TestDatabase, testOn, ways } from './support.js';
+import { hasPostgres, type TestDatabase, testOn, ways } from './support.js';
 
 const SCOPE = { account: 'acme', region: 'eu', base_url: 'https://eu.test' };
 /** Long beside what a test takes, so that nothing runs out by itself. */
@@ -13,7 +13,7 @@ const LEASE_MS = 600_000;
 async function process(db: TestDatabase, query = LEASE) {
   const clock: Times = { monotonic: performance.now(), wall: 1_000_000 };
   const database = await db.open({}, query);
-  const leases = new Leases(database, scopeId, () => ({ ...clock }));
+  const leases = new Leases(database, () => ({ ...clock }));
   return {
     clock,
     database,
@@ -42,20 +42,18 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     expect(await other.take()).toBeNull();
     expect(await one.take()).toBeNull();
     expect(await other.take('users')).not.toBeNull();
-    expect(await other.leases.known()).toMatchObject([
+    expect(await other.leases.all()).toMatchObject([
       {
         ...SCOPE,
         kind: 'companies',
         holder: expect.stringMatching(/^run of companies on ./),
         fresh: true,
-        is_free: false,
       },
       {
         ...SCOPE,
         kind: 'users',
         holder: expect.stringMatching(/^run of users on ./),
         fresh: true,
-        is_free: false,
       },
     ]);
     await held!.release();
@@ -74,10 +72,12 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     const [one, other] = [await process(db), await process(db)];
     await one.take();
     age(db, 890);
-    expect(await other.leases.known()).toMatchObject([{ fresh: false, is_free: false }]);
+    expect(await other.leases.all()).toMatchObject([{ fresh: false }]);
+    expect(await other.leases.isHeld(SCOPE, 'companies')).toBe(true);
     expect(await other.take()).toBeNull();
     age(db, 11);
-    expect(await other.leases.known()).toMatchObject([{ fresh: false, is_free: true }]);
+    expect(await other.leases.all()).toMatchObject([{ fresh: false }]);
+    expect(await other.leases.isHeld(SCOPE, 'companies')).toBe(false);
     expect(await other.take()).not.toBeNull();
     for (const { leases } of [one, other]) await leases.close();
   });
@@ -132,7 +132,7 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     age(db, 901);
     await other.take();
     await held.release();
-    expect(await one.leases.known()).toMatchObject([{ fresh: true }]);
+    expect(await one.leases.all()).toMatchObject([{ fresh: true }]);
     for (const { leases } of [one, other]) await leases.close();
   });
 

@@ -78,7 +78,10 @@ describe.runIf(hasPostgres)('a connection that is lost', () => {
     await server.start();
     await adding;
     expect(numbers()).toBe('1,2');
-    expect(await db.all('SELECT number FROM things ORDER BY number')).toEqual([{ number: 1 }, { number: 2 }]);
+    expect(await db.read((on) => on.all('SELECT number FROM things ORDER BY number'))).toEqual([
+      { number: 1 },
+      { number: 2 },
+    ]);
   });
 
   test('a server that does not come back ends it, and what comes after it does not wait again', async () => {

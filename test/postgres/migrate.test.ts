@@ -23,7 +23,9 @@ afterEach(() => service.stop());
 async function contentOf({ db }: Backend): Promise<Record<string, unknown[]>> {
   const content: Record<string, unknown[]> = {};
   for (const table of COPIED) {
-    const rows = await db.all<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1, 2`);
+    const rows = await db.read((on) =>
+      on.all<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1, 2`),
+    );
     content[table] = rows
       .filter(({ name }) => name !== 'moved_to')
       .map((row) =>

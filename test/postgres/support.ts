@@ -1,7 +1,6 @@
 /** Schemas of the server that all files share, and databases opened in them. */
 import { randomBytes } from 'node:crypto';
 import { test as base, inject } from 'vitest';
-import type { Transaction } from '../../src/engine/state/database.js';
 import { PATIENCE, type Patience, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
 import { type PostgresLocation, readPostgresUrl } from '../../src/engine/state/postgres/location.js';
 import { prepareSchema } from '../../src/engine/state/postgres/schema.js';
@@ -55,19 +54,3 @@ export const testOn = (way: (typeof ways)[number]) =>
       server.drop(schema);
     },
   });
-
-/** The row of a scope that these tests need. */
-export async function scopeId(
-  tx: Transaction,
-  scope: { account: string; region: string; base_url: string },
-): Promise<number> {
-  const found = await tx.get<{ scope: number }>('SELECT scope FROM scopes WHERE account = ?', scope.account);
-  if (found) return found.scope;
-  const made = await tx.get<{ scope: number }>(
-    'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
-    scope.account,
-    scope.region,
-    scope.base_url,
-  );
-  return made!.scope;
-}

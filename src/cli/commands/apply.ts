@@ -112,7 +112,8 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
   }
   if (found?.finished && !again) {
     const message = `run ${found.run} has applied this plan already; nothing was sent\n${toRun('to send it again', sendAgain(context))}`;
-    const summary = found.summary && withJobs(found.summary, await state.requests(found.run), found.inputs);
+    const summary =
+      found.summary && withJobs(found.summary, await state.requests.of(found.run), found.inputs);
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
   const earlier = found && !found.finished ? found : null;

@@ -78,7 +78,7 @@ export async function runAndReport(
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     const hasFailed = run !== null && (status === 'failed' || status === 'partial');
-    const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
+    const failed = hasFailed ? failedOf(await base.state.requests.of(run)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     const set = earlier ? setIn(options) : [];
     const again =

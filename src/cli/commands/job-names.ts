@@ -92,7 +92,7 @@ async function isThere(id: string, context: Context): Promise<boolean> {
 /** Jobs in the state. If it cannot be read, there is only a warning: jobs can still be shown. */
 export async function knownJobs(context: Context): Promise<KnownJob[]> {
   try {
-    return (await context.state()).knownJobs();
+    return (await context.state()).jobs.all();
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
     context.warn(error.message);

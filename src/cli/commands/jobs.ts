@@ -59,11 +59,11 @@ async function run({ refresh, listing }: Options, context: Context): Promise<Exi
   const state = await (refresh ? context.state() : stateToRead(context));
   if (refresh) {
     await state.refuseMoved();
-    await look(await state.knownJobs(), context);
+    await look(await state.jobs.all(), context);
   }
   await printListing(
     {
-      records: (await state.knownJobs()).map(recordOf),
+      records: (await state.jobs.all()).map(recordOf),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'job_id',

@@ -62,8 +62,11 @@ export function unknownRun(runs: readonly StoredRun[], id: string): never {
  * Whether a process is working on the run. If it is recorded as running but its locks are free, its process
  * has died.
  */
-export const isAlive = async ({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> =>
-  status === 'running' && (await state.isLocked(scope, kinds));
+export async function isAlive({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> {
+  if (status !== 'running') return false;
+  for (const kind of kinds) if (await state.locks.isHeld(scope, kind)) return true;
+  return false;
+}
 
 export interface Recorded {
   /** The name in errors: `run 20261120-101500-x7k2`. */

@@ -145,7 +145,7 @@ function checkFollowed({ run, options }: StoredRun, asked: Options, { warn }: Co
  * finished
  */
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
-  const runs = await state.knownRuns();
+  const runs = await state.runs.all();
   if (id === undefined) {
     const unfinished = runs.filter((run) => !run.finished);
     // If a process is working on each of them, takes the newest: the error about its lock names the process.
@@ -168,7 +168,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   }
   const found = findRun(runs, id);
   if (!found.finished || hasUnseenJobs(found)) return found;
-  const hasFailed = found.status !== 'superseded' && failedOf(await state.requests(found.run)).length > 0;
+  const hasFailed = found.status !== 'superseded' && failedOf(await state.requests.of(found.run)).length > 0;
   const { run } = found;
   throw hinted(
     new UsageError(`run ${run} is finished (${found.status}): there is nothing to resume`),
@@ -183,7 +183,7 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
 async function newestToFollow(runs: readonly StoredRun[], state: State): Promise<StoredRun | undefined> {
   const unseen = runs.filter((run) => run.finished && hasUnseenJobs(run));
   if (unseen.length === 0) return undefined;
-  const jobs = await state.knownJobs();
+  const jobs = await state.jobs.all();
   const open = new Set(jobs.filter((job) => !hasEnded(job)).map(({ run }) => run));
   return unseen.find(({ run }) => open.has(run));
 }
@@ -192,15 +192,15 @@ async function newestToFollow(runs: readonly StoredRun[], state: State): Promise
 const hasFailedJobs = async ({ run, finished, status }: StoredRun, state: State): Promise<boolean> =>
   finished &&
   status !== 'superseded' &&
-  failedOf(await state.requests(run)).some(
+  failedOf(await state.requests.of(run)).some(
     ({ state, job }) => state !== 'rejected' && job?.status === 'failed',
   );
 
 /** Chooses a finished run with rows to send again. @throws UsageError if there is none */
 async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {
   const hasFailed = async (run: StoredRun): Promise<boolean> =>
-    run.finished && run.status !== 'superseded' && failedOf(await state.requests(run.run)).length > 0;
-  const runs = await state.knownRuns();
+    run.finished && run.status !== 'superseded' && failedOf(await state.requests.of(run.run)).length > 0;
+  const runs = await state.runs.all();
   const found = id === undefined ? await firstOf(runs, hasFailed) : findRun(runs, id);
   if (!found) {
     throw hinted(new UsageError('no finished import has failed rows'), ({ command }) =>

@@ -70,7 +70,7 @@ async function options([run]: readonly string[], flags: Flags, { settings }: Con
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
   const state = await (options.do === 'forget' ? context.state() : stateToRead(context));
-  const runs = await Promise.all((await state.knownRuns()).map((run) => asItIs(run, state)));
+  const runs = await Promise.all((await state.runs.all()).map((run) => asItIs(run, state)));
   if (options.do === 'list') {
     const list = {
       records: await recordsOf(runs, context),
@@ -101,13 +101,13 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   const locks: HeldLease[] = [];
   try {
     for (const kind of run.kinds) {
-      const lock = await state.takeLock(run.scope, kind);
+      const lock = await state.locks.take(run.scope, kind);
       if (lock) locks.push(lock);
       else if (run.status === 'running') {
         throw new LockedError(`run ${run.run} is running`, { hint: 'wait for it to end, or interrupt it' });
       }
     }
-    await state.forgetRun(run.run);
+    await state.runs.forget(run.run);
   } finally {
     for (const lock of locks) await lock.release();
   }

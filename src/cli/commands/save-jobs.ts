@@ -18,7 +18,7 @@ export async function saveJobs(
     const state = await context.state();
     await state.refuseMoved();
     const scope = recorded ?? (await context.scope());
-    for (const job of jobs) await state.updateJob(scope, job);
+    for (const job of jobs) await state.jobs.update(scope, job);
   } catch (error) {
     if (!(error instanceof StateError || error instanceof UsageError)) throw error;
     context.warn(error.message);

@@ -194,8 +194,8 @@ async function withKnown(looks: readonly Look[], context: Context): Promise<Foun
   if (scope === null) return looks.map((look) => ({ ...look, known: false }));
   const state = await context.state();
   const types = {
-    companies: await state.columnTypes(scope, 'companies'),
-    users: await state.columnTypes(scope, 'users'),
+    companies: await state.known.columnTypes(scope, 'companies'),
+    users: await state.known.columnTypes(scope, 'users'),
   };
   return looks.map((look) => {
     const sent = look.columns.flatMap(({ key, type }) => (key === null ? [] : [[key, type] as const]));

@@ -33,10 +33,10 @@ export async function takeLocks(
   const locks: HeldLease[] = [];
   try {
     for (const kind of kinds) {
-      const taken = await state.takeLock(scope, kind, holder);
+      const taken = await state.locks.take(scope, kind, holder);
       if (!taken) throw await lockedBy(state, scope, kind);
       locks.push(taken);
-      await state.markCrashedRuns(scope, kind);
+      await state.runs.markCrashed(scope, kind);
     }
     return locks;
   } catch (error) {
@@ -75,12 +75,12 @@ export async function* waitForLocks(
 }
 
 async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
-  const running = (await state.knownRuns({ status: 'running' })).find(
+  const running = (await state.runs.all({ status: 'running' })).find(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
-    : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
+    : `${(await state.locks.holder(scope, kind)) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
     hint: 'wait for it to end; one import per account and kind runs at a time',
     problem: { code: 'import_running', run: running?.run ?? null },
@@ -117,12 +117,12 @@ export async function beginRun(
 ): Promise<string[]> {
   // Before the run is recorded: a resume of the run must be able to rely on it.
   if (sends && options.full) {
-    for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
+    for (const kind of scanned.duplicates.keys()) await state.known.clear(scope, kind);
   }
   const paths = scanned.inputs.map(({ opened }) => opened.path);
   // Paths of web addresses are stored without their query strings, which may contain signatures.
   const shown = { ...options, paths };
-  const known = await state.knownRuns();
+  const known = await state.runs.all();
   // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
   const addresses = new Set(scanned.inputs.map(({ opened }) => opened.path).filter(isWebAddress));
   const digests = new Map(scanned.inputs.map(({ opened, scan }) => [opened.location, scan.digest]));
@@ -159,12 +159,12 @@ export async function beginRun(
       types: scan.schema.types,
     })),
   } as const;
-  await state.startRun(stored, sends ? planned : undefined);
+  await state.runs.start(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
   for (const { run } of old) {
-    await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
-    state.removeSpool(run);
+    await state.runs.end(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    state.spools.remove(run);
   }
   await sweepSpools(known, state, clock.now());
   return old.map(({ run }) => run);

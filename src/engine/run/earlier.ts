@@ -54,7 +54,7 @@ export async function unfinished(
   follows: boolean,
 ): Promise<StoredRun | undefined> {
   const isOpen = (run: StoredRun): boolean => (hasUnseenJobs(run) ? follows : !run.finished);
-  return (await state.knownRuns()).find(
+  return (await state.runs.all()).find(
     (run) => run.identity === identity && isOpen(run) && !isPlanned(run) && mayContinue(run, here, account),
   );
 }
@@ -69,7 +69,7 @@ export async function stillUnfinished(
   state: State,
   accepts = (now: StoredRun): boolean => !now.finished,
 ): Promise<StoredRun> {
-  const [now] = await state.knownRuns({ run });
+  const [now] = await state.runs.all({ run });
   if (now && accepts(now)) return now;
   const changed = now?.finished ? `has finished (${now.status})` : 'was continued by another process';
   throw new UsageError(`run ${run} ${now ? changed : 'was forgotten'} in the meantime`, {
@@ -79,7 +79,7 @@ export async function stillUnfinished(
 
 /** The same for a finished run. @throws UsageError if it is no longer finished */
 export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
-  const [now] = await state.knownRuns({ run });
+  const [now] = await state.runs.all({ run });
   if (now?.finished) return now;
   throw new UsageError(`run ${run} ${now ? `is unfinished (${now.status})` : 'was forgotten'}`, {
     problem: { code: 'run_not_unfinished' },

@@ -50,7 +50,7 @@ export class Following {
     const client = await deps.client();
     await this.#run.continueWith(stored);
     const kept = { ...(stored.options as object), ...FOLLOWS };
-    await deps.state.retryRun(this.#run.id, { options: kept, requests: [], newRejects: [] });
+    await deps.state.runs.retry(this.#run.id, { options: kept, requests: [], newRejects: [] });
     const failure = yield* this.#follow(stored, client);
     const result = this.#result(stored, failure);
     const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };
@@ -92,7 +92,7 @@ export class Following {
     const following = follow(open, followDeps)
       .then(
         () => {
-          deps.state.check();
+          deps.state.locks.check();
           return null;
         },
         (error: unknown) => (stop.aborted ? this.#deadline.failure : error),

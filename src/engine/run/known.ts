@@ -26,9 +26,9 @@ export class KnownProfiles {
     const scope = this.scope();
     if (scope === null) return undefined;
     const known = this.#kinds.get(kind) ?? {
-      newest: await this.state.newestFingerprints(scope, kind),
-      index: await this.state.fingerprints(scope, kind, this.since),
-      types: await this.state.columnTypes(scope, kind),
+      newest: await this.state.known.newest(scope, kind),
+      index: await this.state.known.load(scope, kind, this.since),
+      types: await this.state.known.columnTypes(scope, kind),
     };
     this.#kinds.set(kind, known);
     return known;
@@ -42,7 +42,7 @@ export class KnownProfiles {
     const scope = this.scope();
     const known = this.#kinds.get(kind);
     if (!scope || !known) return;
-    if (known.newest !== (await this.state.newestFingerprints(scope, kind))) this.#kinds.delete(kind);
+    if (known.newest !== (await this.state.known.newest(scope, kind))) this.#kinds.delete(kind);
   }
 
   /** Drops everything. Call this when the scope changes. */

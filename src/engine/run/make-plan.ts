@@ -44,7 +44,7 @@ export async function makePlan(
     : await countRequests(scanned, chunkDeps, options.dryRun || deps.confirm !== undefined, savePlan && keep);
   const throughput = new Map<Kind, number | null>();
   for (const kind of scope ? scanned.duplicates.keys() : []) {
-    throughput.set(kind, await deps.state.throughput(scope!, kind));
+    throughput.set(kind, await deps.state.jobs.throughput(scope!, kind));
   }
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;

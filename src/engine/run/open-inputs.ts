@@ -39,7 +39,7 @@ async function* openInputs(
   if (options.rejects !== null && sources.length > 1) {
     throw oneRejectsFile();
   }
-  const folder = () => deps.state.spoolFolder(run);
+  const folder = () => deps.state.spools.folder(run);
   const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
   if (records) {
@@ -102,7 +102,7 @@ export async function* openFor(
     return { opened, located: null };
   }
   await checkAccount(apply.plan, deps);
-  const located = yield* locateInputs(apply.plan, apply.inputs, () => deps.state.spoolFolder(id), deps);
+  const located = yield* locateInputs(apply.plan, apply.inputs, () => deps.state.spools.folder(id), deps);
   const opened = earlier
     ? await reopenInputs(earlier, options, deps, located)
     : await openPlanned(apply.plan, located, options, deps);

@@ -45,7 +45,7 @@ export class OpenRun {
 
   /** Gives a new run the id in its plan, unless a run with that id exists already. */
   async nameAfter(plan: { run: string }): Promise<void> {
-    if (this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0) return;
+    if (this.#earlier || (await this.deps.state.runs.all({ run: plan.run })).length > 0) return;
     this.#id = plan.run;
     this.#unrecorded = plan.run;
   }
@@ -111,7 +111,7 @@ export class OpenRun {
     }
     // The array is not replaced, because senders refer to it.
     this.#records.length = 0;
-    for (const record of await this.deps.state.requests(run.run)) this.#records.push(record);
+    for (const record of await this.deps.state.requests.of(run.run)) this.#records.push(record);
   }
 
   /**
@@ -134,7 +134,7 @@ export class OpenRun {
       // A run that has sent everything without waiting for its jobs: from now on, every session follows them.
       const waitsNow = this.#earlier.finished && !plan.options.failed;
       if (plan.options.onFailure === 'isolate' || waitsNow) await this.#reopenWith(plan.options, [], []);
-      else await state.reopenRun(this.#id);
+      else await state.runs.reopen(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
         if (file !== this.#earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);
       }
@@ -143,7 +143,7 @@ export class OpenRun {
     const gaveWay = await beginRun(run, sends, state, clock);
     if (sends) this.#records.push(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
-    this.#replaces = (await state.knownRuns({ run: this.#id }))[0]!.replaces;
+    this.#replaces = (await state.runs.all({ run: this.#id }))[0]!.replaces;
     return gaveWay;
   }
 
@@ -174,7 +174,7 @@ export class OpenRun {
     rejects: readonly number[],
   ): Promise<void> {
     const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
-    await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
+    await this.deps.state.runs.retry(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
   /**
@@ -182,7 +182,7 @@ export class OpenRun {
    * after a crash adds to the same file.
    */
   async nameRejects(input: number, file: string | null): Promise<void> {
-    if (file !== null) await this.deps.state.setRejectsFile(this.#id, input, file);
+    if (file !== null) await this.deps.state.runs.setRejectsFile(this.#id, input, file);
   }
 
   /** Paths of the rejects files of earlier sessions, by input. */
@@ -201,10 +201,10 @@ export class OpenRun {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
-      await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
+      await state.runs.end(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return failure;
       // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
-      if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
+      if (failedOf(this.#records).length === 0) state.spools.remove(this.#id);
       await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
       return failureAfter(error, failure);
@@ -216,7 +216,7 @@ export class OpenRun {
   async close(): Promise<void> {
     await closeAll([
       ...this.#locks.map((lock) => () => lock.release()),
-      () => this.#unrecorded !== null && this.deps.state.removeSpool(this.#unrecorded),
+      () => this.#unrecorded !== null && this.deps.state.spools.remove(this.#unrecorded),
     ]);
   }
 }

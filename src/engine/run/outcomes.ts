@@ -73,7 +73,7 @@ interface OutcomeSource {
   run: string;
   records: readonly RequestRecord[];
   inputs: readonly PlannedInput[];
-  state: Pick<State, 'rowsOf' | 'idsOf' | 'secret'>;
+  state: Pick<State, 'history' | 'sends' | 'secret'>;
   threads: number;
   /** Ends waiting for the reader of a pipe. */
   stop: AbortSignal;

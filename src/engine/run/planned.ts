@@ -108,7 +108,7 @@ export async function runOfPlan(
   state: State,
   scope: Scope,
 ): Promise<StoredRun | undefined> {
-  const runs = (await state.knownRuns()).filter((known) => {
+  const runs = (await state.runs.all()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
     const isOf = plan?.run === run && plan.digest === digest;
     return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
@@ -126,7 +126,7 @@ export async function checkStillNew(
   id: string,
   { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
 ): Promise<void> {
-  const [begun = await runOfPlan(plan, state, scope!)] = await state.knownRuns({ run: id });
+  const [begun = await runOfPlan(plan, state, scope!)] = await state.runs.all({ run: id });
   if (begun === undefined) return;
   throw new UsageError(`run ${begun.run} of this plan was begun by another process in the meantime`, {
     hint: 'apply it again: that continues the run, or sends nothing if it has finished',

@@ -191,7 +191,7 @@ async function keepPrivate(
   name: keyof typeof NAMES,
   value: unknown,
 ): Promise<void> {
-  const file = join(state.spoolFolder(run), name);
+  const file = join(state.spools.folder(run), name);
   try {
     await writeSpooled(file, value);
   } catch (error) {
@@ -204,4 +204,4 @@ async function keepPrivate(
 
 /** Null if it is not on this machine. */
 const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
-  readSpooled(join(state.spoolFolder(run), name));
+  readSpooled(join(state.spools.folder(run), name));

@@ -9,7 +9,7 @@ export async function refusedRows(
   run: string,
   records: readonly RequestRecord[],
   paths: readonly string[],
-  state: Pick<State, 'rowsOf'>,
+  state: Pick<State, 'history'>,
   most: number,
 ): Promise<Rejection[]> {
   const found: Rejection[] = [];
@@ -18,7 +18,7 @@ export async function refusedRows(
     if (record.state !== 'rejected') continue;
     // If a part was never sent itself, the rows are recorded for the request that it is a part of.
     for (const { seq } of tree.chainOf(record)) {
-      const rows = await state.rowsOf(run, seq);
+      const rows = await state.history.ofRequest(run, seq);
       if (!rows) continue;
       for (const { input, lines } of rows.sent) {
         for (const line of lines) found.push({ file: paths[input]!, line, reason: record.reason ?? '' });

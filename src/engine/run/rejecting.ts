@@ -137,7 +137,7 @@ export class Rejecting {
       for (const record of notReplaced(records)) {
         const range = record.state === 'rejected' && rangesOf(record).find((each) => each.input === input);
         if (!range) continue;
-        const known = await state.rowsOf(run(), record.seq);
+        const known = await state.history.ofRequest(run(), record.seq);
         const lines = known?.sent.filter((each) => each.input === input).flatMap((each) => [...each.lines]);
         if (!lines) unknown += range.rows;
         for (const line of lines ?? []) reasons.set(line, record.reason ?? 'refused by the service');
@@ -179,7 +179,7 @@ export class Rejecting {
       if (mine.length === 0) continue;
       const ids = mine.flatMap(([, row]) => row.ids);
       const lines = mine.map(([input, row]) => ({ input, lines: row.lines }));
-      await state.setRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
+      await state.history.putRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
     }
   }
 

@@ -40,7 +40,7 @@ export async function* relocate(
   const places = readPlaces(run.run, deps);
   const copy = (): Copy => {
     // Always a new folder: an earlier session may have died while it wrote a copy.
-    const folder = mkdtempSync(join(deps.state.spoolFolder(run.run), 'copy-'));
+    const folder = mkdtempSync(join(deps.state.spools.folder(run.run), 'copy-'));
     return { folder: () => folder, name: 'input' };
   };
   const others: DigestedInput[] = [];
@@ -120,7 +120,7 @@ async function* fetchAgain(
 }
 
 function readPlaces(run: string, { state }: Deps): Map<number, string> {
-  const file = join(state.spoolFolder(run), PLACES_FILE);
+  const file = join(state.spools.folder(run), PLACES_FILE);
   return new Map(readSpooled(file) as [number, string][] | null);
 }
 
@@ -135,7 +135,7 @@ export async function keepPlaces(
 ): Promise<void> {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
   if (moved.length === 0) return;
-  const file = join(state.spoolFolder(run), PLACES_FILE);
+  const file = join(state.spools.folder(run), PLACES_FILE);
   try {
     await writeSpooled(file, moved);
   } catch (error) {

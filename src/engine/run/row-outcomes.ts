@@ -39,7 +39,7 @@ export interface AcceptedRow {
  * The recorded rows of a request by line. If those are gone: only the hashes of the ids that were sent, in
  * order.
  */
-type RecordedRows = NonNullable<Awaited<ReturnType<State['rowsOf']>>> | BigUint64Array;
+type RecordedRows = NonNullable<Awaited<ReturnType<State['history']['ofRequest']>>> | BigUint64Array;
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
@@ -55,7 +55,7 @@ export class RowOutcomes {
   constructor(
     private readonly run: string,
     records: readonly RequestRecord[],
-    private readonly state: Pick<State, 'rowsOf' | 'idsOf'>,
+    private readonly state: Pick<State, 'history' | 'sends'>,
     private readonly unsent: string,
   ) {
     this.#bySeq = new Map(records.map((r) => [r.seq, r]));
@@ -91,11 +91,11 @@ export class RowOutcomes {
   async #load(record: RequestRecord): Promise<RecordedRows> {
     // If a part was never sent itself, the rows are recorded for the request that it is a part of.
     for (const of of this.#tree.chainOf(record)) {
-      const rows = await this.state.rowsOf(this.run, of.seq);
+      const rows = await this.state.history.ofRequest(this.run, of.seq);
       if (rows) return rows;
     }
     // The run is from a version that did not record rows, or the rows were pruned.
-    return this.state.idsOf(this.run, record.seq);
+    return this.state.sends.idsOf(this.run, record.seq);
   }
 
   /** The outcome of a row. */

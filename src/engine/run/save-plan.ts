@@ -35,7 +35,7 @@ export async function startPlan(
 ): Promise<PlanStart> {
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
-  const number = await state.numberPlan(run, scope);
+  const number = await state.order.numberPlan(run, scope);
   return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
 }
 
@@ -136,7 +136,7 @@ export async function stateMark(
   kinds: readonly Kind[],
 ): Promise<Record<string, string>> {
   const mark: Record<string, string> = { id: stateId(state) };
-  for (const kind of kinds) mark[kind] = await state.fingerprintsMark(scope, kind);
+  for (const kind of kinds) mark[kind] = await state.known.mark(scope, kind);
   return mark;
 }
 

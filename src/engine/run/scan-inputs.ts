@@ -78,7 +78,7 @@ export async function* scanInputs(
   const changes: Warning[] = [];
   const said = new Set<string>();
   for (const kind of scope ? kindsOf(opened) : []) {
-    const last = await state.columnTypes(scope!, kind);
+    const last = await state.known.columnTypes(scope!, kind);
     changes.push(...typeChanges(last, scansOf(scanned, kind)));
     for (const { opened, scan } of scanned.inputs) {
       if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;

@@ -57,7 +57,7 @@ export async function* sendKinds({
   let items = options.chunkSize;
   for (const kind of kindsOf(opened)) {
     await known.renew(kind);
-    await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
+    await deps.state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
     const open = (most: number): Chunks =>
       chunksOfKind(scanned, kind, {
         ...chunkDeps,

@@ -56,18 +56,16 @@ export async function sentLater(
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
 ): Promise<DeliverDeps['sentLater']> {
-  let later = await state.sentLater(run, scope, kind);
   const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
   return async (repeats) => {
     // Read again for each request: `identify` may send a profile at any time, without a lock.
-    later = await state.sentLater(run, scope, kind, later);
-    const others = later.ids;
+    const others = await state.sends.later(run, scope, kind);
     if (others.isEmpty && !own) return null;
     if (!repeats) return (id) => others.by(id, 0);
     const { seq } = repeats;
     // For ids that its last send had, only later sends matter. Its other ids were not sent then.
-    const send = await state.lastSend(run, seq);
-    const ids = new Set(await state.idsOf(run, seq));
+    const send = await state.sends.last(run, seq);
+    const ids = new Set(await state.sends.idsOf(run, seq));
     return (id) => others.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
   };
 }
@@ -94,7 +92,7 @@ async function sentByRun(
     if (root === r.seq && isSentAgain(r)) again.add(root);
   }
   if (again.size === 0) return null;
-  return state.sentByRun(run, scope, kind, (seq) => {
+  return state.sends.byRun(run, scope, kind, (seq) => {
     const root = roots.get(seq) ?? 0;
     return again.has(root) ? 0 : root;
   });

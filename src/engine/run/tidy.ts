@@ -13,12 +13,12 @@ import { failedOf } from './failed-requests.js';
  * forgotten them. An import that is still planning has a spool before it has a record, and another database may know it.
  */
 export async function sweepSpools(known: readonly StoredRun[], state: State, now: number): Promise<void> {
-  for (const { run, changedAt } of state.spools()) {
+  for (const { run, changedAt } of state.spools.all()) {
     const of = known.find((one) => one.run === run);
     const isOver = of
-      ? of.finished && failedOf(await state.requests(run)).length === 0
+      ? of.finished && failedOf(await state.requests.of(run)).length === 0
       : changedAt < now - MAX_PLAN_AGE_MS;
-    if (isOver) state.removeSpool(run);
+    if (isOver) state.spools.remove(run);
   }
 }
 
@@ -38,8 +38,8 @@ export async function tidy(
   { state, clock }: Pick<ImportDeps, 'state' | 'clock'>,
 ): Promise<void> {
   try {
-    for (const kind of kinds) await state.compactFingerprints(scope, kind, distinct(kind));
-    await state.pruneHistory(clock.now() - historyKeepMs);
+    for (const kind of kinds) await state.known.compact(scope, kind, distinct(kind));
+    await state.history.prune(clock.now() - historyKeepMs);
   } catch (error) {
     // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
     if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;

@@ -57,7 +57,7 @@ export async function notSentBefore(
   const runs = new Set(inputs.flatMap(({ opened }) => opened.again?.runs ?? []));
   if (runs.size === 0) return [];
   const here = new Set(inputs.map(({ scan }) => scan.digest));
-  const known = (await state.knownRuns()).filter((run) => scope === null || sameScope(run.scope, scope));
+  const known = (await state.runs.all()).filter((run) => scope === null || sameScope(run.scope, scope));
   const found = new Map<string, NotSent>();
   for (const run of runs) {
     const beside = inputs.flatMap(({ opened }) => opened.again?.beside ?? []);

@@ -115,11 +115,11 @@ async function inheritDoubt(halves: readonly Chunk[], of: RequestRecord, deps: D
   const { reason, possibleDuplicate } = of;
   const given = { state: 'unknown', reason, possibleDuplicate } as const;
   Object.assign(of, { state: 'divided', possibleDuplicate: null });
-  const written = [state.record(run, scope, halves[0]!.kind, of, null)];
+  const written = [state.requests.record(run, scope, halves[0]!.kind, of, null)];
   for (const half of halves) {
     half.recorded = newRecord(half, { ...prepare(half).described, ...given }, deps);
     const [prints, rows] = [remembering.printsOf(half), rowsToRecord(half)];
-    written.push(state.record(run, scope, half.kind, half.recorded, prints, half.shared, rows));
+    written.push(state.requests.record(run, scope, half.kind, half.recorded, prints, half.shared, rows));
   }
   await Promise.all(written);
 }
@@ -139,7 +139,7 @@ export async function rejectWhole(
   await deps.reject(chunk, error!.message, deps.emit);
   root.state = 'rejected';
   root.reason = error!.message;
-  await deps.state.record(deps.run, deps.scope, chunk.kind, root, null);
+  await deps.state.requests.record(deps.run, deps.scope, chunk.kind, root, null);
 }
 
 /** A request that was sent, or had nothing left to send. */
@@ -176,7 +176,15 @@ export async function sendAndFollow(
     const prints = intent && deps.remembering.printsOf(intent);
     const rows = intent && rowsToRecord(intent);
     intent = null;
-    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
+    written = deps.state.requests.record(
+      deps.run,
+      deps.scope,
+      chunk.kind,
+      record,
+      prints,
+      chunk.shared,
+      rows,
+    );
     if (!isAccepted(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
     // together with the next intent. If that fails, the intent fails too, and nothing is sent.
@@ -194,7 +202,7 @@ export async function sendAndFollow(
     submit: (signal) =>
       untilWritten(deps.stop, signal, (either, begins) => {
         const ready = (): void => {
-          deps.state.check();
+          deps.state.locks.check();
           begins();
         };
         return deps.client.submit(chunk.kind, body, either, ready, release);
@@ -219,7 +227,7 @@ export async function sendAndFollow(
         if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
       });
       if (outcome.job && deps.options.wait) {
-        await Promise.all([reported, deps.state.written()]);
+        await Promise.all([reported, deps.state.requests.written()]);
         await follow([record], deps);
       } else {
         // Not awaited: the next request can go out. The sender waits for all writes before it ends.

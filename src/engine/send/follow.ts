@@ -85,10 +85,11 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
     const { kind } = deps.inputs[record.input]!;
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
-    if (!missing) await state.updateJob(scope, seen);
+    if (!missing) await state.jobs.update(scope, seen);
     // The state links a job to one request only.
     const isShared = (ofJob.get(seen.job_id)?.length ?? 0) > 1;
-    if (missing || (isShared && isFinal(seen.status))) await state.record(run, scope, kind, record, null);
+    if (missing || (isShared && isFinal(seen.status)))
+      await state.requests.record(run, scope, kind, record, null);
     reportJob(kind, record, deps);
   };
   for (const record of records) {

@@ -20,12 +20,12 @@ export async function leaveOut(
   { run, sentLater, state }: Pick<DeliverDeps, 'run' | 'sentLater' | 'state'>,
 ): Promise<Chunk> {
   const by = (await sentLater(root)) ?? (() => null);
-  const had = root && root.unchanged > 0 ? await state.rowsOf(run, root.seq) : null;
+  const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
   const sent = had && new Set(Object.values(had).flatMap((rows) => rows.flatMap(({ ids }) => [...ids])));
   const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
   if (!chunk.prints.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
   // Another import could send them because this one has lost its lock.
-  state.check();
+  state.locks.check();
   return leave(chunk, by, isUnchanged);
 }
 
@@ -42,8 +42,8 @@ export async function markSent(
   const sent = { submitted: new Set<number>(), unknown: new Set<number>() };
   for (let of: RequestRecord | undefined = record; of; of = requestOf(records, of.parent ?? 0)) {
     const before = sentBefore(of);
-    if (before) for (const id of await state.idsOf(run, of.seq)) sent[before].add(shortId(id));
-    const rows = of.overtaken + of.doubtful > 0 ? await state.rowsOf(run, of.seq) : null;
+    if (before) for (const id of await state.sends.idsOf(run, of.seq)) sent[before].add(shortId(id));
+    const rows = of.overtaken + of.doubtful > 0 ? await state.history.ofRequest(run, of.seq) : null;
     for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.submitted.add(id);
     for (const { ids } of rows?.doubtful ?? []) for (const id of ids) sent.unknown.add(id);
   }

@@ -193,12 +193,12 @@ async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: Delive
   for (const part of parts) await markSent(part, of, deps);
   const added = parts.map((part) => newRecord(part, { ...content(part, serialize(part)), ...over }, deps));
   deps.totals.divide(added);
-  await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
+  await deps.state.requests.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
 
 function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Promise<void> {
   deps.totals.count(record);
-  return deps.state.record(deps.run, deps.scope, kind, record, null);
+  return deps.state.requests.record(deps.run, deps.scope, kind, record, null);
 }
 
 const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord => requestOf(records, seq)!;

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 import type { Kind } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
-import type { OpenJob, OpenJobs } from '../state/open-jobs.js';
+import type { OpenJob } from '../state/open-jobs.js';
 import type { Scope, State } from '../state/state.js';
 import { missingOptions, watchJobs } from './watch.js';
 
@@ -25,7 +25,6 @@ export interface OtherJobsDeps {
 }
 
 export class OtherJobs {
-  #open: { jobs: OpenJobs; newest: number } | undefined;
   readonly #announced = new Set<string>();
 
   /**
@@ -46,8 +45,8 @@ export class OtherJobs {
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
     const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
-    this.#open = await state.openJobs(scope, kind, run, this.#open);
-    const jobs = new Map(this.#open.jobs.holding(ids).map((job) => [job.job_id, job]));
+    const open = await state.sends.openJobs(scope, kind, run);
+    const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
     const watching = watchJobs(client, [...jobs.keys()], {
       clock,
       signal: stop,
@@ -58,14 +57,14 @@ export class OtherJobs {
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;
       if (seen.missing) {
-        await state.lostJob(scope, seen.job_id);
-        this.#open.jobs.end(seen.job_id);
+        await state.jobs.lost(scope, seen.job_id);
+        open.end(seen.job_id);
         this.lost(job);
         continue;
       }
       // The state identifies a job by the id in the request, even if the record has another one.
-      await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
-      if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
+      await state.jobs.update(scope, { ...seen.job, job_id: seen.job_id });
+      if (isFinal(seen.job.status)) open.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {
         this.#announced.add(seen.job_id);
         this.announce(job);

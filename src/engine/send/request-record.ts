@@ -84,7 +84,7 @@ async function checkRepeats(
   deps: DeliverDeps,
 ): Promise<void> {
   if (digest === recorded.digest) return;
-  const before = await deps.state.idsOf(deps.run, recorded.seq);
+  const before = await deps.state.sends.idsOf(deps.run, recorded.seq);
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;

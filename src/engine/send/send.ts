@@ -126,7 +126,7 @@ class Sender {
       this.#fail(error);
     }
     while (this.#flights.size > 0) await this.#landing();
-    await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
+    await this.#deps.state.requests.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', report);
     bodyMemory.clear();
     this.events.close();
@@ -201,7 +201,7 @@ class Sender {
       if (record.state !== 'acknowledged' || !record.job) continue;
       // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
       if (record.parent !== null || options.onFailure === 'isolate') continue;
-      const shared = new Set(await state.idsOf(run, record.seq));
+      const shared = new Set(await state.sends.idsOf(run, record.seq));
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;
       this.#launch(shared, follow([record], this.#deps));

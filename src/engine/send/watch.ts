@@ -46,8 +46,8 @@ export const missingOptions = (
 ): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
   missingGraceMs: MISSING_GRACE_MS,
   missing: {
-    missing: (job_id) => state.missingJob(scope, job_id),
-    found: (job_id) => state.foundJob(scope, job_id),
+    missing: (job_id) => state.jobs.missing(scope, job_id),
+    found: (job_id) => state.jobs.found(scope, job_id),
   },
 });
 

@@ -1,8 +1,26 @@
 /** The interface of a kind of database: SQLite or PostgreSQL. */
+import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
-import type { Recorded } from './recorded.js';
+import type { RequestRows } from './history.js';
+import type { RequestRecord } from './requests.js';
 import type { HeldLease, HeldLock, Scope } from './types.js';
+
+/** A request as it is now, and what it sends. Only plain data, because it may be sent to another thread. */
+export interface Recorded {
+  run: string;
+  scope: Scope;
+  kind: Kind;
+  request: RequestRecord;
+  /** The rows of an intent; null for other changes. */
+  sent: {
+    prints: FingerprintColumns;
+    shared: ReadonlySet<bigint>;
+    rows: RequestRows | null;
+    /** How many jobs have ended in this process (`Access.ends`). */
+    ends: number;
+  } | null;
+}
 
 /** A thread that writes records, so that the main thread does not wait for the disk. */
 export interface Writer {
@@ -20,6 +38,32 @@ export interface Writer {
   close(): Promise<void>;
 }
 
+/** The locks on imports, one for each account and kind. */
+export interface Locks {
+  /**
+   * Null if another process has it.
+   * @param holder description of this process for others
+   */
+  take(scope: Scope, kind: Kind, holder?: string): Promise<HeldLease | null>;
+  isHeld(scope: Scope, kind: Kind): Promise<boolean>;
+  /** The description of the process that has it; null if it is not known. */
+  holder(scope: Scope, kind: Kind): Promise<string | null>;
+  /** Locks that processes hold now. In PostgreSQL, also those that have expired (`fresh` is false). */
+  all(): Promise<HeldLock[]>;
+  /**
+   * Releases locks of processes that are gone, or with `force` of all processes: a running import then stops
+   * before its next request. With SQLite it does nothing, because the operating system releases locks.
+   * @returns the released locks
+   */
+  unlock(force: boolean): Promise<HeldLock[]>;
+  /**
+   * Checks that records are not lost and that this process still has its locks. Called before each intent is recorded,
+   * and in the tick of the event loop in which a request is written to its socket.
+   * @throws StateError if the database or a lock file was removed; LockLostError if a lease may be lost
+   */
+  check(): void;
+}
+
 export interface Backend {
   /** Its location for messages, without a password. */
   readonly name: string;
@@ -27,23 +71,7 @@ export interface Backend {
   readonly machine: string;
   /** The database, upgraded to this version. */
   readonly db: Database;
-  /** Null if another process has the lock. */
-  takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
-  isLocked(scope: Scope, kind: Kind): Promise<boolean>;
-  lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
-  /** Locks that processes hold. With leases, also expired ones. @param scopes all scopes in the database */
-  locks(scopes: readonly Scope[]): Promise<HeldLock[]>;
-  /**
-   * Releases locks of processes that are gone, or with `force` of all processes.
-   * @returns the released locks
-   */
-  unlock(force: boolean): Promise<HeldLock[]>;
-  /**
-   * Checks the database and the locks of this process. Called before each intent is recorded, and in the tick
-   * of the event loop in which a request is written to its socket.
-   * @throws StateError if the database or a lock file was removed; LockLostError if a lease may be lost
-   */
-  check(): void;
+  readonly locks: Locks;
   /** Absent if the database needs no such thread. */
   readonly writer?: Writer;
   /** Checks the database itself. @returns messages: damage, and rows that refer to missing rows */
@@ -51,9 +79,14 @@ export interface Backend {
   /** Call this after copying rows with their ids into it, so that ids of new rows follow them. */
   copied(): Promise<void>;
   /** Size of the database on disk, in bytes. */
-  bytes(): Promise<number>;
+  size(): Promise<number>;
   /** Frees disk space after much was deleted. */
   shrink(): Promise<void>;
-  /** @returns the size in bytes. @throws UsageError if the file exists; StateError if it cannot be written */
+  /**
+   * Writes a consistent copy to a new file of mode 0600. Others may write to the state in the meantime.
+   * @param file absolute
+   * @returns its size in bytes
+   * @throws UsageError if the file exists; StateError if it cannot be written
+   */
   backup(file: string): Promise<number>;
 }

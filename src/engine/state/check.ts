@@ -3,7 +3,7 @@
  * break it. A damaged disk can, or a mix of files from different states.
  */
 import type { Reader } from './database.js';
-import { type RequestRange, Requests } from './requests.js';
+import { type RequestRange, requestsOf } from './requests.js';
 import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
 import { submittedRows } from './tally.js';
 
@@ -100,9 +100,8 @@ async function* miscounted(on: Reader): AsyncGenerator<string> {
   const runs = await on.all<{ run: string; summary: string }>(
     "SELECT run, summary FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL",
   );
-  const requests = new Requests();
   for (const { run, summary } of runs) {
-    const recorded = submittedRows(await requests.ofRun(on, run));
+    const recorded = submittedRows(await requestsOf(on, run));
     const reported = storedJson<{ rows: { submitted: number } }>(summary, STORED.summary, run).rows.submitted;
     if (reported !== recorded)
       yield `run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`;

@@ -6,8 +6,9 @@ import { LockedError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
 import type { Backend } from './backend.js';
 import type { Database, Reader, Transaction, Value } from './database.js';
+import { stateError } from './folder.js';
 import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './meta.js';
-import { Scopes } from './scopes.js';
+import { allScopes } from './scopes.js';
 import type { HeldLease } from './types.js';
 
 /** The tables, each after those that it refers to. The first one also tells that a copy is incomplete. */
@@ -32,12 +33,13 @@ const TOGETHER = 50;
 
 /**
  * Replaces everything in a database with the content of another one.
+ * @param to `name`: for errors
  * @param notes added to `meta` before anything else
  * @param progress called after each batch with the number of rows copied so far
  */
 export async function copyTables(
   from: Reader,
-  to: Database,
+  to: { db: Database; name: string },
   notes: Readonly<Record<string, string>> = {},
   progress: (rows: number) => void = () => {},
 ): Promise<void> {
@@ -45,10 +47,14 @@ export async function copyTables(
   for (const table of COPIED) {
     let batch: Row[] = [];
     const flush = async (): Promise<void> => {
-      await to.write(async (tx) => {
-        if (table === 'meta') await replaceMeta(tx, notes);
-        if (batch.length > 0) await insert(tx, table, batch);
-      });
+      try {
+        await to.db.write(async (tx) => {
+          if (table === 'meta') await replaceMeta(tx, notes);
+          if (batch.length > 0) await insert(tx, table, batch);
+        });
+      } catch (error) {
+        throw stateError(error, 'record', to.name);
+      }
       copied += batch.length;
       batch = [];
       progress(copied);
@@ -95,15 +101,22 @@ export async function migrateState({
   progress,
   signal,
 }: Migration): Promise<Record<string, number>> {
-  const secret = await readSecret(from.db);
+  const { secret, moved, scopes } = await from.db.read(async (on) => ({
+    secret: await readSecret(on),
+    moved: await metaOf(on, MOVED_TO),
+    scopes: await allScopes(on),
+  }));
   if (!secret) {
     throw new UsageError('there is nothing to migrate: the state is empty', {
       hint: 'use the new one right away',
     });
   }
-  const isCopy = (await metaOf(to.db, COPY_OF)) !== null;
-  const isOurs = isCopy && (await readSecret(to.db))?.equals(secret) === true;
-  const moved = await metaOf(from.db, MOVED_TO);
+  const isOurs = await to.db.read(async (on) => {
+    const isCopy = (await metaOf(on, COPY_OF)) !== null;
+    if (isCopy && (await readSecret(on))?.equals(secret)) return true;
+    if (moved === null) await refuseFilled(on, to.name, isCopy);
+    return false;
+  });
   // An earlier attempt was killed just before its last step.
   if (moved === to.name && isOurs) return finish(to);
   if (moved !== null) {
@@ -111,27 +124,25 @@ export async function migrateState({
       problem: { code: 'state_moved', to: moved },
     });
   }
-  await refuseMoved(from.db);
-  if (!isOurs) await refuseFilled(to, isCopy);
-  const scopes = await new Scopes().all(from.db);
   const locks: HeldLease[] = [];
   try {
     for (const scope of scopes) {
       for (const kind of KINDS) {
-        const lock = await from.takeLock(scope, kind, `state migrate to ${to.name}`);
-        if (!lock) throw lockedError(kind, await from.lockHolder(scope, kind));
+        const lock = await from.locks.take(scope, kind, `state migrate to ${to.name}`);
+        if (!lock) throw lockedError(kind, await from.locks.holder(scope, kind));
         locks.push(lock);
       }
     }
     await from.db.write(async (source) => {
+      await refuseMoved(source);
       // An import to another account may have begun in the meantime.
-      if ((await new Scopes().all(source)).length > scopes.length) throw lockedError('profiles', null);
+      if ((await allScopes(source)).length > scopes.length) throw lockedError('profiles', null);
       const total = sumOf(await countsOf(source));
-      await copyTables(source, to.db, { [COPY_OF]: from.name }, (rows) => {
+      await copyTables(source, to, { [COPY_OF]: from.name }, (rows) => {
         progress?.(rows, total);
         signal.throwIfAborted();
       });
-      from.check();
+      from.locks.check();
       await setMeta(source, MOVED_TO, to.name);
     });
   } finally {
@@ -147,13 +158,13 @@ const lockedError = (what: string, holder: string | null): LockedError =>
   });
 
 /** @throws UsageError */
-async function refuseFilled({ db, name }: Backend, isCopy: boolean): Promise<void> {
+async function refuseFilled(on: Reader, name: string, isCopy: boolean): Promise<void> {
   if (isCopy) {
     throw new UsageError(`another state is being copied to ${name}`, {
       hint: 'finish that, or choose an empty place',
     });
   }
-  const { meta: _, ...counts } = await countsOf(db);
+  const { meta: _, ...counts } = await countsOf(on);
   if (sumOf(counts) > 0) throw new UsageError(`${name} is not empty`, { hint: 'choose an empty place' });
 }
 
@@ -161,7 +172,7 @@ async function refuseFilled({ db, name }: Backend, isCopy: boolean): Promise<voi
 async function finish(to: Backend): Promise<Record<string, number>> {
   await to.copied();
   await to.db.write((tx) => setMeta(tx, COPY_OF, null));
-  return countsOf(to.db);
+  return to.db.read(countsOf);
 }
 
 async function countsOf(on: Reader): Promise<Record<string, number>> {

@@ -1,4 +1,4 @@
-/** The interface of a database, for the classes that contain SQL. */
+/** The interface of a database, for the stores, which contain SQL. */
 
 export type Value = string | number | bigint | null | Uint8Array;
 
@@ -11,7 +11,7 @@ export interface Reader {
   all<T>(sql: string, ...values: Value[]): Promise<T[]>;
   /** The first row; undefined if there is none. */
   get<T>(sql: string, ...values: Value[]): Promise<T | undefined>;
-  /** Reads row by row, without all rows in memory. Run no other query until it has ended. */
+  /** Reads row by row, without all rows in memory. */
   each<T>(sql: string, ...values: Value[]): AsyncIterable<T>;
 }
 
@@ -20,13 +20,15 @@ export interface Transaction extends Reader {
   run(sql: string, ...values: Value[]): Promise<number>;
 }
 
-export interface Database extends Reader {
-  /**
-   * Runs one transaction, which is on disk when this resolves. Transactions and single statements of one
-   * Database never overlap, and begin in the order in which they were requested.
-   * @param work must use only `tx`: a query of the database would wait for the end of the transaction,
-   * forever. May run more than once, if a lost connection undoes the transaction
-   */
+/**
+ * Reads and transactions of one database never overlap, and begin in the order in which they were requested. Work must
+ * use only what is passed to it: with the database itself, it would wait for its own end, forever. It may run again from
+ * its start, if a connection was lost.
+ */
+export interface Database {
+  /** Everything is read as of one point in time. */
+  read<T>(work: (on: Reader) => Promise<T>): Promise<T>;
+  /** Runs one transaction, which is on disk when this resolves. */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

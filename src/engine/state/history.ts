@@ -5,8 +5,17 @@
  */
 
 import type { Kind } from '../model.js';
-import type { Reader, Transaction } from './database.js';
-import { type InputLines, packIds, packLines, placesOf, unpackIds, unpackLines } from './row-lists.js';
+import type { Access } from './access.js';
+import type { Transaction } from './database.js';
+import {
+  type InputLines,
+  packIds,
+  packLines,
+  placesOf,
+  shortId,
+  unpackIds,
+  unpackLines,
+} from './row-lists.js';
 import type { Scope } from './types.js';
 
 /** Rows of a request. */
@@ -60,115 +69,55 @@ type EntryRow = Omit<HistoryEntry, 'what'> & {
 };
 
 export class History {
-  /**
-   * Deletes the rows of a request, before those of its next attempt are recorded.
-   * @returns when it was sent last, milliseconds since the epoch; undefined if that is not recorded
-   */
-  async forgetRequest(tx: Transaction, request: number): Promise<number | undefined> {
-    const sent = await tx.get<{ at: number | null }>(
-      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?, ?)',
-      request,
-      WHAT.sent,
-      WHAT.overtaken,
-      WHAT.doubtful,
-    );
-    await tx.run('DELETE FROM history WHERE request = ?', request);
-    return sent?.at ?? undefined;
+  constructor(
+    private readonly access: Access,
+    /** Frees disk space after much was deleted. */
+    private readonly shrink: () => Promise<void>,
+  ) {}
+
+  /** The history of a profile in all accounts, newest first. @param hash the keyed hash of its id */
+  find(kind: Kind, hash: bigint): Promise<HistoryEntry[]> {
+    const names = Object.keys(WHAT) as What[];
+    const id = shortId(hash);
+    return this.access.read(async (on) => {
+      const rows = on.each<EntryRow>(
+        `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
+         FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
+         WHERE kind = ? ORDER BY at DESC, entry DESC`,
+        kind,
+      );
+      const found: HistoryEntry[] = [];
+      for await (const { what, ids, lines, account, region, ...rest } of rows) {
+        const places = [...placesOf(ids, id)];
+        if (places.length === 0) continue;
+        const known = lines === null ? [] : knownRows(ids, lines);
+        found.push(
+          ...places
+            .map((place, nth) => ({
+              ...rest,
+              scope: { account, region },
+              what: names[what]!,
+              merged: what === WHAT.sent && nth > 0,
+              ...placeAt(known, place),
+            }))
+            .reverse(),
+        );
+      }
+      return found;
+    });
   }
 
-  /**
-   * Records the rows of a request that is about to be sent.
-   * @param at milliseconds since the epoch
-   * @param before when an earlier attempt was made
-   */
-  async putRequest(
-    tx: Transaction,
-    of: { run: string; scope: number; kind: Kind; request: number; at: number },
-    ids: BigUint64Array,
-    { lines, leftOut, overtaken, doubtful }: RequestRows,
-    before = of.at,
-  ): Promise<void> {
-    if (ids.length > 0) await this.#add(tx, 'sent', of, ids, lines);
-    if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
-    for (const [what, rows] of Object.entries({ overtaken, doubtful }) as [What, typeof overtaken][])
-      if (rows.ids.length > 0) await this.#add(tx, what, { ...of, at: before }, rows.ids, rows.lines);
-  }
-
-  /** Replaces the rows of a kind that the plan of a run rejected. */
-  async putRejected(
-    tx: Transaction,
-    of: { run: string; scope: number; kind: Kind; at: number },
-    ids: BigUint64Array,
-    lines: readonly InputLines[],
-  ): Promise<void> {
-    await tx.run(
-      'DELETE FROM history WHERE run = ? AND kind = ? AND what = ?',
-      of.run,
-      of.kind,
-      WHAT.rejected,
-    );
-    if (ids.length > 0) await this.#add(tx, 'rejected', { ...of, request: null }, ids, lines);
-  }
-
-  async #add(
-    tx: Transaction,
-    what: What,
-    of: { run: string; scope: number; kind: Kind; request: number | null; at: number },
-    ids: BigUint64Array,
-    lines: readonly InputLines[],
-  ): Promise<void> {
-    await tx.run(
-      'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      WHAT[what],
-      of.run,
-      of.scope,
-      of.kind,
-      of.request,
-      of.at,
-      packIds(ids),
-      packLines(lines),
-    );
-  }
-
-  /** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
-  async putProfile(
-    tx: Transaction,
-    send: number,
-    scope: number,
-    kind: Kind,
-    ids: BigUint64Array,
-    at: number,
-  ): Promise<void> {
-    await tx.run(
-      'INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)',
-      WHAT.identify,
-      scope,
-      kind,
-      send,
-      at,
-      packIds(ids),
-    );
-  }
-
-  /** Records the outcome of such a profile, or the job that will have it. */
-  async noteProfile(
-    tx: Transaction,
-    send: number,
-    { note = null, job = null }: { note?: string | null; job?: string | null },
-  ): Promise<void> {
-    await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
-  }
-
-  /** The rows that a request sent and did not send, by input; null if they were pruned or never recorded. */
+  /** The rows that a request sent and left out, by input; null if they were pruned or never recorded. */
   async ofRequest(
-    on: Reader,
     run: string,
     seq: number,
   ): Promise<Record<keyof Omit<RequestRows, 'lines'> | 'sent', KnownRows[]> | null> {
-    const rows = await on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
-      'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
-      run,
-      seq,
+    const rows = await this.access.read((on) =>
+      on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
+        'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
+        run,
+        seq,
+      ),
     );
     if (rows.length === 0) return null;
     const of = (what: What): KnownRows[] =>
@@ -181,39 +130,115 @@ export class History {
     };
   }
 
-  /** Reads all entries of the kind to find those of an id, newest first. @param id `shortId` of its hash */
-  async find(on: Reader, kind: Kind, id: number): Promise<HistoryEntry[]> {
-    const names = Object.keys(WHAT) as What[];
-    const rows = on.each<EntryRow>(
-      `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
-       FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
-       WHERE kind = ? ORDER BY at DESC, entry DESC`,
-      kind,
-    );
-    const found: HistoryEntry[] = [];
-    for await (const { what, ids, lines, account, region, ...rest } of rows) {
-      const places = [...placesOf(ids, id)];
-      if (places.length === 0) continue;
-      const known = lines === null ? [] : knownRows(ids, lines);
-      found.push(
-        ...places
-          .map((place, nth) => ({
-            ...rest,
-            scope: { account, region },
-            what: names[what]!,
-            merged: what === WHAT.sent && nth > 0,
-            ...placeAt(known, place),
-          }))
-          .reverse(),
-      );
-    }
-    return found;
+  /** Replaces the rows of a kind that the plan of a run rejected. */
+  putRejected(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    { ids, lines }: { ids: BigUint64Array; lines: readonly InputLines[] },
+  ): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      await tx.run('DELETE FROM history WHERE run = ? AND kind = ? AND what = ?', run, kind, WHAT.rejected);
+      const of = { run, scope: id, kind, request: null, at: this.access.now() };
+      await add(tx, 'rejected', of, ids, lines);
+    });
   }
 
-  /** Deletes older entries. @param before milliseconds since the epoch. @returns whether there were any */
-  async prune(tx: Transaction, before: number): Promise<boolean> {
-    return (await tx.run('DELETE FROM history WHERE at < ?', before)) > 0;
+  /** Deletes older entries. @param before milliseconds since the epoch */
+  async prune(before: number): Promise<void> {
+    const deleted = await this.access.write((tx) =>
+      tx.run('DELETE FROM history WHERE at < ?', Math.floor(before)),
+    );
+    if (deleted > 0) await this.shrink();
   }
+}
+
+/** The request of an entry, and when it was sent, milliseconds since the epoch. */
+interface Of {
+  run: string;
+  scope: number;
+  kind: Kind;
+  request: number | null;
+  at: number;
+}
+
+/**
+ * Records the rows of a request that is about to be sent, in place of those of its last attempt.
+ * @param isNew whether it was never sent before
+ */
+export async function putHistory(
+  tx: Transaction,
+  of: Of,
+  ids: BigUint64Array,
+  { lines, leftOut, overtaken, doubtful }: RequestRows,
+  isNew: boolean,
+): Promise<void> {
+  let before = of.at;
+  if (!isNew) {
+    const last = await tx.get<{ at: number | null }>(
+      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?, ?)',
+      of.request,
+      WHAT.sent,
+      WHAT.overtaken,
+      WHAT.doubtful,
+    );
+    before = last?.at ?? of.at;
+    await tx.run('DELETE FROM history WHERE request = ?', of.request);
+  }
+  await add(tx, 'sent', of, ids, lines);
+  await add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
+  await add(tx, 'overtaken', { ...of, at: before }, overtaken.ids, overtaken.lines);
+  await add(tx, 'doubtful', { ...of, at: before }, doubtful.ids, doubtful.lines);
+}
+
+async function add(
+  tx: Transaction,
+  what: What,
+  of: Of,
+  ids: BigUint64Array,
+  lines: readonly InputLines[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.run(
+    'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    WHAT[what],
+    of.run,
+    of.scope,
+    of.kind,
+    of.request,
+    of.at,
+    packIds(ids),
+    packLines(lines),
+  );
+}
+
+/** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
+export async function putProfile(
+  tx: Transaction,
+  send: number,
+  scope: number,
+  kind: Kind,
+  ids: BigUint64Array,
+  at: number,
+): Promise<void> {
+  await tx.run(
+    'INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)',
+    WHAT.identify,
+    scope,
+    kind,
+    send,
+    at,
+    packIds(ids),
+  );
+}
+
+/** Records the outcome of such a profile, or the job that will have it. */
+export async function noteProfile(
+  tx: Transaction,
+  send: number,
+  { note = null, job = null }: { note?: string | null; job?: string | null },
+): Promise<void> {
+  await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
 }
 
 function knownRows(ids: Uint8Array, lines: Uint8Array): KnownRows[] {

@@ -2,7 +2,11 @@
 
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
+import { isFinal, isShort } from '../service/names.js';
+import type { Access } from './access.js';
 import type { Reader, Transaction } from './database.js';
+import { noteProfile } from './history.js';
+import { endSends, updateSingle } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { KnownJob, Scope } from './types.js';
 
@@ -33,149 +37,138 @@ interface JobTimes {
 const THROUGHPUT_JOBS = 50;
 
 export class Jobs {
-  /**
-   * Whether another request of the same run has this job id, too. Then it is not known which of them the job
-   * belongs to. Requests of other runs do not count: a service may have started its job ids again from the
-   * beginning.
-   */
-  async isShared(on: Reader, scope: number, job_id: string, request: number, run: string): Promise<boolean> {
-    const known = await on.get(
-      'SELECT 1 FROM jobs WHERE scope = ? AND job_id = ? AND request <> ? AND run = ?',
-      scope,
-      job_id,
-      request,
-      run,
-    );
-    return known !== undefined;
-  }
-
-  /**
-   * Records a submitted job. If the id exists already, the job belongs to the new request.
-   * @param now ISO 8601
-   */
-  async add(
-    tx: Transaction,
-    scope: number,
-    job: Job,
-    from: { kind: Kind; rows: number; request: number | null; run: string | null },
-    now: string,
-  ): Promise<void> {
-    await tx.run(
-      `INSERT INTO jobs (scope, job_id, request, run, kind, rows, status, record, submitted_at, seen_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (scope, job_id) DO UPDATE SET request = excluded.request, run = excluded.run, kind = excluded.kind,
-           rows = excluded.rows, status = excluded.status, record = excluded.record, seen_at = excluded.seen_at,
-           missing_since = NULL`,
-      scope,
-      job.job_id,
-      from.request,
-      from.run,
-      from.kind,
-      from.rows,
-      job.status,
-      JSON.stringify(job),
-      now,
-      now,
-    );
-  }
-
-  /**
-   * Records a job as it was seen. The duration of a completed job is recorded only if it is about right: the
-   * job was seen unfinished within the last minute, or in the second half of its duration. A job that is
-   * polled again only the next day did not take a day.
-   * @param now ISO 8601
-   * @returns its request, its rows, and when it was seen before; null for an unknown job
-   */
-  async update(
-    tx: Transaction,
-    scope: number,
-    job: Job,
-    now: string,
-  ): Promise<Pick<JobTimes, 'request' | 'rows' | 'seen_at'> | null> {
-    const before = await tx.get<JobTimes>(
-      'SELECT request, rows, status, submitted_at, seen_at, seconds FROM jobs WHERE scope = ? AND job_id = ?',
-      scope,
-      job.job_id,
-    );
-    if (!before) return null;
-    await tx.run(
-      `UPDATE jobs SET status = ?, record = ?, seen_at = ?, seconds = ?, missing_since = NULL
-       WHERE scope = ? AND job_id = ?`,
-      job.status,
-      JSON.stringify(job),
-      now,
-      job.status === 'completed' && before.status !== 'completed' ? secondsOf(before, now) : before.seconds,
-      scope,
-      job.job_id,
-    );
-    return before;
-  }
-
-  /** Records that a job answers 404. @returns when it first did so, ISO 8601 */
-  async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
-    const kept = await tx.get<{ missing_since: string }>(
-      `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
-       RETURNING missing_since`,
-      now,
-      scope,
-      job_id,
-    );
-    return kept?.missing_since ?? now;
-  }
-
-  async isMissing(on: Reader, scope: number, job_id: string): Promise<boolean> {
-    const sql = 'SELECT 1 AS missing FROM jobs WHERE scope = ? AND job_id = ? AND missing_since IS NOT NULL';
-    return (await on.get(sql, scope, job_id)) !== undefined;
-  }
-
-  async found(tx: Transaction, scope: number, job_id: string): Promise<void> {
-    await tx.run('UPDATE jobs SET missing_since = NULL WHERE scope = ? AND job_id = ?', scope, job_id);
-  }
-
-  /** Records that the service no longer has a job. @returns its request, or null */
-  async lost(tx: Transaction, scope: number, job_id: string, now: string): Promise<number | null> {
-    const known = await tx.get<{ request: number | null; record: string }>(
-      'SELECT request, record FROM jobs WHERE scope = ? AND job_id = ?',
-      scope,
-      job_id,
-    );
-    if (!known) return null;
-    await tx.run(
-      "UPDATE jobs SET status = 'unknown', record = ?, seen_at = ? WHERE scope = ? AND job_id = ?",
-      JSON.stringify({ ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' }),
-      now,
-      scope,
-      job_id,
-    );
-    return known.request;
-  }
-
-  /** Removes the link between jobs and the requests of a run that is deleted. */
-  async forget(tx: Transaction, run: string): Promise<void> {
-    await tx.run('UPDATE jobs SET request = NULL WHERE run = ?', run);
-  }
-
-  /** Deletes all jobs of a scope. @returns how many there were */
-  delete(tx: Transaction, scope: number): Promise<number> {
-    return tx.run('DELETE FROM jobs WHERE scope = ?', scope);
-  }
+  constructor(private readonly access: Access) {}
 
   /** Newest first. */
-  async all(on: Reader): Promise<KnownJob[]> {
-    const rows = await on.all<JobRow>(
-      'SELECT jobs.*, scopes.* FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id',
+  async all(): Promise<KnownJob[]> {
+    const rows = await this.access.read((on) =>
+      on.all<JobRow>(
+        `SELECT job_id, kind, account, region, base_url, run, rows, status, submitted_at, seen_at, record
+         FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id`,
+      ),
     );
-    return rows.map((row) => ({
-      job_id: row.job_id,
-      kind: row.kind,
-      scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
-      run: row.run,
-      rows: row.rows,
-      status: row.status,
-      submitted_at: row.submitted_at,
-      seen_at: row.seen_at,
-      record: storedJson<Job>(row.record, STORED.job, row.job_id),
+    return rows.map(({ account, region, base_url, record, ...row }) => ({
+      ...row,
+      scope: { account, region, base_url },
+      record: storedJson<Job>(record, STORED.job, row.job_id),
     }));
+  }
+
+  /**
+   * Records a job that was submitted outside an import.
+   * @param from `send`: the profile that it belongs to, if any; `doubt`: whether its outcome is unknown
+   */
+  add(
+    scope: Scope,
+    job: Job,
+    { send, doubt = false, ...from }: { kind: Kind; rows: number; send?: number; doubt?: boolean },
+  ): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      await putJob(tx, id, job, { ...from, request: null, run: null }, this.access.time());
+      if (send === undefined) return;
+      await updateSingle(tx, send, { doubt: doubt ? this.access.now() : null, job: job.job_id });
+      await noteProfile(tx, send, { job: job.job_id });
+    });
+  }
+
+  /**
+   * Records a job as it was seen. If it has completed, the fingerprints of its request are set. Ignores jobs
+   * that the state does not have.
+   *
+   * The duration of a completed job is recorded only if it is about right: the
+   * job was seen unfinished within the last minute, or in the second half of its duration. A job that is
+   * polled again only the next day did not take a day.
+   */
+  update(scope: Scope, job: Job): Promise<void> {
+    const now = this.access.time();
+    return this.access.writeIn(scope, async (tx, id) => {
+      const seen = await tx.get<JobTimes>(
+        'SELECT request, rows, status, submitted_at, seen_at, seconds FROM jobs WHERE scope = ? AND job_id = ?',
+        id,
+        job.job_id,
+      );
+      if (seen) {
+        await tx.run(
+          `UPDATE jobs SET status = ?, record = ?, seen_at = ?, seconds = ?, missing_since = NULL
+           WHERE scope = ? AND job_id = ?`,
+          job.status,
+          JSON.stringify(job),
+          now,
+          job.status === 'completed' && seen.status !== 'completed' ? secondsOf(seen, now) : seen.seconds,
+          id,
+          job.job_id,
+        );
+      }
+      if (!isFinal(job.status)) return;
+      const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
+      // The job completed at some time after it was last seen. The earliest possible time counts, so that
+      // fingerprints never seem newer than they are.
+      const end = whole
+        ? ({ how: 'completed', at: seen.seen_at } as const)
+        : ({ how: seen ? 'dead' : 'gone' } as const);
+      await this.#end(tx, { scope: id, job: job.job_id, request: seen?.request ?? null }, end);
+    });
+  }
+
+  /** Records that a job answers 404. @returns when it first did so, milliseconds since the epoch */
+  missing(scope: Scope, job_id: string): Promise<number> {
+    const now = this.access.time();
+    return this.access.writeIn(scope, async (tx, id) => {
+      const kept = await tx.get<{ missing_since: string }>(
+        `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
+         RETURNING missing_since`,
+        now,
+        id,
+        job_id,
+      );
+      return Date.parse(kept?.missing_since ?? now);
+    });
+  }
+
+  /** Records that a job answers again. */
+  async found(scope: Scope, job_id: string): Promise<void> {
+    const where = 'WHERE scope = ? AND job_id = ? AND missing_since IS NOT NULL';
+    // Usually the job is not missing, and no transaction is needed.
+    const sql = `SELECT 1 AS missing FROM jobs ${where}`;
+    if (!(await this.access.readIn(scope, (on, id) => on.get(sql, id, job_id)))) return;
+    await this.access.writeIn(scope, (tx, id) =>
+      tx.run(`UPDATE jobs SET missing_since = NULL ${where}`, id, job_id),
+    );
+  }
+
+  /**
+   * Records that the service no longer has a job. Its request is settled, and the outcome of its rows is in doubt.
+   */
+  lost(scope: Scope, job_id: string): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      const known = await tx.get<{ request: number | null; record: string }>(
+        'SELECT request, record FROM jobs WHERE scope = ? AND job_id = ?',
+        id,
+        job_id,
+      );
+      if (known) {
+        await tx.run(
+          "UPDATE jobs SET status = 'unknown', record = ?, seen_at = ? WHERE scope = ? AND job_id = ?",
+          JSON.stringify({ ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' }),
+          this.access.time(),
+          id,
+          job_id,
+        );
+      }
+      await this.#end(tx, { scope: id, job: job_id, request: known?.request ?? null }, { how: 'gone' });
+    });
+  }
+
+  async #end(
+    tx: Transaction,
+    of: { scope: number; job: string; request: number | null },
+    end: Parameters<typeof endSends>[2],
+  ): Promise<void> {
+    this.access.ends += await endSends(tx, of, end, this.access.now());
+    await tx.run(
+      "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",
+      of.request,
+    );
   }
 
   /**
@@ -183,13 +176,15 @@ export class Jobs {
    * the time in which at least one of them was running. So it does not matter whether jobs ran in parallel.
    * Jobs of single profiles are not counted. Null if the duration of no job is known.
    */
-  async throughput(on: Reader, scope: number, kind: Kind): Promise<number | null> {
-    const jobs = await on.all<{ rows: number; submitted_at: string; seconds: number }>(
-      `SELECT rows, submitted_at, seconds FROM jobs
-       WHERE scope = ? AND kind = ? AND seconds IS NOT NULL AND run IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
-      scope,
-      kind,
-      THROUGHPUT_JOBS,
+  async throughput(scope: Scope, kind: Kind): Promise<number | null> {
+    const jobs = await this.access.readIn(scope, (on, id) =>
+      on.all<{ rows: number; submitted_at: string; seconds: number }>(
+        `SELECT rows, submitted_at, seconds FROM jobs
+         WHERE scope = ? AND kind = ? AND seconds IS NOT NULL AND run IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
+        id,
+        kind,
+        THROUGHPUT_JOBS,
+      ),
     );
     let rows = 0;
     let busy = 0;
@@ -203,6 +198,51 @@ export class Jobs {
     }
     return busy > 0 ? rows / busy : null;
   }
+}
+
+/**
+ * Whether another request of the same run has this job id, too. Then it is not known which of them the job
+ * belongs to. Requests of other runs do not count: a service may have started its job ids again from the
+ * beginning.
+ */
+export async function isShared(
+  on: Reader,
+  scope: number,
+  job_id: string,
+  { request, run }: { request: number; run: string },
+): Promise<boolean> {
+  const sql = 'SELECT 1 FROM jobs WHERE scope = ? AND job_id = ? AND request <> ? AND run = ?';
+  return (await on.get(sql, scope, job_id, request, run)) !== undefined;
+}
+
+/**
+ * Records a submitted job. If the id exists already, the job belongs to the new request.
+ * @param now ISO 8601
+ */
+export async function putJob(
+  tx: Transaction,
+  scope: number,
+  job: Job,
+  from: { kind: Kind; rows: number; request: number | null; run: string | null },
+  now: string,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO jobs (scope, job_id, request, run, kind, rows, status, record, submitted_at, seen_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (scope, job_id) DO UPDATE SET request = excluded.request, run = excluded.run, kind = excluded.kind,
+         rows = excluded.rows, status = excluded.status, record = excluded.record, seen_at = excluded.seen_at,
+         missing_since = NULL`,
+    scope,
+    job.job_id,
+    from.request,
+    from.run,
+    from.kind,
+    from.rows,
+    job.status,
+    JSON.stringify(job),
+    now,
+    now,
+  );
 }
 
 /**

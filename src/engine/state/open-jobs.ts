@@ -2,8 +2,14 @@
 
 import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
-import type { Fingerprints } from './fingerprints.js';
-import type { OpenSend } from './sends.js';
+import { countRows, rowsOfEach } from './rows.js';
+
+/** An open send. `job` is null if it is only in doubt. */
+export interface OpenSend {
+  send: number;
+  run: string | null;
+  job: string | null;
+}
 
 export interface OpenJob {
   job_id: string;
@@ -28,15 +34,14 @@ export class OpenJobs {
     this.#jobOf = new Uint32Array(rows + 1);
   }
 
-  static async read(on: Reader, sends: readonly OpenSend[], fingerprints: Fingerprints): Promise<OpenJobs> {
+  static async read(on: Reader, sends: readonly OpenSend[]): Promise<OpenJobs> {
     const numbers = sends.map(({ send }) => send);
-    const rows = await fingerprints.countOf(on, numbers);
+    const rows = await countRows(on, numbers);
     const open = new OpenJobs(sends, rows);
     let row = 0;
     let job = 0;
-    for await (const { ids } of fingerprints.ofEach(on, numbers)) {
-      // Only as many rows as were counted: more may have been recorded since.
-      for (const id of ids.subarray(0, rows - row)) open.#add(++row, id, job);
+    for await (const { ids } of rowsOfEach(on, numbers)) {
+      for (const id of ids) open.#add(++row, id, job);
       job++;
     }
     return open;
@@ -87,13 +92,12 @@ export class LaterSends {
   static async read(
     on: Reader,
     sends: readonly LaterSend[],
-    fingerprints: Fingerprints,
     verified: readonly (LaterSend & { ids: BigUint64Array })[] = [],
   ): Promise<LaterSends> {
     const later = new LaterSends([...sends, ...verified]);
     const numbers = sends.map(({ send }) => send);
     let place = 0;
-    for await (const { ids } of fingerprints.ofEach(on, numbers)) {
+    for await (const { ids } of rowsOfEach(on, numbers)) {
       place++;
       for (const id of ids) later.#last.set(id, place);
     }

@@ -8,8 +8,9 @@ import type { FingerprintColumns } from '../fingerprint-index.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
-import type { Fingerprints } from './fingerprints.js';
-import type { OpenSend, Sends } from './sends.js';
+import type { OpenSend } from './open-jobs.js';
+import { countRows, rowsOfEach } from './rows.js';
+import { isOpen, isOthersSince, openSends } from './sends.js';
 
 /** Larger than the number of any send. */
 const EVER = 0xffff_ffff;
@@ -52,8 +53,7 @@ export class Overlaps {
     readonly kind: Kind,
     readonly run: string,
     newest: number,
-    private readonly sends: Sends,
-    private readonly fingerprints: Fingerprints,
+    private readonly now: () => number,
   ) {
     this.#first = newest + 1;
   }
@@ -62,7 +62,7 @@ export class Overlaps {
    * Call this in the transaction of an intent.
    * @param send number of the new send
    * @param shared ids that appear more than once in the inputs
-   * @param ends how many jobs have ended in this process (`Sends.ends`)
+   * @param ends how many jobs have ended in this process (`Access.ends`)
    * @returns the fingerprints, with 0 in place of contents that must not be remembered
    */
   async remembered(
@@ -104,7 +104,7 @@ export class Overlaps {
     const held = new Set<bigint>();
     for (const id of shared) {
       const send = this.#own.get(id);
-      if (!open.has(send)) open.set(send, await this.sends.isOpen(tx, send));
+      if (!open.has(send)) open.set(send, await isOpen(tx, send, this.now()));
       if (open.get(send)) held.add(id);
     }
     return held;
@@ -117,12 +117,11 @@ export class Overlaps {
     // matter. A send that another process closes is noticed at the next read, which is soon enough.
     if (seen && (seen.ends === ends || this.#open.length === 0)) {
       if (send === seen.newest + 1) return;
-      if (!(await this.sends.isOthersSince(tx, seen.newest, this))) return;
+      if (!(await isOthersSince(tx, seen.newest, this))) return;
     }
-    const open = [
-      ...(await this.sends.withJob(tx, this.scope, this.kind)),
-      ...(await this.sends.inDoubt(tx, this.scope, this.kind)),
-    ].filter(({ send, run }) => run !== this.run || send < this.#first);
+    const open = (await openSends(tx, this.scope, this.kind, this.now())).filter(
+      ({ send, run }) => run !== this.run || send < this.#first,
+    );
     // Most jobs that ended are those of this session, and reading rows takes long.
     if (isSame(open, this.#open)) return;
     this.#others = await this.#read(tx, open);
@@ -131,11 +130,11 @@ export class Overlaps {
 
   async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
     const numbers = sends.map(({ send }) => send);
-    const rows = await this.fingerprints.countOf(tx, numbers);
+    const rows = await countRows(tx, numbers);
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
     let next = 0;
-    for await (const prints of this.fingerprints.ofEach(tx, numbers)) {
+    for await (const prints of rowsOfEach(tx, numbers)) {
       const { job } = sends[next++]!;
       for (const [at, id] of prints.ids.entries()) {
         const content = job === null ? prints.contents[at]! : 0n;

@@ -1,18 +1,16 @@
 /** The content of a state and its age (contract §4). With these, users can recognize an outdated copy. */
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
-import type { Fingerprints } from './fingerprints.js';
+import type { Known } from './known.js';
 import { MOVED_TO } from './meta.js';
-import type { Scope } from './types.js';
+import { SEND } from './sends.js';
+import type { Scope, StateAge } from './types.js';
 
-/** The known profiles of one account and kind. Times are ISO 8601. */
-export interface KnownProfilesOverview extends Scope {
+/** The known profiles of one account and kind, and when they were completed. */
+export interface KnownProfilesOverview extends Scope, StateAge {
   kind: Kind;
   /** Number of profiles that `changedOnly` skips if their rows have not changed. */
   profiles: number;
-  /** When the oldest and the newest of them were completed; null if that is not known. */
-  oldest_completed_at: string | null;
-  newest_completed_at: string | null;
 }
 
 export interface StateOverview {
@@ -30,7 +28,7 @@ export interface StateOverview {
   known: KnownProfilesOverview[];
 }
 
-export async function overviewOf(on: Reader, fingerprints: Fingerprints): Promise<StateOverview> {
+export async function overviewOf(on: Reader, profiles: Known): Promise<StateOverview> {
   const totals = await on.get<Omit<StateOverview, 'known'>>(
     `SELECT (SELECT value FROM meta WHERE name = ?) AS moved_to,
        (SELECT count(*) FROM runs) AS runs,
@@ -47,8 +45,18 @@ export async function overviewOf(on: Reader, fingerprints: Fingerprints): Promis
   );
   const known: KnownProfilesOverview[] = [];
   for (const { scope, kind, ...service } of groups) {
-    const extent = await fingerprints.extent(on, scope, kind);
+    const extent = await profiles.extent(on, scope, kind);
     if (extent.profiles > 0) known.push({ ...service, kind, ...extent });
   }
   return { ...totals!, known };
+}
+
+/** The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is outdated. */
+export async function ageOf(on: Reader): Promise<StateAge> {
+  const row = await on.get<StateAge>(
+    `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
+       FROM sends WHERE state = ?`,
+    SEND.completed,
+  );
+  return row!;
 }

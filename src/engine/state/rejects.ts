@@ -1,6 +1,6 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
-import type { Reader, Transaction } from './database.js';
+import type { Access } from './access.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
 export interface RejectsRecord {
@@ -26,20 +26,6 @@ export interface RejectsRecord {
 /** A record as it is read. */
 export type WrittenRejects = RejectsRecord & { /** ISO 8601. */ written_at: string };
 
-export interface RejectsStore {
-  /** Records a rejects file after rows were written to it. */
-  put(record: RejectsRecord): Promise<void>;
-  /** The record of the file at this location; null if there is none. @param location absolute */
-  at(location: string): Promise<RejectsRecord | null>;
-  /** The marks of files that were written for an input of this digest, by location. */
-  marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>>;
-  /**
-   * Records of all rejects files of the run that owns the rows with this run in `_profiles_run`. Empty if
-   * there is none.
-   */
-  ofRun(run: string): Promise<WrittenRejects[]>;
-}
-
 /** How long to keep records of files without a run: dry runs write rejects files, too. */
 const KEEP_DAYS = 90;
 
@@ -51,70 +37,65 @@ type Row = Omit<WrittenRejects, 'mark' | 'reading' | 'unedited' | 'unsent'> & {
   unsent: string | null;
 };
 
-export class RejectsFiles implements RejectsStore {
-  /** @param write runs one transaction, and passes the current time (ISO 8601) to it */
-  constructor(
-    private readonly on: Reader,
-    private readonly write: (work: (tx: Transaction, at: string) => Promise<void>) => Promise<void>,
-  ) {}
+export class Rejects {
+  constructor(private readonly access: Access) {}
 
+  /** Records a rejects file after rows were written to it. */
   put(record: RejectsRecord): Promise<void> {
-    return this.write((tx, at) => this.#put(tx, record, at));
-  }
-
-  async #put(tx: Transaction, record: RejectsRecord, at: string): Promise<void> {
     const { run, input, owner, location, digest, mark, reading, unedited, unsent } = record;
-    const oldest = new Date(Date.parse(at) - KEEP_DAYS * 86_400_000).toISOString();
-    await tx.run('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)', oldest);
-    // If this file replaces another one, the record of that one must not match it.
-    await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
-    await tx.run(
-      `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, unsent, written_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (run, input) DO UPDATE SET owner = excluded.owner, location = excluded.location,
-         digest = excluded.digest, inode = excluded.inode, sha256 = excluded.sha256, reading = excluded.reading,
-         unedited = excluded.unedited, unsent = excluded.unsent, written_at = excluded.written_at`,
-      run,
-      input,
-      owner,
-      location,
-      digest,
-      mark?.inode ?? null,
-      mark?.sha256 ?? null,
-      JSON.stringify(reading),
-      bytesOf(unedited),
-      unsent === null ? null : JSON.stringify(unsent),
-      at,
-    );
+    const now = this.access.now();
+    const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString();
+    return this.access.write(async (tx) => {
+      await tx.run(
+        'DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)',
+        oldest,
+      );
+      // If this file replaces another one, the record of that one must not match it.
+      await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
+      await tx.run('DELETE FROM rejects WHERE run = ? AND input = ?', run, input);
+      await tx.run(
+        `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, unsent, written_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        run,
+        input,
+        owner,
+        location,
+        digest,
+        mark?.inode ?? null,
+        mark?.sha256 ?? null,
+        JSON.stringify(reading),
+        bytesOf(unedited),
+        unsent === null ? null : JSON.stringify(unsent),
+        new Date(now).toISOString(),
+      );
+    });
   }
 
+  /** The record of the file at this location; null if there is none. @param location absolute */
   async at(location: string): Promise<RejectsRecord | null> {
-    const row = await this.on.get<Row>(
-      'SELECT * FROM rejects WHERE location = ? AND sha256 IS NOT NULL',
-      location,
-    );
-    return row ? recordOf(row) : null;
+    const [found] = await this.#where('location = ? AND sha256 IS NOT NULL', location);
+    return found ?? null;
   }
 
+  /** The marks of files that were written for an input of this digest, by location. */
   async marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>> {
-    const rows = await this.on.all<{ location: string; inode: string; sha256: string }>(
-      'SELECT location, inode, sha256 FROM rejects WHERE digest = ? AND sha256 IS NOT NULL',
-      digest,
-    );
-    return new Map(rows.map(({ location, inode, sha256 }) => [location, { inode, sha256 }]));
+    const records = await this.#where('digest = ? AND sha256 IS NOT NULL', digest);
+    return new Map(records.map(({ location, mark }) => [location, mark!]));
   }
 
-  /** Also finds files of the same owner with another `run` in their rows. */
-  async ofRun(run: string): Promise<WrittenRejects[]> {
-    const rows = await this.on.all<Row>(
-      'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',
-      run,
+  /**
+   * Records of all rejects files of the run that owns the rows with this run in `_profiles_run`, also those with another
+   * `run` in their rows. Empty if there is none.
+   */
+  ofRun(run: string): Promise<WrittenRejects[]> {
+    return this.#where('owner IN (SELECT owner FROM rejects WHERE run = ?)', run);
+  }
+
+  async #where(condition: string, value: string): Promise<WrittenRejects[]> {
+    const rows = await this.access.read((on) =>
+      on.all<Row>(`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`, value),
     );
     return rows.map(recordOf);
-  }
-
-  async forget(tx: Transaction, run: string): Promise<void> {
-    await tx.run('DELETE FROM rejects WHERE owner = ? OR run = ?', run, run);
   }
 }
 

@@ -179,92 +179,73 @@ type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   record: string | null;
 };
 
-export class Requests {
-  /**
-   * Inserts or updates a request.
-   * @param isFirst whether it is probably new, which decides the statement to try first
-   * @returns `request`: the row id, which other tables refer to; `isNew`: whether it was inserted
-   */
-  async put(
-    tx: Transaction,
-    run: string,
-    r: RequestRecord,
-    isFirst: boolean,
-  ): Promise<{ request: number; isNew: boolean }> {
-    for (const isNew of [isFirst, !isFirst]) {
-      const request = await (isNew ? this.insert(tx, run, r) : this.#update(tx, run, r));
-      if (request !== null) return { request, isNew };
-    }
-    throw new Error('could neither insert nor update the request');
+/**
+ * Inserts or updates a request.
+ * @param isFirst whether it is probably new, which decides the statement to try first
+ * @returns `request`: the row id, which other tables refer to; `isNew`: whether it was inserted
+ */
+export async function putRequest(
+  tx: Transaction,
+  run: string,
+  r: RequestRecord,
+  isFirst: boolean,
+): Promise<{ request: number; isNew: boolean }> {
+  for (const isNew of [isFirst, !isFirst]) {
+    const request = await (isNew ? insertRequest(tx, run, r) : updateRequest(tx, run, r));
+    if (request !== null) return { request, isNew };
   }
+  throw new Error('could neither insert nor update the request');
+}
 
-  /** @returns the row id; null if it exists already */
-  async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
-    const row = await tx.get<{ request: number }>(
-      `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-           left_out, left_out_by, overtaken, doubtful, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
-      run,
-      r.seq,
-      r.parent,
-      r.input,
-      r.first_row,
-      r.end_row,
-      r.first_line,
-      r.last_line,
-      r.more.length > 0 ? JSON.stringify(r.more) : null,
-      ...stateOf(r),
-    );
-    return row?.request ?? null;
-  }
+/** @returns the row id; null if it exists already */
+export async function insertRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
+  const row = await tx.get<{ request: number }>(
+    `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
+         left_out, left_out_by, overtaken, doubtful, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
+    run,
+    r.seq,
+    r.parent,
+    r.input,
+    r.first_row,
+    r.end_row,
+    r.first_line,
+    r.last_line,
+    r.more.length > 0 ? JSON.stringify(r.more) : null,
+    ...stateOf(r),
+  );
+  return row?.request ?? null;
+}
 
-  /**
-   * Updates a request; null if it does not exist. Its ranges stay, but its rows may be fewer when it is sent
-   * again.
-   */
-  async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
-    const row = await tx.get<{ request: number }>(
-      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?,
-           doubtful = ?, bytes = ?, digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ? WHERE run = ? AND seq = ?
-         RETURNING request`,
-      ...stateOf(r),
-      run,
-      r.seq,
-    );
-    return row?.request ?? null;
-  }
+/**
+ * Updates a request; null if it does not exist. Its ranges stay, but its rows may be fewer when it is sent
+ * again.
+ */
+async function updateRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
+  const row = await tx.get<{ request: number }>(
+    `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?, doubtful = ?, bytes = ?,
+         digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ?
+       WHERE run = ? AND seq = ? RETURNING request`,
+    ...stateOf(r),
+    run,
+    r.seq,
+  );
+  return row?.request ?? null;
+}
 
-  async idOf(on: Reader, run: string, seq: number): Promise<number | null> {
-    const row = await on.get<{ request: number }>(
-      'SELECT request FROM requests WHERE run = ? AND seq = ?',
-      run,
-      seq,
-    );
-    return row?.request ?? null;
-  }
-
-  /** All requests of a run, in the order of their numbers, with their jobs as last seen. */
-  async ofRun(on: Reader, run: string): Promise<RequestRecord[]> {
-    const rows = await on.all<RequestRow>(
-      `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
-       LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
-       WHERE requests.run = ? ORDER BY seq`,
-      run,
-    );
-    return rows.map(({ record, more, possible_duplicate, request: _id, run: _run, ...rest }) => ({
-      ...rest,
-      more: storedOrNull<RequestRecord['more']>(more, STORED.ranges, run) ?? [],
-      possibleDuplicate: possible_duplicate,
-      job: storedOrNull<Job>(record, STORED.job, rest.job_id!),
-    }));
-  }
-
-  /** Records that the job of a request has ended. */
-  async settle(tx: Transaction, request: number): Promise<void> {
-    await tx.run(
-      "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",
-      request,
-    );
-  }
+/** All requests of a run, in the order of their numbers, with their jobs as last seen. */
+export async function requestsOf(on: Reader, run: string): Promise<RequestRecord[]> {
+  const rows = await on.all<RequestRow>(
+    `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
+     LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+     WHERE requests.run = ? ORDER BY seq`,
+    run,
+  );
+  return rows.map(({ record, more, possible_duplicate, request: _id, run: _run, ...rest }) => ({
+    ...rest,
+    more: storedOrNull<RequestRecord['more']>(more, STORED.ranges, run) ?? [],
+    possibleDuplicate: possible_duplicate,
+    job: storedOrNull<Job>(record, STORED.job, rest.job_id!),
+  }));
 }

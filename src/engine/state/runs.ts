@@ -1,9 +1,15 @@
 /** The table `runs`, with everything that a resume needs. */
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
+import type { Access } from './access.js';
 import type { Reader, Transaction } from './database.js';
+import { refuseMoved } from './meta.js';
+import { numberRun, pruneVerified } from './order.js';
+import { insertRequest, type RequestRecord } from './requests.js';
+import { endDoubts, unlinkSends } from './sends.js';
+import type { Spools } from './spools.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
-import type { KnownRun, Scope } from './types.js';
+import type { KnownRun, Made, Scope } from './types.js';
 
 /** An input of a run. */
 export interface RunInput {
@@ -81,104 +87,178 @@ export interface RunFilter {
 }
 
 export class Runs {
-  async insert(tx: Transaction, scope: number, run: NewRun): Promise<void> {
-    await tx.run(
-      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, kinds, inputs, options,
+  constructor(
+    private readonly access: Access,
+    private readonly spools: Spools,
+  ) {}
+
+  /** Runs, newest first. */
+  all(which?: RunFilter): Promise<StoredRun[]> {
+    return this.access.read((on) => runsIn(on, which));
+  }
+
+  /**
+   * Records a new run.
+   * @param plan for a saved plan: its requests, and when it was made, which is the age of its data; null counts as
+   * now
+   */
+  start(run: NewRun, plan?: { requests: readonly RequestRecord[]; made: Made | null }): Promise<void> {
+    return this.access.writeIn(run.scope, async (tx, scope) => {
+      await refuseMoved(tx);
+      await tx.run(
+        `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, kinds, inputs, options,
            started_at, machine, replaces) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      run.run,
-      scope,
-      run.named_account,
-      run.identity,
-      run.status,
-      run.finished ? 1 : 0,
-      run.item_format,
-      kindsOf(run.inputs).join(' '),
-      JSON.stringify(run.inputs),
-      JSON.stringify(run.options),
-      run.started_at,
-      run.machine,
-      JSON.stringify(run.replaces),
-    );
+        run.run,
+        scope,
+        run.named_account,
+        run.identity,
+        run.status,
+        run.finished ? 1 : 0,
+        run.item_format,
+        kindsOf(run.inputs).join(' '),
+        JSON.stringify(run.inputs),
+        JSON.stringify(run.options),
+        run.started_at,
+        run.machine,
+        JSON.stringify(run.replaces),
+      );
+      await numberRun(tx, run.run, plan?.made ?? null);
+      await endDoubts(tx, this.access.now());
+      for (const request of plan?.requests ?? []) await insertRequest(tx, run.run, request);
+    });
   }
 
-  async reopen(tx: Transaction, run: string): Promise<void> {
-    await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
+  /** Marks an unfinished run as running again. */
+  reopen(run: string): Promise<void> {
+    this.access.session++;
+    return this.access.write((tx) => reopen(tx, run));
   }
 
-  /** Reopens a run with these options. @param newRejects indexes of inputs that get a new rejects file */
-  async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
-    await this.reopen(tx, run);
-    await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
-    for (const input of newRejects) await this.setRejectsFile(tx, run, input, null);
-  }
-
-  async end(
-    tx: Transaction,
+  /**
+   * Reopens a run with other options.
+   * @param retry `requests`: added to the run, to send rows of earlier ones again; `newRejects`: indexes of
+   * inputs that get a new rejects file
+   */
+  retry(
     run: string,
-    end: {
-      status: KnownRun['status'];
-      finished: boolean;
-      endedBy: string | null;
-      summary: Summary | null;
-      at: string;
-    },
+    retry: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
   ): Promise<void> {
-    await tx.run(
-      // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
-      // (`run/earlier.ts`). The summary of a crashed run is that of the session before.
-      `UPDATE runs SET status = ?, finished = ?, ended_at = ?,
+    this.access.session++;
+    return this.access.write(async (tx) => {
+      await reopen(tx, run);
+      await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
+      for (const input of retry.newRejects) await setRejectsFile(tx, run, input, null);
+      for (const request of retry.requests) await insertRequest(tx, run, request);
+    });
+  }
+
+  /** Records that a session of a run ended. @param end `endedBy`: code of the error that ended it, or null */
+  end(
+    run: string,
+    end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
+  ): Promise<void> {
+    return this.access.write(async (tx) => {
+      await tx.run(
+        // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
+        // (`run/earlier.ts`). The summary of a crashed run is that of the session before.
+        `UPDATE runs SET status = ?, finished = ?, ended_at = ?,
            summary = COALESCE(?, CASE status WHEN 'crashed' THEN NULL ELSE summary END),
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
-      end.status,
-      end.finished ? 1 : 0,
-      end.at,
-      end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
-      end.endedBy,
-      run,
-    );
+        end.status,
+        end.finished ? 1 : 0,
+        this.access.time(),
+        end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
+        end.endedBy,
+        run,
+      );
+      if (end.finished) await pruneVerified(tx);
+    });
   }
 
   /**
    * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
    * the lock, since then none of them is running.
    */
-  async markCrashedRuns(tx: Transaction, scope: number, kind: string): Promise<void> {
-    await tx.run(
-      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
-           AND kinds LIKE '%' || ? || '%'`,
-      scope,
-      kind,
-    );
+  markCrashed(scope: Scope, kind: Kind): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      await tx.run(
+        `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ? AND kinds LIKE '%' || ? || '%'`,
+        id,
+        kind,
+      );
+    });
   }
 
-  async setRejectsFile(tx: Transaction, run: string, input: number, file: string | null): Promise<void> {
-    const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
-    if (!row) return;
-    const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
-    inputs[input]!.rejects_file = file;
-    await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
+  /** Records the path of the rejects file of an input. */
+  setRejectsFile(run: string, input: number, file: string): Promise<void> {
+    return this.access.write((tx) => setRejectsFile(tx, run, input, file));
   }
 
-  async delete(tx: Transaction, run: string): Promise<void> {
-    await tx.run('DELETE FROM runs WHERE run = ?', run);
+  /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */
+  async forget(run: string): Promise<void> {
+    await this.access.write(async (tx) => {
+      await refuseMoved(tx);
+      // Nothing may refer to deleted requests, because their row ids may be used again.
+      await unlinkSends(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
+      await tx.run('UPDATE jobs SET request = NULL WHERE run = ?', run);
+      await tx.run('DELETE FROM rejects WHERE owner = ? OR run = ?', run, run);
+      await tx.run('DELETE FROM runs WHERE run = ?', run);
+      await pruneVerified(tx);
+    });
+    this.spools.remove(run);
   }
 
-  /** Runs, newest first. */
-  async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
-    const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
-    const given = Object.entries(wanted).filter(
-      (entry): entry is [string, string | number] => entry[1] !== undefined,
-    );
-    const where =
-      given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
-    // Of runs with the same start time, the one with the higher `began` is newer.
-    const rows = await on.all<RunRow>(
-      `SELECT runs.*, account, region, base_url FROM runs JOIN scopes USING (scope)${where}
-       ORDER BY started_at DESC, began DESC`,
-      ...given.map(([, value]) => value),
-    );
-    return rows.map(runOf);
+  /**
+   * Deletes everything about a scope: runs, jobs, fingerprints, and column types. Only for the process with
+   * its locks.
+   * @returns how many runs and jobs it deleted
+   */
+  async forgetScope(scope: Scope): Promise<{ runs: number; jobs: number }> {
+    const { runs, jobs } = await this.access.writeIn(scope, async (tx, id) => {
+      const runs = await tx.all<{ run: string }>('SELECT run FROM runs WHERE scope = ?', id);
+      const own = '(SELECT run FROM runs WHERE scope = ?1)';
+      await tx.run(`DELETE FROM rejects WHERE owner IN ${own} OR run IN ${own}`, id);
+      await tx.run('DELETE FROM runs WHERE scope = ?', id);
+      await tx.run('DELETE FROM sends WHERE scope = ?', id);
+      await tx.run("UPDATE scopes SET column_types = '{}' WHERE scope = ?", id);
+      return { runs, jobs: await tx.run('DELETE FROM jobs WHERE scope = ?', id) };
+    });
+    for (const { run } of runs) this.spools.remove(run);
+    return { runs: runs.length, jobs };
   }
+}
+
+async function runsIn(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
+  const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
+  const given = Object.entries(wanted).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined,
+  );
+  const where = given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
+  // Of runs with the same start time, the one with the higher `began` is newer.
+  const rows = await on.all<RunRow>(
+    `SELECT runs.*, account, region, base_url FROM runs JOIN scopes USING (scope)${where}
+     ORDER BY started_at DESC, began DESC`,
+    ...given.map(([, value]) => value),
+  );
+  return rows.map(runOf);
+}
+
+async function reopen(tx: Transaction, run: string): Promise<void> {
+  await refuseMoved(tx);
+  await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
+}
+
+async function setRejectsFile(
+  tx: Transaction,
+  run: string,
+  input: number,
+  file: string | null,
+): Promise<void> {
+  const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
+  if (!row) return;
+  const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
+  inputs[input]!.rejects_file = file;
+  await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
 }
 
 function runOf(row: RunRow): StoredRun {

@@ -16,7 +16,7 @@ CREATE TABLE scopes (
   account TEXT NOT NULL,
   region TEXT NOT NULL,
   base_url TEXT NOT NULL,
-  column_types TEXT NOT NULL,
+  column_types TEXT NOT NULL DEFAULT '{}',
   UNIQUE (account, region, base_url)
 );
 
@@ -76,8 +76,8 @@ CREATE TABLE requests (
 CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
 
 -- A job, as it was last seen (\`record\`, JSON). \`request\` is the last one that it was the answer to, \`missing_since\`
--- when it first answered 404. Written with the answer to its request, and each time it is polled. Deleted by
--- \`sandbox reset\`.
+-- when it first answered 404. Written with the answer to its request, and each time it is polled. Deleted when
+-- the sandbox is reset.
 CREATE TABLE jobs (
   scope INTEGER NOT NULL REFERENCES scopes,
   job_id TEXT NOT NULL,
@@ -98,7 +98,8 @@ CREATE INDEX jobs_by_run ON jobs (run);
 
 -- One time that a request or a profile was sent, numbered in order. \`job_id\` is set while its job is not known to have
 -- ended, \`doubt\` since when its outcome is unknown. Written with the intent to send, and when its outcome is known.
--- Deleted when later sends of all its rows are recorded, and by \`sandbox reset\`.
+-- Deleted when later sends of all its rows are recorded, and when the sandbox
+-- is reset.
 CREATE TABLE sends (
   send INTEGER PRIMARY KEY,
   scope INTEGER NOT NULL REFERENCES scopes,

@@ -1,23 +1,29 @@
 /**
  * The state (contract §4): runs, requests, jobs, and fingerprints in one database. It holds no tokens and no metadata.
- * Each table's SQL is in its own file; `parts/` has the transactions over several tables.
+ * Each store has the SQL of its tables.
  */
 import { userInfo } from 'node:os';
-import type { Backend } from './backend.js';
+import { closeAll } from '../close-all.js';
+import { Access } from './access.js';
+import type { Backend, Locks } from './backend.js';
+import { firstOf, problemsOf, type StateProblem } from './check.js';
 import { stateFolder } from './folder.js';
-import type { State } from './interface.js';
+import { History } from './history.js';
+import { Jobs } from './jobs.js';
+import { Known } from './known.js';
 import type { StateLocation } from './location.js';
-import { createSecret, readSecret } from './meta.js';
-import { ofJobs } from './parts/jobs.js';
-import { ofKnown } from './parts/known.js';
-import { ofRequests } from './parts/requests.js';
-import { ofRuns } from './parts/runs.js';
-import { ofWhole } from './parts/whole.js';
+import { createSecret, readSecret, refuseMoved } from './meta.js';
+import { Order } from './order.js';
+import { ageOf, overviewOf, type StateOverview } from './overview.js';
+import { Requests } from './recorder.js';
+import { Rejects } from './rejects.js';
+import { Runs } from './runs.js';
 import { scopeOf } from './scopes.js';
+import { Sends } from './send-store.js';
+import { Spools } from './spools.js';
 import { openSqlite } from './sqlite/backend.js';
-import { Tables } from './tables.js';
+import type { Scope, ServiceInUse, StateAge } from './types.js';
 
-export type { State } from './interface.js';
 export { databaseFile } from './sqlite/open.js';
 export type { HeldLease, HeldLock, KnownJob, Made, Scope, StateAge } from './types.js';
 
@@ -32,6 +38,95 @@ export interface Elsewhere {
   signal?: AbortSignal;
 }
 
+export class State {
+  readonly runs: Runs;
+  readonly requests: Requests;
+  readonly sends: Sends;
+  readonly jobs: Jobs;
+  readonly known: Known;
+  readonly order: Order;
+  readonly history: History;
+  readonly rejects: Rejects;
+  readonly locks: Locks;
+  readonly spools: Spools;
+  /** This machine, if others share the state; otherwise empty. */
+  readonly machine: string;
+  readonly size: Backend['size'];
+  readonly #access: Access;
+
+  /**
+   * @param folder the state directory of this machine
+   * @param secret the key of all stored hashes: 32 random bytes, created with the database
+   */
+  constructor(
+    readonly folder: string,
+    readonly secret: Buffer,
+    private readonly backend: Backend,
+    now: () => number,
+  ) {
+    const { db, locks, writer, machine, size, shrink } = backend;
+    const access = new Access(db, folder, now);
+    this.#access = access;
+    this.machine = machine;
+    this.size = size;
+    this.locks = locks;
+    this.spools = new Spools(folder);
+    this.runs = new Runs(access, this.spools);
+    this.requests = new Requests(access, locks.check, writer);
+    this.sends = new Sends(access, locks.check);
+    this.jobs = new Jobs(access);
+    this.known = new Known(access, shrink);
+    this.order = new Order(access);
+    this.history = new History(access, shrink);
+    this.rejects = new Rejects(access);
+  }
+
+  /**
+   * The scope of a service. An account without a configured name is identified by a keyed hash of its token.
+   */
+  scope(service: ServiceInUse): Scope {
+    return scopeOf(service, this.secret);
+  }
+
+  /**
+   * Call this before an import.
+   * @throws UsageError if the state has moved, or another one is being copied to it
+   */
+  refuseMoved(): Promise<void> {
+    return this.#access.read(refuseMoved);
+  }
+
+  /** The content of the state and its age. */
+  overview(): Promise<StateOverview> {
+    return this.#access.read((on) => overviewOf(on, this.known));
+  }
+
+  /** The age of the fingerprints, without reading them. */
+  age(): Promise<StateAge> {
+    return this.#access.read(ageOf);
+  }
+
+  /** Checks the database and its records. @returns the problems; none if everything is in order */
+  async problems(): Promise<StateProblem[]> {
+    await this.#access.flush();
+    const { integrity, references } = await this.backend.damages();
+    // If the database itself is damaged, comparing its records makes no sense.
+    if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
+    return [...(await firstOf('references', references)), ...(await this.#access.read(problemsOf))];
+  }
+
+  /** See `Backend.backup`. */
+  async backup(file: string): Promise<number> {
+    await this.#access.flush();
+    return this.backend.backup(file);
+  }
+
+  async close(): Promise<void> {
+    const { db, writer } = this.backend;
+    await closeAll([() => this.#access.flush(), () => writer?.close(), () => db.close()]);
+  }
+}
+
 /**
  * Opens the state, and creates it if needed.
  * @param folder the state directory: files of this machine, and the database unless it is elsewhere
@@ -40,36 +135,24 @@ export interface Elsewhere {
  */
 export async function openState(folder: string, now: () => number, elsewhere?: Elsewhere): Promise<State> {
   stateFolder(folder);
-  const tables = new Tables(folder, await openBackend(folder, elsewhere), () => Math.floor(now()));
-  const secret = await secretOf(tables).catch(async (error: unknown) => {
-    await tables.db.close();
+  const backend = await openBackend(folder, elsewhere);
+  const whole = (): number => Math.floor(now());
+  try {
+    // Writes only to a new state: commands that only read must not wait for another process that writes.
+    const access = new Access(backend.db, folder, whole);
+    const secret = (await access.read(readSecret)) ?? (await access.write(createSecret));
+    return new State(folder, secret, backend, whole);
+  } catch (error) {
+    await backend.db.close();
     throw error;
-  });
-  return {
-    folder,
-    machine: tables.backend.machine,
-    secret,
-    rejects: tables.rejects,
-    scope: (service) => scopeOf(service, secret),
-    ...ofRuns(tables),
-    ...ofRequests(tables),
-    ...ofJobs(tables),
-    ...ofKnown(tables),
-    ...ofWhole(tables),
-  };
+  }
 }
-
-/** Writes only to a new state: commands that only read must not wait for another process that writes. */
-const secretOf = async (tables: Tables): Promise<Buffer> =>
-  (await tables.read(() => readSecret(tables.db))) ?? tables.write(createSecret);
 
 /** Opens the database. Loads the PostgreSQL driver only if it is used. @throws as `openState` */
 export async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;
-  if (at.kind === 'sqlite') {
-    return openSqlite(at.folder);
-  }
+  if (at.kind === 'sqlite') return openSqlite(at.folder);
   const { openPostgres, readPostgresUrl } = await import('./postgres/index.js');
   return openPostgres(readPostgresUrl(at.url, origin, { env, user: userInfo().username }), signal);
 }

@@ -236,9 +236,13 @@ describe('job --watch', () => {
       region: 'default',
       base_url: sandbox.url,
     });
-    await state.addJob(scope, { job_id: id, status: 'queued', links: null }, { kind: 'companies', rows: 3 });
+    await state.jobs.add(
+      scope,
+      { job_id: id, status: 'queued', links: null },
+      { kind: 'companies', rows: 3 },
+    );
     expect((await job([id, '--watch', '-o', 'interval=10ms'], sandbox, { cwd })).code).toBe(0);
-    expect(await state.knownJobs()).toMatchObject([{ job_id: id, status: 'completed' }]);
+    expect(await state.jobs.all()).toMatchObject([{ job_id: id, status: 'completed' }]);
     await state.close();
   });
 });

@@ -16,7 +16,7 @@ async function knowing(jobs: [scope: Scope, job: Job, rows: number][]): Promise<
   let now = Date.UTC(2026, 0, 1);
   const state = await openState(`${cwd}/.state`, () => now);
   for (const [scope, job, rows] of jobs) {
-    await state.addJob(scope, job, { kind: 'companies', rows });
+    await state.jobs.add(scope, job, { kind: 'companies', rows });
     now += 60_000;
   }
   await state.close();
@@ -108,10 +108,10 @@ describe('jobs --refresh', () => {
       region: 'default',
       base_url: sandbox.url,
     });
-    await state.addJob(here, aJob(id, 'queued'), { kind: 'companies', rows: 3 });
-    await state.addJob(here, aJob('gone', 'queued'), { kind: 'companies', rows: 3 });
-    await state.addJob(here, aJob('old', 'completed'), { kind: 'companies', rows: 3 });
-    await state.addJob(elsewhere, aJob('theirs', 'queued'), { kind: 'companies', rows: 3 });
+    await state.jobs.add(here, aJob(id, 'queued'), { kind: 'companies', rows: 3 });
+    await state.jobs.add(here, aJob('gone', 'queued'), { kind: 'companies', rows: 3 });
+    await state.jobs.add(here, aJob('old', 'completed'), { kind: 'companies', rows: 3 });
+    await state.jobs.add(elsewhere, aJob('theirs', 'queued'), { kind: 'companies', rows: 3 });
     await state.close();
     const env = environmentOf(sandbox);
     let stderr = '';

@@ -330,7 +330,7 @@ describe('sandbox reset', () => {
     const rows = async () => (JSON.parse((await cli(send, { cwd })).stdout) as Summary).rows;
     const other = { account: 'prod', region: 'eu', base_url: 'https://eu.test' };
     const state = await openState(join(cwd, '.state'), Date.now);
-    await state.addJob(
+    await state.jobs.add(
       other,
       { job_id: 'theirs', status: 'queued', links: null },
       { kind: 'users', rows: 1 },
@@ -350,7 +350,7 @@ describe('sandbox reset', () => {
   it('is refused while an import to the sandbox runs', async () => {
     const cwd = await rehearsed();
     const state = await openState(join(cwd, '.state'), Date.now);
-    const lock = await state.takeLock(EMBEDDED, 'users', 'run r-1 (u.csv)');
+    const lock = await state.locks.take(EMBEDDED, 'users', 'run r-1 (u.csv)');
     const { code, stderr } = await cli(['sandbox', 'reset'], { cwd });
     expect([code, stderr]).toEqual([
       8,

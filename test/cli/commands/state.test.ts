@@ -182,7 +182,7 @@ describe('state check', () => {
     ],
     [
       'rows in two requests',
-      "INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged, left_out, overtaken, bytes, digest, state, retries) SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, 0, 0, bytes, digest, 'settled', 0 FROM requests",
+      "INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged, left_out, overtaken, doubtful, bytes, digest, state, retries) SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, 0, 0, 0, bytes, digest, 'settled', 0 FROM requests",
       'requests',
       /^request 2 of run \S+ holds rows that another one holds too$/,
     ],

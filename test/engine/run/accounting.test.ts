@@ -129,10 +129,12 @@ class Import {
       remembering: new Remembering('companies', Buffer.from('key'), false),
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {
-        record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {
-          this.disk.set(record.seq, structuredClone(record));
+        requests: {
+          record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {
+            this.disk.set(record.seq, structuredClone(record));
+          },
         },
-        rowsOf: async () => null,
+        history: { ofRequest: async () => null },
       } as unknown as DeliverDeps['state'],
       client: {
         submit: async (_kind: unknown, body: Uint8Array) => this.#submit(Buffer.from(body).toString(), stop),

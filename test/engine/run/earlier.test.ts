@@ -5,30 +5,30 @@ import { aRun, RUN, SCOPE, test } from '../state/support/state.js';
 
 describe('stillUnfinished', () => {
   test('gives the run as it is now', async ({ state }) => {
-    await state.startRun(aRun());
-    const [seen] = await state.knownRuns();
-    await state.setRejectsFile(RUN, 0, 'companies.rejects.csv');
+    await state.runs.start(aRun());
+    const [seen] = await state.runs.all();
+    await state.runs.setRejectsFile(RUN, 0, 'companies.rejects.csv');
     expect((await stillUnfinished(seen!, state)).inputs[0]?.rejects_file).toBe('companies.rejects.csv');
   });
 
   test('refuses one that another process finished or removed', async ({ state }) => {
-    await state.startRun(aRun());
-    const [seen] = await state.knownRuns();
-    await state.endRun(RUN, { status: 'completed', finished: true, endedBy: null, summary: null });
+    await state.runs.start(aRun());
+    const [seen] = await state.runs.all();
+    await state.runs.end(RUN, { status: 'completed', finished: true, endedBy: null, summary: null });
     await expect(stillUnfinished(seen!, state)).rejects.toThrow(
       `run ${RUN} has finished (completed) in the meantime`,
     );
-    await state.forgetRun(RUN);
+    await state.runs.forget(RUN);
     await expect(stillUnfinished(seen!, state)).rejects.toThrow(`run ${RUN} was forgotten in the meantime`);
   });
 });
 
 test('stillFinished refuses a run that another process continues', async ({ state }) => {
-  await state.startRun(aRun());
-  await state.endRun(RUN, { status: 'failed', finished: true, endedBy: null, summary: null });
-  const [seen] = await state.knownRuns();
+  await state.runs.start(aRun());
+  await state.runs.end(RUN, { status: 'failed', finished: true, endedBy: null, summary: null });
+  const [seen] = await state.runs.all();
   expect((await stillFinished(seen!, state)).run).toBe(RUN);
-  await state.reopenRun(RUN);
+  await state.runs.reopen(RUN);
   await expect(stillFinished(seen!, state)).rejects.toThrow(`run ${RUN} is unfinished (running)`);
 });
 
@@ -39,19 +39,19 @@ describe('unfinished', () => {
   test('finds a run of an account without a name under another token only if its own was refused', async ({
     state,
   }) => {
-    await state.startRun(aRun({ named_account: null }));
+    await state.runs.start(aRun({ named_account: null }));
     const find = async (account: string | null) =>
       (await unfinished(identity, other, account, state, false))?.run;
-    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: null, summary: null });
+    await state.runs.end(RUN, { status: 'stopped', finished: false, endedBy: null, summary: null });
     expect(await find(null)).toBeUndefined();
-    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'unauthorised', summary: null });
+    await state.runs.end(RUN, { status: 'stopped', finished: false, endedBy: 'unauthorised', summary: null });
     expect(await find(null)).toBe(RUN);
     expect(await find('staging')).toBeUndefined();
   });
 
   test('leaves a run of a saved plan to that plan', async ({ state }) => {
     const plan = { run: RUN, digest: 'd'.repeat(64), created_at: '2026-01-15T12:00:00.000Z' };
-    await state.startRun(aRun({ options: { plan } }));
+    await state.runs.start(aRun({ options: { plan } }));
     expect(await unfinished(identity, SCOPE, 'production', state, false)).toBeUndefined();
   });
 });

@@ -177,7 +177,7 @@ describe('options of a run', () => {
 
   /** Stores options, as a run of this name, and gives it as the state has it. */
   async function stored(state: State, options: ImportOptions, run = 'run-1'): Promise<StoredRun> {
-    await state.startRun({
+    await state.runs.start({
       run,
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       named_account: null,
@@ -193,7 +193,7 @@ describe('options of a run', () => {
         { path: 'a.csv', location: '/a.csv', kind: 'users', digest: 'd', rejects_file: null, types: [] },
       ],
     });
-    return (await state.knownRuns())[0]!;
+    return (await state.runs.all())[0]!;
   }
 
   test('come back as they were', async ({ state }) => {
@@ -210,12 +210,12 @@ describe('options of a run', () => {
 
   test.runIf(process.platform !== 'win32')('they lie in a private file', async ({ state }) => {
     await stored(state, secret);
-    expect(statSync(join(state.spoolFolder('run-1'), 'set.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(state.spools.folder('run-1'), 'set.json')).mode & 0o777).toBe(0o600);
   });
 
   test('without them the run cannot go on, and says so', async ({ state }) => {
     const run = await stored(state, secret);
-    state.removeSpool('run-1');
+    state.spools.remove('run-1');
     expect(() => restoreOptions(state, run)).toThrow(UsageError);
     expect(() => restoreOptions(state, run)).toThrow(
       expect.objectContaining({
@@ -231,7 +231,7 @@ describe('options of a run', () => {
     async (name, { state }) => {
       const options: ImportOptions = { ...secret, where: [['tier', '=', 'gold']] };
       const run = await stored(state, options);
-      truncateSync(join(state.spoolFolder('run-1'), name), 5);
+      truncateSync(join(state.spools.folder('run-1'), name), 5);
       const missing = name === 'set.json' ? { set: ['source', '__proto__'] } : { where: ['tier='] };
       expect(() => restoreOptions(state, run)).toThrow(
         expect.objectContaining({
@@ -245,7 +245,7 @@ describe('options of a run', () => {
 
   test('they are replaced as a whole: what was there is not written to', async ({ state }) => {
     await storeOptions(state, 'run-1', secret);
-    const folder = state.spoolFolder('run-1');
+    const folder = state.spools.folder('run-1');
     linkSync(join(folder, 'set.json'), join(folder, 'before'));
     const before = readFileSync(join(folder, 'before'), 'utf8');
     await storeOptions(state, 'run-1', withRules({ set: [['source', 'other']] }));
@@ -255,7 +255,7 @@ describe('options of a run', () => {
   });
 
   test('where they cannot be written, nothing begins', async ({ state }) => {
-    mkdirSync(join(state.spoolFolder('run-1'), 'set.json'));
+    mkdirSync(join(state.spools.folder('run-1'), 'set.json'));
     const storing = storeOptions(state, 'run-1', secret);
     await expect(storing).rejects.toThrow(StateError);
     await expect(storing).rejects.toThrow(/cannot save the constant values to .*set\.json/);

@@ -2,9 +2,8 @@
 import { rmSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { Database, Transaction } from '../../../src/engine/state/database.js';
-import { ofRequests } from '../../../src/engine/state/parts/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
-import { Tables } from '../../../src/engine/state/tables.js';
+import { State } from '../../../src/engine/state/state.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
 
 /** Its next write is undone once, as if the connection had been lost, and `meanwhile` is done before it is run again. */
@@ -34,29 +33,26 @@ test('what others sent before a request was recorded again is not overlooked', a
   state,
   clock,
 }) => {
-  await state.startRun(aRun());
+  await state.runs.start(aRun());
   const backend = openSqlite(folder);
   const losing = new LosesConnection(backend.db);
-  const { all, get, each, close } = backend.db;
   const db: Database = {
-    all: all.bind(backend.db),
-    get: get.bind(backend.db),
-    each: each.bind(backend.db),
-    close: close.bind(backend.db),
+    read: (work) => backend.db.read(work),
+    close: () => backend.db.close(),
     write: losing.write,
   };
-  const { record, written } = ofRequests(new Tables(folder, { ...backend, db }, clock.now));
+  const { requests } = new State(folder, state.secret, { ...backend, db }, clock.now);
   const send = async (seq: number, id: number): Promise<void> => {
-    await record(RUN, SCOPE, 'companies', aRequest({ seq }), printsOf([id, 10]));
-    await record(RUN, SCOPE, 'companies', acknowledged(aJob(`j-${seq}`), { seq }), null);
-    await written();
+    await requests.record(RUN, SCOPE, 'companies', aRequest({ seq }), printsOf([id, 10]));
+    await requests.record(RUN, SCOPE, 'companies', acknowledged(aJob(`j-${seq}`), { seq }), null);
+    await requests.written();
   };
   await send(1, 1);
   // Another process sends the same profile by itself; its job is still unfinished when the request's job has ended.
-  losing.meanwhile = () => state.startProfile(SCOPE, 'companies', printsOf([2, 0]).ids);
+  losing.meanwhile = () => state.sends.startProfile(SCOPE, 'companies', printsOf([2, 0]).ids);
   await send(2, 2);
-  for (const job of ['j-1', 'j-2']) await state.updateJob(SCOPE, aJob(job, { status: 'completed' }));
-  const index = await state.fingerprints(SCOPE, 'companies');
+  for (const job of ['j-1', 'j-2']) await state.jobs.update(SCOPE, aJob(job, { status: 'completed' }));
+  const index = await state.known.load(SCOPE, 'companies');
   expect(index.matches(printsOf([1, 10]), 0)).toBe(true);
   expect(index.matches(printsOf([2, 10]), 0)).toBe(false);
   await db.close();

@@ -23,9 +23,9 @@ async function refusal(open: () => Promise<unknown>): Promise<StateError> {
 
 describe.runIf(process.platform !== 'win32')('modes', () => {
   test('the folder is the owner’s alone, and so is every file in it', async ({ folder, state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', aRequest(), null);
-    await state.takeLock(SCOPE, 'companies');
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest(), null);
+    await state.locks.take(SCOPE, 'companies');
     expect(modeOf(folder)).toBe('700');
     expect(readdirSync(folder).sort()).toEqual(['locks', 'state.db', 'state.db-shm', 'state.db-wal']);
     for (const file of ['state.db', 'state.db-shm', 'state.db-wal'])
@@ -34,7 +34,7 @@ describe.runIf(process.platform !== 'win32')('modes', () => {
   });
 
   test('a spooled input’s folder is private too', ({ folder, state }) => {
-    expect(modeOf(state.spoolFolder(RUN))).toBe('700');
+    expect(modeOf(state.spools.folder(RUN))).toBe('700');
     expect(modeOf(join(folder, 'spool'))).toBe('700');
   });
 });
@@ -50,17 +50,18 @@ describe('opening', () => {
   });
 
   test('reopened, everything is as it was, the secret included', async ({ state, reopen }) => {
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     await state.close();
     const again = await reopen();
-    expect((await again.knownRuns()).map(({ run }) => run)).toEqual([RUN]);
+    expect((await again.runs.all()).map(({ run }) => run)).toEqual([RUN]);
     expect(again.secret).toEqual(state.secret);
     expect(again.secret).toHaveLength(32);
   });
 
   test('closed, its log is folded in, so nothing is left beside it that grows', async ({ folder, state }) => {
-    await state.startRun(aRun());
-    for (let seq = 1; seq <= 20; seq++) await state.record(RUN, SCOPE, 'companies', aRequest({ seq }), null);
+    await state.runs.start(aRun());
+    for (let seq = 1; seq <= 20; seq++)
+      await state.requests.record(RUN, SCOPE, 'companies', aRequest({ seq }), null);
     expect(statSync(join(folder, 'state.db-wal')).size).toBeGreaterThan(50_000);
     await state.close();
     const log = join(folder, 'state.db-wal');
@@ -76,13 +77,15 @@ describe('opening', () => {
     reopen,
   }) => {
     const state = await reopen();
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     await state.close();
     const second = `ALTER TABLE runs ADD COLUMN note TEXT; UPDATE runs SET note = 'of ' || run`;
     for (let times = 0; times < 2; times++) {
       const db = openDatabase(folder, [...MIGRATIONS, second]);
-      expect(await db.get('SELECT note FROM runs')).toEqual({ note: `of ${RUN}` });
-      expect(await db.get('PRAGMA user_version')).toEqual({ user_version: MIGRATIONS.length + 1 });
+      expect(await db.read((on) => on.get('SELECT note FROM runs'))).toEqual({ note: `of ${RUN}` });
+      expect(await db.read((on) => on.get('PRAGMA user_version'))).toEqual({
+        user_version: MIGRATIONS.length + 1,
+      });
       await db.close();
     }
   });
@@ -114,21 +117,21 @@ describe('opening', () => {
 
   test('it can be read while another program holds the write lock', async ({ folder, reopen }) => {
     const state = await reopen();
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     const { secret } = state;
     await state.close();
     const other = new DatabaseSync(join(folder, 'state.db'));
     other.exec('BEGIN IMMEDIATE');
     const again = await reopen();
     expect(again.secret).toEqual(secret);
-    expect(await again.knownRuns()).toHaveLength(1);
+    expect(await again.runs.all()).toHaveLength(1);
     other.exec('COMMIT');
     other.close();
   });
 
   test('a database that was emptied is refused, and left alone', async ({ folder, reopen }) => {
     const state = await reopen();
-    await (await state.takeLock(SCOPE, 'companies'))!.release();
+    await (await state.locks.take(SCOPE, 'companies'))!.release();
     await state.close();
     const file = join(folder, 'state.db');
     for (const name of ['state.db-wal', 'state.db-shm']) rmSync(join(folder, name), { force: true });
@@ -138,13 +141,13 @@ describe('opening', () => {
     expect(error.problem).toEqual({ code: 'state_emptied', file });
     expect(statSync(file).size).toBe(0);
     rmSync(file); // begins again on purpose
-    expect(await (await reopen()).knownRuns()).toEqual([]);
+    expect(await (await reopen()).runs.all()).toEqual([]);
   });
 
   test('a database of 0 bytes in a folder without locks is new', async ({ folder, reopen }) => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, 'state.db'), '', { mode: 0o600 });
-    expect(await (await reopen()).knownRuns()).toEqual([]);
+    expect(await (await reopen()).runs.all()).toEqual([]);
   });
 
   test('a folder that cannot be made is named', async ({ folder, reopen }) => {

@@ -33,19 +33,20 @@ const add = (db: Database, ...words: string[]): Promise<void> =>
   });
 
 const words = async (db: Database): Promise<string[]> =>
-  (await db.all<{ word: string }>('SELECT word FROM words ORDER BY word')).map(({ word }) => word);
+  (await db.read((on) => on.all<{ word: string }>('SELECT word FROM words ORDER BY word'))).map(
+    ({ word }) => word,
+  );
 
 describe('a database', () => {
   test('gives numbers as numbers and bytes as bytes, by numbered placeholders too', async ({ db }) => {
     const size = 2 ** 50 + 1;
     const body = Uint8Array.of(0, 255, 7);
     await db.write((tx) => tx.run('INSERT INTO words VALUES (?2, ?1, ?3)', size, 'a', body));
-    const row = await db.get<{ size: number; body: Uint8Array }>(
-      'SELECT size, body FROM words WHERE word = ?',
-      'a',
+    const row = await db.read((on) =>
+      on.get<{ size: number; body: Uint8Array }>('SELECT size, body FROM words WHERE word = ?', 'a'),
     );
     expect([row!.size, [...row!.body]]).toEqual([size, [...body]]);
-    expect(await db.get('SELECT 1 AS one FROM words WHERE word = ?', 'b')).toBeUndefined();
+    expect(await db.read((on) => on.get('SELECT 1 AS one FROM words WHERE word = ?', 'b'))).toBeUndefined();
   });
 
   test('counts what a statement changed, and returns rows of what it wrote', async ({ db }) => {
@@ -77,15 +78,17 @@ describe('a database', () => {
     await add(db, 'a', 'b', 'c');
     const read: string[] = [];
     let added: Promise<void> | undefined;
-    for await (const { word } of db.each<{ word: string }>('SELECT word FROM words ORDER BY word')) {
-      read.push(word);
-      added ??= add(db, 'aa');
-      await new Promise(setImmediate); // time enough to be written
-      if (word === 'b') break;
-    }
+    await db.read(async (on) => {
+      for await (const { word } of on.each<{ word: string }>('SELECT word FROM words ORDER BY word')) {
+        read.push(word);
+        added ??= add(db, 'aa');
+        await new Promise(setImmediate); // time enough to be written
+        if (word === 'b') break;
+      }
+      for await (const { word } of on.each<{ word: string }>('SELECT word FROM words WHERE word > ?', 'b'))
+        read.push(word);
+    });
     await added;
-    for await (const { word } of db.each<{ word: string }>('SELECT word FROM words WHERE word > ?', 'b'))
-      read.push(word);
     expect([read, await words(db)]).toEqual([
       ['a', 'b', 'c'],
       ['a', 'aa', 'b', 'c'],
@@ -113,9 +116,9 @@ test('a damaged file is an error of the state; wrong SQL is not', async ({ db })
   const damaged = new SqliteDatabase(new DatabaseSync(file));
   const select = 'SELECT word FROM words';
   for (const query of [
-    () => damaged.all(select),
-    () => damaged.get(select),
-    () => damaged.each(select)[Symbol.asyncIterator]().next(),
+    () => damaged.read((on) => on.all(select)),
+    () => damaged.read((on) => on.get(select)),
+    () => damaged.read((on) => on.each(select)[Symbol.asyncIterator]().next()),
   ]) {
     await expect(query()).rejects.toMatchObject({
       code: 'state',
@@ -124,5 +127,5 @@ test('a damaged file is an error of the state; wrong SQL is not', async ({ db })
     });
   }
   await damaged.close();
-  await expect(db.all('SELECT nothing')).rejects.toMatchObject({ code: 'ERR_SQLITE_ERROR' });
+  await expect(db.read((on) => on.all('SELECT nothing'))).rejects.toMatchObject({ code: 'ERR_SQLITE_ERROR' });
 });

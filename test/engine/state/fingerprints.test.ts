@@ -129,19 +129,19 @@ class Account {
 
   async take(step: Step): Promise<void> {
     const { state } = this;
-    if (step.do === 'full') await state.clearFingerprints(this.#scope, 'users');
+    if (step.do === 'full') await state.known.clear(this.#scope, 'users');
     if (step.do === 'a day passes') this.clock.pass(24 * 3_600_000);
     if (step.do === 'compact') await this.#compact();
     if (step.do === 'identify') {
       const ids = printsOf(...step.pairs).ids;
-      await state.endProfile(await state.startProfile(this.#scope, 'users', ids), false);
+      await state.sends.endProfile(await state.sends.startProfile(this.#scope, 'users', ids), false);
     }
     if (!('request' in step)) return;
     const { request } = step;
     const job = aJob(`${this.name}-${await this.#run(request)}`);
     switch (step.do) {
       case 'send':
-        await state.reopenRun(await this.#run(request));
+        await state.runs.reopen(await this.#run(request));
         return this.#record(request, aRequest(), printsOf(...step.pairs));
       case 'acknowledge':
         return this.#record(request, acknowledged(job));
@@ -152,34 +152,40 @@ class Account {
       case 'revive':
         return this.#record(request, aRequest({ retries: 1 }));
       case 'gone':
-        return await state.lostJob(this.#scope, job.job_id);
+        return await state.jobs.lost(this.#scope, job.job_id);
       case 'complete':
       case 'fail':
-        return await state.updateJob(this.#scope, {
+        return await state.jobs.update(this.#scope, {
           ...job,
           status: step.do === 'fail' ? 'failed' : 'completed',
         });
       case 'forget':
-        await state.forgetRun(await this.#run(request));
+        await state.runs.forget(await this.#run(request));
         this.#names.delete(request);
     }
   }
 
   async held(): Promise<Map<number, number>> {
-    return contentsOf(await this.state.fingerprints(this.#scope, 'users'), IDS, CONTENTS);
+    return contentsOf(await this.state.known.load(this.#scope, 'users'), IDS, CONTENTS);
   }
 
   async #run(request: number): Promise<string> {
     const known = this.#names.get(request);
     if (known) return known;
     const run = `${this.name} ${request} ${this.#filled++}`;
-    await this.state.startRun(aRun({ run, scope: this.#scope }));
+    await this.state.runs.start(aRun({ run, scope: this.#scope }));
     this.#names.set(request, run);
     return run;
   }
 
   async #record(request: number, record: RequestRecord, prints: ReturnType<typeof printsOf> | null = null) {
-    const recorded = this.state.record(await this.#run(request), this.#scope, 'users', record, prints);
+    const recorded = this.state.requests.record(
+      await this.#run(request),
+      this.#scope,
+      'users',
+      record,
+      prints,
+    );
     // An acknowledgement would wait for the next intent; a question comes after all that was recorded.
     await Promise.all([recorded, this.held()]);
   }
@@ -188,12 +194,12 @@ class Account {
   async #compact(): Promise<void> {
     for (let i = 0; i < 3; i++) {
       const run = `${this.name} filler ${this.#filled++}`;
-      await this.state.startRun(aRun({ run, scope: this.#scope }));
-      const recorded = this.state.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
-      await this.state.updateJob(this.#scope, aJob(run, { status: 'completed' }));
+      await this.state.runs.start(aRun({ run, scope: this.#scope }));
+      const recorded = this.state.requests.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
+      await this.state.jobs.update(this.#scope, aJob(run, { status: 'completed' }));
       await recorded;
     }
-    await this.state.compactFingerprints(this.#scope, 'users');
+    await this.state.known.compact(this.#scope, 'users');
   }
 }
 
@@ -238,25 +244,25 @@ describe('fingerprints', () => {
     let runs = 0;
     const complete = async (prints: typeof all): Promise<void> => {
       const run = `run ${++runs}`;
-      await state.startRun(aRun({ run, scope }));
-      await state.record(run, scope, 'users', acknowledged(aJob(run)), prints);
-      await state.updateJob(scope, aJob(run, { status: 'completed' }));
+      await state.runs.start(aRun({ run, scope }));
+      await state.requests.record(run, scope, 'users', acknowledged(aJob(run)), prints);
+      await state.jobs.update(scope, aJob(run, { status: 'completed' }));
     };
     const stored = async (): Promise<unknown> => {
-      await state.compactFingerprints(scope, 'users');
+      await state.known.compact(scope, 'users');
       return disk.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get();
     };
     await complete(all);
-    await state.fingerprints(scope, 'users');
+    await state.known.load(scope, 'users');
     await complete(again);
     expect(await stored()).toEqual({ rows: 1_250 }); // for 1,000 ids
     await complete(again);
     expect(await stored()).toEqual({ rows: 1_500 });
     await complete(again);
     expect(await stored()).toEqual({ rows: 1_000 }); // they were 1,750
-    await (await reopen()).compactFingerprints(scope, 'users');
+    await (await reopen()).known.compact(scope, 'users');
     expect(await stored()).toEqual({ rows: 1_000 });
-    expect(contentsOf(await state.fingerprints(scope, 'users'), [1, 250, 251], [1, 2])).toEqual(
+    expect(contentsOf(await state.known.load(scope, 'users'), [1, 250, 251], [1, 2])).toEqual(
       new Map([
         [1, 2],
         [250, 2],
@@ -272,17 +278,18 @@ describe('fingerprints', () => {
   }) => {
     const prints = printsOf(...Array.from({ length: 1_000 }, (_, i) => [i + 1, 1] as const));
     for (const run of ['run 1', 'run 2']) {
-      await state.startRun(aRun({ run, scope: SCOPE }));
+      await state.runs.start(aRun({ run, scope: SCOPE }));
       for (let attempt = 0; attempt < 2; attempt++) {
-        await state.record(run, SCOPE, 'users', aRequest(), prints);
-        if (attempt === 0) await state.record(run, SCOPE, 'users', aRequest({ state: 'unknown' }), null);
+        await state.requests.record(run, SCOPE, 'users', aRequest(), prints);
+        if (attempt === 0)
+          await state.requests.record(run, SCOPE, 'users', aRequest({ state: 'unknown' }), null);
       }
-      await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), null);
-      await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+      await state.requests.record(run, SCOPE, 'users', acknowledged(aJob(run)), null);
+      await state.jobs.update(SCOPE, aJob(run, { status: 'completed' }));
     }
     clock.pass(24 * 3_600_000);
-    await state.startRun(aRun({ run: 'run 3', scope: SCOPE }));
-    await state.compactFingerprints(SCOPE, 'users');
+    await state.runs.start(aRun({ run: 'run 3', scope: SCOPE }));
+    await state.known.compact(SCOPE, 'users');
     expect(
       disk
         .prepare(
@@ -298,10 +305,10 @@ describe('fingerprints', () => {
   async function complete(state: State, clock: Calendar, pairs: Pairs, at: string): Promise<void> {
     const run = `run of ${at}`;
     clock.time = Date.parse(at);
-    await state.startRun(aRun({ run, scope: SCOPE }));
-    await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), printsOf(...pairs));
+    await state.runs.start(aRun({ run, scope: SCOPE }));
+    await state.requests.record(run, SCOPE, 'users', acknowledged(aJob(run)), printsOf(...pairs));
     clock.pass(5 * 3_600_000);
-    await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+    await state.jobs.update(SCOPE, aJob(run, { status: 'completed' }));
   }
 
   /** One that was recorded before its age was. */
@@ -330,33 +337,33 @@ describe('fingerprints', () => {
     ) => {
       const job = `job ${++jobs}`;
       const cells = cellsOf(prints.ids.length, hash);
-      await state.record(run, scope, 'users', acknowledged(aJob(job), { seq: request }), {
+      await state.requests.record(run, scope, 'users', acknowledged(aJob(job), { seq: request }), {
         ...prints,
         cells,
       });
-      await state.updateJob(scope, aJob(job, { status: 'completed' }));
+      await state.jobs.update(scope, aJob(job, { status: 'completed' }));
     };
     const many = (from: number, to: number, content: number) =>
       printsOf(...Array.from({ length: to - from }, (_, at) => [from + at, content] as const));
-    await state.startRun(aRun({ run: 'one', scope }));
+    await state.runs.start(aRun({ run: 'one', scope }));
     await complete('one', 1, many(1, 1_001, 5), 1);
     await complete('one', 2, printsOf([1_000, 6], [1_500, 7]), 2);
     const check = async () => {
-      const index = await state.fingerprints(scope, 'users');
+      const index = await state.known.load(scope, 'users');
       const row = index.rowOf(1_000n);
       expect(index.remembered(row).content).toBe(foldContents(5n, 6n));
       const cells: number[] = [];
       for (const { send, at } of index.placesOf(row)) {
-        new StoredCells((await state.cells(send))!).each(at, (_, hash) => cells.push(hash));
+        new StoredCells((await state.known.cells(send))!).each(at, (_, hash) => cells.push(hash));
       }
       // Of its row in each of the two requests, wherever that is stored now.
       expect(cells).toEqual([1 + 256 * (999 & 0xff), 2]);
       return index;
     };
     const before = await check();
-    await state.startRun(aRun({ run: 'two', scope }));
+    await state.runs.start(aRun({ run: 'two', scope }));
     await complete('two', 1, many(1, 999, 8), 3);
-    await state.compactFingerprints(scope, 'users');
+    await state.known.compact(scope, 'users');
     const after = await check();
     expect(after.rows).toBeLessThan(before.rows + 998);
     expect(after.remembered(after.rowOf(1n)).content).toBe(8n);
@@ -373,13 +380,13 @@ describe('fingerprints', () => {
     await complete(state, clock, [[3, 1]], third!);
     undate(folder, first!);
     const known = async (since: string | null) => [
-      ...contentsOf(await state.fingerprints(SCOPE, 'users', since), IDS, [1]).keys(),
+      ...contentsOf(await state.known.load(SCOPE, 'users', since), IDS, [1]).keys(),
     ];
     expect(await known(null)).toEqual([1, 2, 3]);
     expect(await known(second!)).toEqual([2, 3]);
     expect(await known('2026-01-15T12:00:00.001Z')).toEqual([3]);
     // Sent again and not completed since: what was completed earlier does not come back.
-    await state.startProfile(SCOPE, 'users', BigUint64Array.of(3n));
+    await state.sends.startProfile(SCOPE, 'users', BigUint64Array.of(3n));
     expect(await known('2026-01-15T12:00:00.001Z')).toEqual([]);
   });
 
@@ -400,11 +407,11 @@ describe('fingerprints', () => {
         '2026-01-15T12:10:00.001Z',
         '2026-01-16T09:00:00.001Z',
       ])
-        sizes.push((await state.fingerprints(SCOPE, 'users', since)).size);
+        sizes.push((await state.known.load(SCOPE, 'users', since)).size);
       return sizes;
     };
     expect(await counts()).toEqual([1_000, 1_000, 500, 300]);
-    await state.compactFingerprints(SCOPE, 'users');
+    await state.known.compact(SCOPE, 'users');
     expect(await counts()).toEqual([1_000, 1_000, 500, 300]);
     expect((await state.overview()).known).toMatchObject([
       {

@@ -18,14 +18,14 @@ const PRINTS = printsOf([1, 10], [2, 20], [3, 30]);
 
 /** A request of three rows that the service has acknowledged with `job-1`. */
 async function sent(state: State): Promise<void> {
-  await state.startRun(aRun());
-  await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
-  await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+  await state.runs.start(aRun());
+  await state.requests.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+  await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
 }
 
 /** For each of the three rows, whether it would be skipped as unchanged. */
 const unchanged = async (state: State): Promise<boolean[]> => {
-  const index = await state.fingerprints(SCOPE, 'companies');
+  const index = await state.known.load(SCOPE, 'companies');
   return [0, 1, 2].map((at) => index.matches(PRINTS, at));
 };
 
@@ -33,7 +33,7 @@ describe('known jobs', () => {
   test('are known from their acknowledgement on, with what was said of them', async ({ state, clock }) => {
     await sent(state);
     const submitted_at = clock.text();
-    expect(await state.knownJobs()).toEqual([
+    expect(await state.jobs.all()).toEqual([
       {
         job_id: 'job-1',
         kind: 'companies',
@@ -47,8 +47,8 @@ describe('known jobs', () => {
       },
     ]);
     clock.pass(1_000);
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
-    expect(await state.knownJobs()).toMatchObject([
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
+    expect(await state.jobs.all()).toMatchObject([
       {
         status: 'thinking',
         submitted_at,
@@ -59,29 +59,29 @@ describe('known jobs', () => {
   });
 
   test('of single users are known too, newest first', async ({ state, clock }) => {
-    await state.addJob(SCOPE, aJob('old'), { kind: 'users', rows: 1 });
+    await state.jobs.add(SCOPE, aJob('old'), { kind: 'users', rows: 1 });
     clock.pass(1);
-    await state.addJob(SCOPE, aJob('new'), { kind: 'users', rows: 1 });
-    expect((await state.knownJobs()).map(({ job_id, run }) => [job_id, run])).toEqual([
+    await state.jobs.add(SCOPE, aJob('new'), { kind: 'users', rows: 1 });
+    expect((await state.jobs.all()).map(({ job_id, run }) => [job_id, run])).toEqual([
       ['new', null],
       ['old', null],
     ]);
   });
 
   test('one that this machine did not submit is not taken up', async ({ state }) => {
-    await state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
-    expect(await state.knownJobs()).toEqual([]);
+    await state.jobs.update(SCOPE, aJob('stranger', { status: 'completed' }));
+    expect(await state.jobs.all()).toEqual([]);
   });
 
   test('a name that a service gives again is the job of its newest request', async ({ state }) => {
     await sent(state);
-    await state.startRun(aRun({ run: 'later' }));
+    await state.runs.start(aRun({ run: 'later' }));
     const again = acknowledged(aJob('job-1'), { rows: 1 });
-    await state.record('later', SCOPE, 'companies', again, printsOf([9, 90]));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(await state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
-    expect((await state.requests('later'))[0]!.state).toBe('settled');
-    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([9, 90]), 0)).toBe(true);
+    await state.requests.record('later', SCOPE, 'companies', again, printsOf([9, 90]));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await state.jobs.all()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
+    expect((await state.requests.of('later'))[0]!.state).toBe('settled');
+    expect((await state.known.load(SCOPE, 'companies')).matches(printsOf([9, 90]), 0)).toBe(true);
     expect(await unchanged(state)).toEqual([false, false, false]);
   });
 });
@@ -104,30 +104,30 @@ describe('a job’s end', () => {
   ])('%s', async ([, seen, requestState, rows], { state }) => {
     await sent(state);
     expect(await unchanged(state)).toEqual(NONE);
-    await state.updateJob(SCOPE, aJob('job-1', seen));
-    expect((await state.requests(RUN))[0]!.state).toBe(requestState);
+    await state.jobs.update(SCOPE, aJob('job-1', seen));
+    expect((await state.requests.of(RUN))[0]!.state).toBe(requestState);
     expect(await unchanged(state)).toEqual(rows);
   });
 
   test('is final: what is seen later of it sets nothing', async ({ state }) => {
     await sent(state);
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'failed' }));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'failed' }));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(await unchanged(state)).toEqual(NONE);
   });
 
   test('sets nothing for an id that was sent again since', async ({ state }) => {
     await sent(state);
-    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(await unchanged(state)).toEqual([true, false, true]);
   });
 
   test('sets only fingerprints of its own account and kind', async ({ state }) => {
     await sent(state);
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect((await state.fingerprints(SCOPE, 'users')).matches(PRINTS, 0)).toBe(false);
-    expect((await state.fingerprints({ ...SCOPE, account: 'staging' }, 'companies')).matches(PRINTS, 0)).toBe(
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect((await state.known.load(SCOPE, 'users')).matches(PRINTS, 0)).toBe(false);
+    expect((await state.known.load({ ...SCOPE, account: 'staging' }, 'companies')).matches(PRINTS, 0)).toBe(
       false,
     );
   });
@@ -135,12 +135,18 @@ describe('a job’s end', () => {
   test('a request that waited, known not to have arrived, and went out after all, counts in full', async ({
     state,
   }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
-    await state.record(RUN, SCOPE, 'companies', aRequest({ state: 'withdrawn', reason: '429' }), null);
-    await state.record(RUN, SCOPE, 'companies', aRequest({ retries: 1 }), null);
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+    await state.requests.record(
+      RUN,
+      SCOPE,
+      'companies',
+      aRequest({ state: 'withdrawn', reason: '429' }),
+      null,
+    );
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest({ retries: 1 }), null);
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(await unchanged(state)).toEqual(ALL);
   });
 
@@ -151,9 +157,9 @@ describe('a job’s end', () => {
   ] as const)(
     'a request that was %s sets nothing, and leaves nothing that waits',
     async ([, end], { state, disk }) => {
-      await state.startRun(aRun());
-      await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
-      await state.record(RUN, SCOPE, 'companies', end, null);
+      await state.runs.start(aRun());
+      await state.requests.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+      await state.requests.record(RUN, SCOPE, 'companies', end, null);
       expect(await unchanged(state)).toEqual(NONE);
       expect(disk.prepare('SELECT count(*) AS n FROM sends WHERE state = 0').get()).toEqual({
         n: 0,
@@ -165,20 +171,20 @@ describe('a job’s end', () => {
 describe('clearing fingerprints', () => {
   test('of some ids, or of the whole kind', async ({ state }) => {
     await sent(state);
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    await state.clearFingerprints(SCOPE, 'users');
-    await state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.known.clear(SCOPE, 'users');
+    await state.known.clear({ ...SCOPE, account: 'staging' }, 'companies');
     expect(await unchanged(state)).toEqual([true, true, true]);
-    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
+    await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
     expect(await unchanged(state)).toEqual([false, true, true]);
-    await state.clearFingerprints(SCOPE, 'companies');
+    await state.known.clear(SCOPE, 'companies');
     expect(await unchanged(state)).toEqual([false, false, false]);
   });
 
   test('of the whole kind leaves an unfinished request its ids', async ({ state }) => {
     await sent(state);
-    await state.clearFingerprints(SCOPE, 'companies');
-    expect([...(await state.idsOf(RUN, 1))]).toEqual([1n, 2n, 3n]);
+    await state.known.clear(SCOPE, 'companies');
+    expect([...(await state.sends.idsOf(RUN, 1))]).toEqual([1n, 2n, 3n]);
   });
 });
 
@@ -186,7 +192,7 @@ describe('throughput', () => {
   /** Jobs of an import, each `[rows, submitted at second, seen completed at second]`, in order of what happens. */
   async function history(state: State, clock: Calendar, jobs: [number, number, number][]): Promise<void> {
     const start = clock.time;
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     const events = jobs.flatMap(([rows, from, to], i) => [
       { at: from, rows, name: `job-${i}`, ends: false },
       { at: to, rows, name: `job-${i}`, ends: true },
@@ -194,8 +200,9 @@ describe('throughput', () => {
     for (const { at, rows, name, ends } of events.sort((a, b) => a.at - b.at)) {
       clock.time = start + at * 1_000;
       const seq = Number(name.slice(4)) + 1;
-      if (ends) await state.updateJob(SCOPE, aJob(name, { status: 'completed' }));
-      else await state.record(RUN, SCOPE, 'companies', acknowledged(aJob(name), { seq, rows }), null);
+      if (ends) await state.jobs.update(SCOPE, aJob(name, { status: 'completed' }));
+      else
+        await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob(name), { seq, rows }), null);
     }
   }
 
@@ -252,22 +259,28 @@ describe('throughput', () => {
     ],
   ])('%s', async ([, jobs, throughput], { state, clock }) => {
     await history(state, clock, jobs);
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
   });
 
   test('a job does not count during which the clock was set back', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('back'), { seq: 2, rows: 900 }), null);
+    await state.requests.record(
+      RUN,
+      SCOPE,
+      'companies',
+      acknowledged(aJob('back'), { seq: 2, rows: 900 }),
+      null,
+    );
     clock.pass(-3_600_000);
-    await state.updateJob(SCOPE, aJob('back', { status: 'completed' }));
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.jobs.update(SCOPE, aJob('back', { status: 'completed' }));
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('the newest fifty count', async ({ state, clock }) => {
     const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 50 * i, 50 * i + 50]);
     const fast = Array.from({ length: 50 }, (_, i): [number, number, number] => [100, 2_000 + i, 2_001 + i]);
     await history(state, clock, [...slow, ...fast]);
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(100, 3);
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(100, 3);
   });
 
   test('nothing is known of another kind, another account, unfinished or failed jobs', async ({
@@ -275,21 +288,21 @@ describe('throughput', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 10]]);
-    expect(await state.throughput(SCOPE, 'users')).toBeNull();
-    expect(await state.throughput({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
-    await state.startRun(aRun({ run: 'users' }));
-    await state.record('users', SCOPE, 'users', acknowledged(aJob('u-1')), null);
+    expect(await state.jobs.throughput(SCOPE, 'users')).toBeNull();
+    expect(await state.jobs.throughput({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
+    await state.runs.start(aRun({ run: 'users' }));
+    await state.requests.record('users', SCOPE, 'users', acknowledged(aJob('u-1')), null);
     clock.pass(1_000);
-    expect(await state.throughput(SCOPE, 'users')).toBeNull();
-    await state.updateJob(SCOPE, aJob('u-1', { status: 'failed' }));
-    expect(await state.throughput(SCOPE, 'users')).toBeNull();
+    expect(await state.jobs.throughput(SCOPE, 'users')).toBeNull();
+    await state.jobs.update(SCOPE, aJob('u-1', { status: 'failed' }));
+    expect(await state.jobs.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('a job that is seen completed again later has not become slower', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
     clock.pass(1_000_000);
-    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.jobs.update(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('a job that nobody watched says nothing: it did not take until someone looked', async ({
@@ -297,32 +310,32 @@ describe('throughput', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 86_400]]);
-    expect(await state.throughput(SCOPE, 'companies')).toBeNull();
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeNull();
     clock.pass(1_000);
-    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(await state.throughput(SCOPE, 'companies')).toBeNull();
+    await state.jobs.update(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeNull();
   });
 
   test('a long job that was seen on its way says how long it took', async ({ state, clock }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
     clock.pass(2_000_000);
-    await state.updateJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
+    await state.jobs.update(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
     clock.pass(1_600_000);
-    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.jobs.update(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('jobs of single users say nothing about an import', async ({ state, clock }) => {
-    await state.addJob(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
+    await state.jobs.add(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
     clock.pass(300);
-    await state.updateJob(SCOPE, aJob('u-1', { status: 'completed' }));
-    expect(await state.throughput(SCOPE, 'users')).toBeNull();
+    await state.jobs.update(SCOPE, aJob('u-1', { status: 'completed' }));
+    expect(await state.jobs.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('jobs of a forgotten run still count', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
-    await state.forgetRun(RUN);
-    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.runs.forget(RUN);
+    expect(await state.jobs.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 });

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { collectGarbage } from '../../../src/engine/collect-garbage.js';
 import { StateError } from '../../../src/engine/errors.js';
-import { takeLock } from '../../../src/engine/state/sqlite/lock.js';
+import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import { type Bundle, bundle } from './support/process.js';
 import { SCOPE, test } from './support/state.js';
 
 describe('takeLock', () => {
   test('a second taker gets null until the first releases it', async ({ state, reopen }) => {
-    const lock = await state.takeLock(SCOPE, 'companies');
+    const lock = await state.locks.take(SCOPE, 'companies');
     expect(lock).not.toBeNull();
-    expect(await (await reopen()).takeLock(SCOPE, 'companies')).toBeNull();
-    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await (await reopen()).locks.take(SCOPE, 'companies')).toBeNull();
+    expect(await state.locks.take(SCOPE, 'companies')).toBeNull();
     await lock!.release();
-    expect(await (await reopen()).takeLock(SCOPE, 'companies')).not.toBeNull();
+    expect(await (await reopen()).locks.take(SCOPE, 'companies')).not.toBeNull();
   });
 
   test.for([
@@ -23,44 +23,44 @@ describe('takeLock', () => {
     ['another region', { ...SCOPE, region: 'default' }, 'companies'],
     ['another host', { ...SCOPE, base_url: 'https://other.test' }, 'companies'],
   ] as const)('%s is another lock', async ([, scope, kind], { state }) => {
-    await state.takeLock(SCOPE, 'companies');
-    expect(await state.takeLock(scope, kind)).not.toBeNull();
+    await state.locks.take(SCOPE, 'companies');
+    expect(await state.locks.take(scope, kind)).not.toBeNull();
   });
 
   test('a scope is what it says, however it was put together', async ({ state }) => {
-    await state.takeLock(SCOPE, 'companies');
+    await state.locks.take(SCOPE, 'companies');
     const { account, region, base_url } = SCOPE;
-    expect(await state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
+    expect(await state.locks.take({ base_url, region, account }, 'companies')).toBeNull();
   });
 
   test('a file that cannot be opened is an error of the state', async ({ folder, state }) => {
-    const lock = await state.takeLock(SCOPE, 'companies');
+    const lock = await state.locks.take(SCOPE, 'companies');
     await lock!.release();
     const [name] = readdirSync(join(folder, 'locks')).filter((file) => file.endsWith('.lock'));
     rmSync(join(folder, 'locks', name!));
     mkdirSync(join(folder, 'locks', name!), { mode: 0o700 });
-    await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(StateError);
-    await expect(state.isLocked(SCOPE, ['companies'])).rejects.toThrow(/^cannot look at the lock in /);
+    await expect(state.locks.isHeld(SCOPE, 'companies')).rejects.toThrow(StateError);
+    await expect(state.locks.isHeld(SCOPE, 'companies')).rejects.toThrow(/^cannot look at the lock in /);
   });
 
   test('its file must be there until it is released, and not after that', async ({ folder, state }) => {
-    const lock = await state.takeLock(SCOPE, 'companies');
+    const lock = await state.locks.take(SCOPE, 'companies');
     rmSync(join(folder, 'locks'), { recursive: true });
-    expect(() => state.check()).toThrow(/^the lock .* was removed while it was in use/);
+    expect(() => state.locks.check()).toThrow(/^the lock .* was removed while it was in use/);
     await lock!.release();
-    expect(() => state.check()).not.toThrow();
+    expect(() => state.locks.check()).not.toThrow();
   });
 
   test('it is held by the process, even if nothing refers to it', async ({ state, reopen }) => {
-    await state.takeLock(SCOPE, 'companies');
+    await state.locks.take(SCOPE, 'companies');
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage(Number.POSITIVE_INFINITY);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(await (await reopen()).takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await (await reopen()).locks.take(SCOPE, 'companies')).toBeNull();
   });
 
   test('its files are private', async ({ folder, state }) => {
-    await state.takeLock(SCOPE, 'companies');
+    await state.locks.take(SCOPE, 'companies');
     const place = join(folder, 'locks');
     const mode = (name: string): number => statSync(join(place, name)).mode & 0o777;
     const names = readdirSync(place);
@@ -68,15 +68,17 @@ describe('takeLock', () => {
     expect([mode('.'), ...new Set(names.map(mode))]).toEqual([0o700, 0o600]);
   });
 
-  test('a lock that cannot be taken at all is an error that names the folder', ({ folder }) => {
+  test('a lock that cannot be taken at all is an error that names the folder', async ({ folder }) => {
     // Its path has the words by which SQLite says that someone else has it.
     const place = join(folder, 'busy and locked');
-    takeLock(place, SCOPE, 'companies')!();
+    const { locks, db } = openSqlite(place);
+    await (await locks.take(SCOPE, 'companies'))!.release();
     const [file] = readdirSync(join(place, 'locks'));
     rmSync(join(place, 'locks', file!));
     mkdirSync(join(place, 'locks', file!), { mode: 0o700 });
-    expect(() => takeLock(place, SCOPE, 'companies')).toThrow(StateError);
-    expect(() => takeLock(place, SCOPE, 'companies')).toThrow(/cannot take the lock in .*busy and locked/);
+    await expect(locks.take(SCOPE, 'companies')).rejects.toThrow(StateError);
+    await expect(locks.take(SCOPE, 'companies')).rejects.toThrow(/cannot take the lock in .*busy and locked/);
+    await db.close();
   });
 });
 
@@ -93,21 +95,21 @@ describe('a process that holds it', () => {
   }) => {
     const holder = program.start('lock', folder);
     expect(await holder.says()).toBe('taken');
-    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await state.locks.take(SCOPE, 'companies')).toBeNull();
     const second = program.start('lock', folder);
     expect(await second.says()).toBe('refused');
     await second.end();
     await holder.kill('SIGKILL');
-    expect(await state.takeLock(SCOPE, 'companies')).not.toBeNull();
+    expect(await state.locks.take(SCOPE, 'companies')).not.toBeNull();
   });
 
   test('keeps it while other processes ask and go', async ({ folder, state }) => {
-    await state.takeLock(SCOPE, 'companies');
+    await state.locks.take(SCOPE, 'companies');
     for (let i = 0; i < 2; i++) {
       const other = program.start('lock', folder);
       expect(await other.says()).toBe('refused');
       expect(await other.end()).toBe(0);
     }
-    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await state.locks.take(SCOPE, 'companies')).toBeNull();
   });
 });

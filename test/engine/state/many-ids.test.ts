@@ -1,7 +1,8 @@
 /** More ids than are told apart at a time are read in parts: what comes of them is the same. */
 import { expect } from 'vitest';
 import type { Kind } from '../../../src/engine/model.js';
-import { Fingerprints } from '../../../src/engine/state/fingerprints.js';
+import { Access } from '../../../src/engine/state/access.js';
+import { Known } from '../../../src/engine/state/known.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { acknowledged, aJob, aRun, printsOf, SCOPE, test } from './support/state.js';
@@ -18,9 +19,9 @@ async function sendAll(state: State): Promise<void> {
     const run = `run ${number}`;
     const ids = Array.from({ length: ROWS }, (_, n) => n).filter((n) => n % share === 0);
     const prints = { ...printsOf(...ids.map((n) => [n, 1] as const)), ids: BigUint64Array.from(ids, idOf) };
-    await state.startRun(aRun({ run, scope: SCOPE }));
-    await state.record(run, SCOPE, KIND, acknowledged(aJob(run)), prints);
-    if (share < 5) await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+    await state.runs.start(aRun({ run, scope: SCOPE }));
+    await state.requests.record(run, SCOPE, KIND, acknowledged(aJob(run)), prints);
+    if (share < 5) await state.jobs.update(SCOPE, aJob(run, { status: 'completed' }));
   }
 }
 
@@ -29,16 +30,18 @@ test.for([ROWS * 10, 100])(
   async (atOnce, { state, folder, disk }) => {
     await sendAll(state);
     const { db } = openSqlite(folder);
-    const { scope } = (await db.get<{ scope: number }>('SELECT scope FROM scopes'))!;
-    const fingerprints = new Fingerprints(atOnce);
+    const { scope } = (await db.read((on) => on.get<{ scope: number }>('SELECT scope FROM scopes')))!;
+    const known = new Known(new Access(db, folder, Date.now), async () => {}, atOnce);
+    const profiles = async (): Promise<number> =>
+      (await db.read((on) => known.extent(on, scope, KIND))).profiles;
     const open = ROWS / 5;
-    expect((await fingerprints.extent(db, scope, KIND)).profiles).toBe(ROWS - open);
-    expect(await fingerprints.compact(db, (work) => db.write(work), scope, KIND, 0)).toBe(true);
+    expect(await profiles()).toBe(ROWS - open);
+    await known.compact(SCOPE, KIND);
     // The last row of each id, and all those of the open send; what a send of the same id holds still counts until then.
     const rows = disk.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get();
     expect(rows).toEqual({ rows: ROWS });
-    expect((await state.fingerprints(SCOPE, KIND)).size).toBe(ROWS - open);
-    expect((await fingerprints.extent(db, scope, KIND)).profiles).toBe(ROWS - open);
+    expect((await state.known.load(SCOPE, KIND)).size).toBe(ROWS - open);
+    expect(await profiles()).toBe(ROWS - open);
     await db.close();
   },
 );

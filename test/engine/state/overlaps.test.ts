@@ -18,7 +18,7 @@ class Session {
   ) {}
 
   static async of(state: State, run: string, ...shared: number[]): Promise<Session> {
-    await state.startRun(aRun({ run }));
+    await state.runs.start(aRun({ run }));
     return new Session(state, run, new Set(shared.map(BigInt)));
   }
 
@@ -26,23 +26,23 @@ class Session {
   async intent(pairs: readonly Pair[], kind: Kind = 'companies'): Promise<number> {
     const seq = ++this.#requests;
     const shared = new Set(pairs.map(([id]) => BigInt(id)).filter((id) => this.shared.has(id)));
-    await this.state.record(this.run, SCOPE, kind, aRequest({ seq }), printsOf(...pairs), shared);
+    await this.state.requests.record(this.run, SCOPE, kind, aRequest({ seq }), printsOf(...pairs), shared);
     return seq;
   }
 
   async lose(seq: number): Promise<void> {
     const lost = aRequest({ seq, state: 'unknown', reason: 'reset' });
-    await this.state.record(this.run, SCOPE, 'companies', lost, null);
+    await this.state.requests.record(this.run, SCOPE, 'companies', lost, null);
   }
 
   /** @param possibleDuplicate why it may have been sent twice */
   async acknowledge(seq: number, possibleDuplicate: string | null = null, kind: Kind = 'companies') {
     const record = acknowledged(aJob(`${this.run} ${seq}`), { seq, possibleDuplicate });
-    await this.state.record(this.run, SCOPE, kind, record, null);
+    await this.state.requests.record(this.run, SCOPE, kind, record, null);
   }
 
   async complete(seq: number): Promise<void> {
-    await this.state.updateJob(SCOPE, aJob(`${this.run} ${seq}`, { status: 'completed' }));
+    await this.state.jobs.update(SCOPE, aJob(`${this.run} ${seq}`, { status: 'completed' }));
   }
 
   /** Sends rows, and sees them completed. */
@@ -54,11 +54,11 @@ class Session {
 }
 
 const known = async (state: State, kind: Kind = 'companies') =>
-  contentsOf(await state.fingerprints(SCOPE, kind), [1, 2], [5, 6, 7]);
+  contentsOf(await state.known.load(SCOPE, kind), [1, 2], [5, 6, 7]);
 
 /** The content of all rows of an id that one run has sent, together; 0 if it is not known. */
 async function contentOf(state: State, id: number): Promise<bigint> {
-  const index = await state.fingerprints(SCOPE, 'companies');
+  const index = await state.known.load(SCOPE, 'companies');
   return index.remembered(index.rowOf(BigInt(id))).content;
 }
 
@@ -84,7 +84,7 @@ describe('what another run has sent of an id', () => {
   }) => {
     const session = await Session.of(state, 'one');
     await session.acknowledge(await session.intent([[1, 6]]));
-    await state.reopenRun('one');
+    await state.runs.reopen('one');
     await session.send([1, 5], [2, 5]);
     expect(await known(state)).toEqual(new Map([[2, 5]]));
   });
@@ -92,7 +92,7 @@ describe('what another run has sent of an id', () => {
   test('sent by identify between two requests of the run: not remembered', async ({ state }) => {
     const session = await Session.of(state, 'one');
     await session.send([2, 5]);
-    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n));
+    await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(1n));
     await session.send([1, 5]);
     expect(await known(state)).toEqual(new Map([[2, 5]]));
   });

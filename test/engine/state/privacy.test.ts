@@ -49,20 +49,23 @@ async function leaveTraces(state: State, id: string): Promise<void> {
     contents: idHashes(state.secret, [`{"company_id":"${id}","metadata":{"note":"confidential"}}`]),
     records: idHashes(state.secret, [`${id},confidential`]),
   };
-  await state.startRun(aRun({ scope }));
+  await state.runs.start(aRun({ scope }));
   const rows = {
     lines: [{ input: 0, lines: [2] }],
     leftOut: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     overtaken: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     doubtful: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
   };
-  await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
-  await state.setRejected(RUN, scope, 'companies', { ids: prints.ids, lines: [{ input: 0, lines: [3] }] });
-  await state.startProfile(scope, 'companies', prints.ids);
-  await state.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
-  await state.updateJob(scope, aJob('job-1', { status: 'completed' }));
-  await state.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
-  await state.takeLock(scope, 'companies');
+  await state.requests.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
+  await state.history.putRejected(RUN, scope, 'companies', {
+    ids: prints.ids,
+    lines: [{ input: 0, lines: [3] }],
+  });
+  await state.sends.startProfile(scope, 'companies', prints.ids);
+  await state.requests.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
+  await state.jobs.update(scope, aJob('job-1', { status: 'completed' }));
+  await state.known.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
+  await state.locks.take(scope, 'companies');
 }
 
 describe('on disk', () => {
@@ -83,9 +86,9 @@ describe('on disk', () => {
 
 describe('column types', () => {
   test('are those of the last import of an account’s kind', async ({ state, reopen }) => {
-    expect(await state.columnTypes(SCOPE, 'users')).toEqual(new Map());
-    await state.setColumnTypes(SCOPE, 'users', new Map([['plan', 'string']]));
-    await state.setColumnTypes(
+    expect(await state.known.columnTypes(SCOPE, 'users')).toEqual(new Map());
+    await state.known.setColumnTypes(SCOPE, 'users', new Map([['plan', 'string']]));
+    await state.known.setColumnTypes(
       SCOPE,
       'users',
       new Map([
@@ -93,13 +96,13 @@ describe('column types', () => {
         ['__proto__', 'number'],
       ]),
     );
-    expect(await (await reopen()).columnTypes(SCOPE, 'users')).toEqual(
+    expect(await (await reopen()).known.columnTypes(SCOPE, 'users')).toEqual(
       new Map([
         ['seats', 'integer'],
         ['__proto__', 'number'],
       ]),
     );
-    expect(await state.columnTypes(SCOPE, 'companies')).toEqual(new Map());
-    expect(await state.columnTypes({ ...SCOPE, account: 'staging' }, 'users')).toEqual(new Map());
+    expect(await state.known.columnTypes(SCOPE, 'companies')).toEqual(new Map());
+    expect(await state.known.columnTypes({ ...SCOPE, account: 'staging' }, 'users')).toEqual(new Map());
   });
 });

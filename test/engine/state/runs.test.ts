@@ -30,9 +30,9 @@ describe('runs', () => {
         { path: 'u.csv', location: '/data/u.csv', kind: 'users', digest: 'c', rejects_file: null, types: [] },
       ],
     });
-    await state.startRun(run);
+    await state.runs.start(run);
     await state.close();
-    expect(await (await reopen()).knownRuns()).toEqual([
+    expect(await (await reopen()).runs.all()).toEqual([
       {
         ...run,
         kinds: ['companies', 'users'],
@@ -45,18 +45,18 @@ describe('runs', () => {
   });
 
   test('are listed newest first; of one moment, the last stored', async ({ state }) => {
-    await state.startRun(aRun({ run: 'b', started_at: '2026-01-15T12:00:00.000Z' }));
-    await state.startRun(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
-    await state.startRun(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
-    expect((await state.knownRuns()).map(({ run }) => run)).toEqual(['a', 'b', 'c']);
+    await state.runs.start(aRun({ run: 'b', started_at: '2026-01-15T12:00:00.000Z' }));
+    await state.runs.start(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
+    await state.runs.start(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
+    expect((await state.runs.all()).map(({ run }) => run)).toEqual(['a', 'b', 'c']);
   });
 
   test('are found by their name, their status, and whether they have finished', async ({ state }) => {
-    for (const run of ['a', 'b', 'c']) await state.startRun(aRun({ run }));
-    await state.endRun('b', { status: 'failed', finished: false, endedBy: 'service', summary: null });
-    await state.endRun('c', { status: 'failed', finished: true, endedBy: null, summary: null });
-    const found = async (which: Parameters<State['knownRuns']>[0]): Promise<string[]> =>
-      (await state.knownRuns(which)).map(({ run, inputs }) => `${run}: ${inputs.length}`);
+    for (const run of ['a', 'b', 'c']) await state.runs.start(aRun({ run }));
+    await state.runs.end('b', { status: 'failed', finished: false, endedBy: 'service', summary: null });
+    await state.runs.end('c', { status: 'failed', finished: true, endedBy: null, summary: null });
+    const found = async (which: Parameters<State['runs']['all']>[0]): Promise<string[]> =>
+      (await state.runs.all(which)).map(({ run, inputs }) => `${run}: ${inputs.length}`);
     expect(await found({ run: 'b' })).toEqual(['b: 1']);
     expect(await found({ run: 'none' })).toEqual([]);
     expect(await found({ status: 'failed' })).toEqual(['c: 1', 'b: 1']);
@@ -69,18 +69,18 @@ describe('runs', () => {
     clock,
   }) => {
     const summary = aSummary({ status: 'interrupted' });
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     clock.pass(5_000);
-    await state.endRun(RUN, { status: 'interrupted', finished: false, endedBy: 'interrupted', summary });
-    expect((await state.knownRuns())[0]).toMatchObject({
+    await state.runs.end(RUN, { status: 'interrupted', finished: false, endedBy: 'interrupted', summary });
+    expect((await state.runs.all())[0]).toMatchObject({
       status: 'interrupted',
       finished: false,
       ended_by: 'interrupted',
       ended_at: clock.text(),
       summary,
     });
-    await state.reopenRun(RUN);
-    expect((await state.knownRuns())[0]).toMatchObject({ status: 'running', ended_at: null, summary });
+    await state.runs.reopen(RUN);
+    expect((await state.runs.all())[0]).toMatchObject({ status: 'running', ended_at: null, summary });
   });
 
   test('a summary is kept without the words that quote its rows', async ({ state }) => {
@@ -88,9 +88,9 @@ describe('runs', () => {
       rejected: [{ file: 'c.csv', line: 2, reason: 'seats: "confidential" is not of type integer' }],
       warnings: ['price: trailing zeros are dropped: line 3: "1.10" becomes 1.1'],
     });
-    await state.startRun(aRun());
-    await state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
-    expect((await state.knownRuns())[0]!.summary).toEqual({
+    await state.runs.start(aRun());
+    await state.runs.end(RUN, { status: 'partial', finished: true, endedBy: null, summary });
+    expect((await state.runs.all())[0]!.summary).toEqual({
       ...summary,
       rejected: [{ file: 'c.csv', line: 2, reason: '' }],
       warnings: [],
@@ -99,21 +99,21 @@ describe('runs', () => {
 
   test('an end without a summary keeps the one before', async ({ state }) => {
     const summary = aSummary({ status: 'stopped' });
-    await state.startRun(aRun());
-    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'network', summary });
-    await state.endRun(RUN, { status: 'superseded', finished: true, endedBy: null, summary: null });
-    expect((await state.knownRuns())[0]).toMatchObject({ status: 'superseded', finished: true, summary });
+    await state.runs.start(aRun());
+    await state.runs.end(RUN, { status: 'stopped', finished: false, endedBy: 'network', summary });
+    await state.runs.end(RUN, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    expect((await state.runs.all())[0]).toMatchObject({ status: 'superseded', finished: true, summary });
   });
 
   test('one that a refused token ended may go on with another token, however often it stops', async ({
     state,
   }) => {
     const endedBy = async (code: string): Promise<string | null> => {
-      await state.reopenRun(RUN);
-      await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: code, summary: null });
-      return (await state.knownRuns())[0]!.ended_by;
+      await state.runs.reopen(RUN);
+      await state.runs.end(RUN, { status: 'stopped', finished: false, endedBy: code, summary: null });
+      return (await state.runs.all())[0]!.ended_by;
     };
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     expect(await endedBy('network')).toBe('network');
     expect(await endedBy('unauthorised')).toBe('unauthorised');
     expect(await endedBy('network')).toBe('unauthorised');
@@ -121,9 +121,9 @@ describe('runs', () => {
 
   test('a rejects file is kept with its input', async ({ state }) => {
     const [input] = aRun().inputs;
-    await state.startRun(aRun({ inputs: [input!, { ...input!, path: 'b.csv' }] }));
-    await state.setRejectsFile(RUN, 1, 'b.rejects.csv');
-    expect((await state.knownRuns())[0]!.inputs.map(({ rejects_file }) => rejects_file)).toEqual([
+    await state.runs.start(aRun({ inputs: [input!, { ...input!, path: 'b.csv' }] }));
+    await state.runs.setRejectsFile(RUN, 1, 'b.rejects.csv');
+    expect((await state.runs.all())[0]!.inputs.map(({ rejects_file }) => rejects_file)).toEqual([
       null,
       'b.rejects.csv',
     ]);
@@ -159,17 +159,17 @@ describe('requests', () => {
   };
 
   test('come back as they were recorded, in their order', async ({ state, reopen }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', aRequest({ seq: 2 }), null);
-    await state.record(RUN, SCOPE, 'companies', full, null);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest({ seq: 2 }), null);
+    await state.requests.record(RUN, SCOPE, 'companies', full, null);
     await state.close();
-    expect(await (await reopen()).requests(RUN)).toEqual([full, aRequest({ seq: 2 })]);
-    expect(await (await reopen()).requests('another run')).toEqual([]);
+    expect(await (await reopen()).requests.of(RUN)).toEqual([full, aRequest({ seq: 2 })]);
+    expect(await (await reopen()).requests.of('another run')).toEqual([]);
   });
 
   test('recorded again, they come back as they are now, whatever changed', async ({ state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', full, null);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', full, null);
     const now: RequestRecord = {
       ...full,
       rows: 5,
@@ -184,15 +184,15 @@ describe('requests', () => {
       job_id: 'job-1',
       job: aJob('job-1', { total_rows: 5, region_of_birth: 'a field the spec does not name' }),
     };
-    await state.record(RUN, SCOPE, 'companies', now, null);
-    expect(await state.requests(RUN)).toEqual([now]);
+    await state.requests.record(RUN, SCOPE, 'companies', now, null);
+    expect(await state.requests.of(RUN)).toEqual([now]);
   });
 
   test('have their job as it was last seen, by whatever command', async ({ state, reopen }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    await (await reopen()).updateJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
-    expect((await state.requests(RUN))[0]).toMatchObject({
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    await (await reopen()).jobs.update(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
+    expect((await state.requests.of(RUN))[0]).toMatchObject({
       state: 'acknowledged',
       job: { job_id: 'job-1', status: 'processing', completed_rows: 1 },
     });
@@ -200,119 +200,122 @@ describe('requests', () => {
 
   test('a job of the same name at another service is another job', async ({ state }) => {
     const other = { ...SCOPE, region: 'default' };
-    await state.startRun(aRun());
-    await state.startRun(aRun({ run: 'other', scope: other }));
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    await state.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
-    await state.updateJob(other, aJob('job-1', { status: 'failed' }));
-    expect((await state.requests(RUN))[0]).toMatchObject({
+    await state.runs.start(aRun());
+    await state.runs.start(aRun({ run: 'other', scope: other }));
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    await state.requests.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
+    await state.jobs.update(other, aJob('job-1', { status: 'failed' }));
+    expect((await state.requests.of(RUN))[0]).toMatchObject({
       state: 'acknowledged',
       job: { status: 'queued' },
     });
-    expect((await state.requests('other'))[0]).toMatchObject({ state: 'settled', job: { status: 'failed' } });
+    expect((await state.requests.of('other'))[0]).toMatchObject({
+      state: 'settled',
+      job: { status: 'failed' },
+    });
   });
 
   test('of a run that is not there are refused', async ({ state }) => {
-    await expect(state.record('none', SCOPE, 'companies', aRequest(), null)).rejects.toThrow(
+    await expect(state.requests.record('none', SCOPE, 'companies', aRequest(), null)).rejects.toThrow(
       /cannot record .*FOREIGN KEY/i,
     );
   });
 
   test('are on disk when their recording resolves, and not before', async ({ state, disk }) => {
-    await state.startRun(aRun());
+    await state.runs.start(aRun());
     const onDisk = (): unknown[] => disk.prepare('SELECT seq, state FROM requests ORDER BY seq').all();
-    const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([1, 10]));
+    const recorded = state.requests.record(RUN, SCOPE, 'companies', aRequest(), printsOf([1, 10]));
     expect(onDisk()).toEqual([]);
     await recorded;
     expect(onDisk()).toEqual([{ seq: 1, state: 'intent' }]);
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
     expect(onDisk()).toEqual([{ seq: 1, state: 'acknowledged' }]);
     expect(disk.prepare('SELECT job_id FROM jobs').all()).toEqual([{ job_id: 'job-1' }]);
   });
 
   test('that wait when the state is closed are recorded', async ({ state, reopen }) => {
-    await state.startRun(aRun());
-    const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), null);
+    await state.runs.start(aRun());
+    const recorded = state.requests.record(RUN, SCOPE, 'companies', aRequest(), null);
     await state.close();
     await recorded;
-    expect(await (await reopen()).requests(RUN)).toHaveLength(1);
+    expect(await (await reopen()).requests.of(RUN)).toHaveLength(1);
   });
 
   test('their ids come back in their order, to hold what must not overtake them', async ({ state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([3, 1], [1, 1], [2, 1]));
-    expect([...(await state.idsOf(RUN, 1))]).toEqual([3n, 1n, 2n]);
-    expect([...(await state.idsOf(RUN, 2))]).toEqual([]);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest(), printsOf([3, 1], [1, 1], [2, 1]));
+    expect([...(await state.sends.idsOf(RUN, 1))]).toEqual([3n, 1n, 2n]);
+    expect([...(await state.sends.idsOf(RUN, 2))]).toEqual([]);
   });
 });
 
 describe('a run that is forgotten', () => {
   test('is gone with its requests and its spooled input; its jobs stay known', async ({ state, folder }) => {
-    await state.startRun(aRun());
-    writeFileSync(join(state.spoolFolder(RUN), 'input'), 'company_id\n1\n');
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    await state.forgetRun(RUN);
-    expect(await state.knownRuns()).toEqual([]);
-    expect(await state.requests(RUN)).toEqual([]);
+    await state.runs.start(aRun());
+    writeFileSync(join(state.spools.folder(RUN), 'input'), 'company_id\n1\n');
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    await state.runs.forget(RUN);
+    expect(await state.runs.all()).toEqual([]);
+    expect(await state.requests.of(RUN)).toEqual([]);
     expect(existsSync(join(folder, 'spool', RUN))).toBe(false);
-    expect(await state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: RUN, rows: 3, status: 'queued' }]);
+    expect(await state.jobs.all()).toMatchObject([{ job_id: 'job-1', run: RUN, rows: 3, status: 'queued' }]);
   });
 
   test('leaves other runs alone', async ({ state, folder }) => {
-    await state.startRun(aRun());
-    await state.startRun(aRun({ run: 'other' }));
-    state.spoolFolder('other');
-    await state.record('other', SCOPE, 'companies', aRequest(), null);
-    await state.forgetRun(RUN);
-    expect((await state.knownRuns()).map(({ run }) => run)).toEqual(['other']);
-    expect(await state.requests('other')).toHaveLength(1);
+    await state.runs.start(aRun());
+    await state.runs.start(aRun({ run: 'other' }));
+    state.spools.folder('other');
+    await state.requests.record('other', SCOPE, 'companies', aRequest(), null);
+    await state.runs.forget(RUN);
+    expect((await state.runs.all()).map(({ run }) => run)).toEqual(['other']);
+    expect(await state.requests.of('other')).toHaveLength(1);
     expect(existsSync(join(folder, 'spool', 'other'))).toBe(true);
   });
 
   test('set the fingerprints of what it completed, and those stay', async ({ state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    await state.forgetRun(RUN);
-    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(true);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.runs.forget(RUN);
+    expect((await state.known.load(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(true);
   });
 
   test('cleared the fingerprints of what it sent, and those stay cleared', async ({ state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    await state.startRun(aRun({ run: 'later' }));
-    await state.record('later', SCOPE, 'companies', aRequest(), printsOf([1, 11]));
-    await state.forgetRun('later');
-    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(false);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.runs.start(aRun({ run: 'later' }));
+    await state.requests.record('later', SCOPE, 'companies', aRequest(), printsOf([1, 11]));
+    await state.runs.forget('later');
+    expect((await state.known.load(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(false);
   });
 
   test('has nothing to do with the next one, to which its row ids are given', async ({ state }) => {
-    await state.startRun(aRun());
-    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    await state.forgetRun(RUN);
-    await state.startRun(aRun({ run: 'next' }));
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    await state.runs.forget(RUN);
+    await state.runs.start(aRun({ run: 'next' }));
     const unknown = aRequest({ state: 'unknown', reason: 'reset' });
-    await state.record('next', SCOPE, 'companies', unknown, printsOf([2, 20]));
-    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(await state.requests('next')).toEqual([unknown]);
-    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([2, 20]), 0)).toBe(false);
+    await state.requests.record('next', SCOPE, 'companies', unknown, printsOf([2, 20]));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await state.requests.of('next')).toEqual([unknown]);
+    expect((await state.known.load(SCOPE, 'companies')).matches(printsOf([2, 20]), 0)).toBe(false);
   });
 
   test('does not take back what it completed when its row ids are given to the next one', async ({
     state,
   }) => {
     const send = async (run: string, content: number): Promise<void> => {
-      await state.startRun(aRun({ run }));
-      await state.record(run, SCOPE, 'companies', acknowledged(aJob(run)), printsOf([1, content]));
-      await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+      await state.runs.start(aRun({ run }));
+      await state.requests.record(run, SCOPE, 'companies', acknowledged(aJob(run)), printsOf([1, content]));
+      await state.jobs.update(SCOPE, aJob(run, { status: 'completed' }));
     };
     await send('first', 10);
     await send('second', 20);
-    await state.forgetRun('second');
-    await state.startRun(aRun({ run: 'third' }));
-    await state.record('third', SCOPE, 'companies', aRequest(), printsOf([2, 1]));
-    const index = await state.fingerprints(SCOPE, 'companies');
+    await state.runs.forget('second');
+    await state.runs.start(aRun({ run: 'third' }));
+    await state.requests.record('third', SCOPE, 'companies', aRequest(), printsOf([2, 1]));
+    const index = await state.known.load(SCOPE, 'companies');
     expect(index.matches(printsOf([1, 20]), 0)).toBe(true);
     expect(index.matches(printsOf([1, 10]), 0)).toBe(false);
   });

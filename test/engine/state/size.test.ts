@@ -18,7 +18,7 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
 }) => {
   const scope = { account: 'a', region: 'r', base_url: 'https://api.test' };
   for (const run of ['first', 'second']) {
-    await state.startRun(aRun({ run, scope }));
+    await state.runs.start(aRun({ run, scope }));
     for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
       const from = (seq - 1) * CHUNK;
       const salt = run === 'first' ? 1n << 40n : 1n << 41n;
@@ -28,19 +28,19 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
         records: hashes(from, salt + 1n),
       };
       const job = aJob(`${run}-${seq}`);
-      await state.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
-      await state.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
+      await state.requests.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
+      await state.requests.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
       clock.pass(1_000);
-      await state.updateJob(scope, { ...job, status: 'completed' });
+      await state.jobs.update(scope, { ...job, status: 'completed' });
     }
-    await state.compactFingerprints(scope, 'users');
+    await state.known.compact(scope, 'users');
   }
   await state.close();
   const bytes = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   // Half of it is room for what has not been compacted; what compaction frees is given back.
   expect(bytes / PROFILES).toBeLessThan(30);
 
-  const index = await (await reopen()).fingerprints(scope, 'users');
+  const index = await (await reopen()).known.load(scope, 'users');
   const last = { ids: hashes(PROFILES - CHUNK, 0n), contents: hashes(PROFILES - CHUNK, 1n << 41n) };
   expect(index.matches(last, CHUNK - 1)).toBe(true);
   expect(index.matches({ ...last, contents: last.ids }, CHUNK - 1)).toBe(false);
@@ -56,7 +56,7 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
   const sizeOf = (): number => statSync(join(folder, 'state.db')).size;
   const run = async (name: string, keeps: boolean): Promise<number> => {
     const open = await reopen();
-    await open.startRun(aRun({ run: name, scope }));
+    await open.runs.start(aRun({ run: name, scope }));
     for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
       const from = (seq - 1) * CHUNK;
       const ids = hashes(from, 0n);
@@ -64,7 +64,7 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
       const none = { ids: ids.subarray(0, 0), lines: [] };
       const rows = { lines: [{ input: 0, lines }], leftOut: none, overtaken: none, doubtful: none };
       const prints = { ids, contents: ids, records: ids };
-      await open.record(
+      await open.requests.record(
         name,
         scope,
         'users',
@@ -84,7 +84,7 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
   expect(kept / PROFILES).toBeLessThan(8);
   const last = await reopen();
   clock.pass(1);
-  await last.pruneHistory(clock.now());
+  await last.history.prune(clock.now());
   await last.close();
   expect(sizeOf()).toBeLessThan(both - 0.9 * kept);
 });

@@ -6,15 +6,11 @@ import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { ofJobs } from '../../../src/engine/state/parts/jobs.js';
-import { ofRequests } from '../../../src/engine/state/parts/requests.js';
-import { ofRuns } from '../../../src/engine/state/parts/runs.js';
-import { ofWhole } from '../../../src/engine/state/parts/whole.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
 import { WriterThread } from '../../../src/engine/state/sqlite/writer.js';
-import { Tables } from '../../../src/engine/state/tables.js';
+import { State } from '../../../src/engine/state/state.js';
 import { built } from '../../support/child.js';
 import { acknowledged, aJob, aRequest, aRun, Calendar, printsOf, RUN, SCOPE } from './support/state.js';
 
@@ -31,20 +27,20 @@ function scratch(): string {
 /** A state with a run of three requests or less. @param thread null: this thread writes */
 async function stateWith(thread: URL | null, folder = scratch()) {
   const clock = new Calendar();
-  const backend = openSqlite(folder);
+  const { writer: _, ...backend } = openSqlite(folder);
   const writer = thread && new WriterThread(folder, backend.db as SqliteDatabase, thread);
-  const tables = new Tables(folder, { ...backend, ...(writer && { writer }) }, clock.now);
-  const state = { ...ofRuns(tables), ...ofRequests(tables), ...ofJobs(tables), ...ofWhole(tables) };
-  await state.startRun(aRun());
-  if (thread) await state.startWriter();
+  const secret = Buffer.alloc(32);
+  const state = new State(folder, secret, { ...backend, ...(writer && { writer }) }, clock.now);
+  await state.runs.start(aRun());
+  if (thread) await state.requests.startWriter();
   const none = { ids: new BigUint64Array(), lines: [] };
   const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: none, overtaken: none, doubtful: none };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {
     const prints = pairs && printsOf(...pairs);
-    return state.record(RUN, SCOPE, 'companies', request, prints, new Set(shared), prints && rows);
+    return state.requests.record(RUN, SCOPE, 'companies', request, prints, new Set(shared), prints && rows);
   };
-  return { ...state, clock, record, folder };
+  return { ...state, clock, record, folder, close: () => state.close() };
 }
 
 /** All that is in its tables. */
@@ -82,10 +78,10 @@ async function carryOut(all: readonly Step[], state: Awaited<ReturnType<typeof s
   for (const step of all) {
     state.clock.pass(1_000);
     if (step.do === 'others send') {
-      const send = await state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 2n));
-      await state.addJob(SCOPE, aJob('other'), { kind: 'companies', rows: 2, send });
+      const send = await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 2n));
+      await state.jobs.add(SCOPE, aJob('other'), { kind: 'companies', rows: 2, send });
     } else if (step.do === 'others complete') {
-      await state.updateJob(SCOPE, aJob('other', { status: 'completed' }));
+      await state.jobs.update(SCOPE, aJob('other', { status: 'completed' }));
     } else if ('request' in step) {
       const { request: seq, pairs } = step;
       const job = aJob(`job-${seq}`);
@@ -97,7 +93,7 @@ async function carryOut(all: readonly Step[], state: Awaited<ReturnType<typeof s
       if (!sent.has(seq)) continue;
       if (step.do === 'acknowledge') await state.record(acknowledged(job, { seq }), null);
       if (step.do === 'withdraw') await state.record(aRequest({ seq, state: 'withdrawn' }), null);
-      if (step.do === 'complete') await state.updateJob(SCOPE, { ...job, status: 'completed' });
+      if (step.do === 'complete') await state.jobs.update(SCOPE, { ...job, status: 'completed' });
     }
   }
 }
@@ -125,9 +121,9 @@ test('what resolved is on disk, in the order of its asking, and what is read nex
   const state = await stateWith(THREAD);
   const recorded = [1, 2, 3].map((seq) => state.record(aRequest({ seq }), [[seq, 1]]));
   // Asked for after them, of this thread's connection.
-  const read = state.requests(RUN);
+  const read = state.requests.of(RUN);
   await recorded[2];
-  expect((await state.requests(RUN)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  expect((await state.requests.of(RUN)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   const disk = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
   expect(disk.prepare('SELECT seq, state FROM requests ORDER BY request').all()).toEqual(
     [1, 2, 3].map((seq) => ({ seq, state: 'intent' })),
@@ -151,7 +147,7 @@ test('a failure of SQLite is told as it is, and nothing is recorded after it', a
   other.exec('DROP TRIGGER full');
   other.close();
   await expect(state.record(aRequest(), [[1, 1]])).rejects.toBe(failed);
-  expect(await state.requests(RUN)).toEqual([]);
+  expect(await state.requests.of(RUN)).toEqual([]);
   await state.close();
 });
 
@@ -168,14 +164,14 @@ test.each([
   writeFileSync(file, code);
   const state = await stateWith(pathToFileURL(file), folder);
   await expect(state.record(aRequest(), [[1, 1]])).rejects.toThrow(message);
-  await expect(state.written()).rejects.toThrow(message);
+  await expect(state.requests.written()).rejects.toThrow(message);
   await state.close();
 });
 
 test('where there is no such file, this thread writes', async () => {
   const state = await stateWith(pathToFileURL('/nowhere/thread.cjs'));
   await state.record(aRequest(), [[1, 1]]);
-  expect(await state.requests(RUN)).toHaveLength(1);
+  expect(await state.requests.of(RUN)).toHaveLength(1);
   await state.close();
 });
 

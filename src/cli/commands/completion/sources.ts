@@ -23,16 +23,14 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
     }),
     accounts: quietly(async () => named(Object.keys((await config(context)).accounts ?? {}))),
     jobs: quietly(async () =>
-      (await state(context, (opened) => opened.knownJobs())).map(
-        ({ job_id, kind, status, submitted_at }) => ({
-          value: job_id,
-          description: `${kind}, ${status}, ${submitted_at}`,
-        }),
-      ),
+      (await state(context, (opened) => opened.jobs.all())).map(({ job_id, kind, status, submitted_at }) => ({
+        value: job_id,
+        description: `${kind}, ${status}, ${submitted_at}`,
+      })),
     ),
     runs: quietly(async (which) => {
       const runs = await state(context, (opened) =>
-        opened.knownRuns(which === 'all' ? {} : { finished: false }),
+        opened.runs.all(which === 'all' ? {} : { finished: false }),
       );
       return runs.map(({ run, kinds, status, started_at }) => ({
         value: run,

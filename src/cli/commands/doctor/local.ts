@@ -82,8 +82,8 @@ export async function checkState(context: Context, settings: Settings): Promise<
   try {
     const state = await context.state();
     await state.refuseMoved();
-    await state.knownRuns();
-    await state.knownJobs();
+    await state.runs.all();
+    await state.jobs.all();
     age = await state.age();
   } catch (error) {
     return fail('state', error, context.commands);

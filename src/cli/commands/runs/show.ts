@@ -71,7 +71,7 @@ export async function loaded(run: StoredRun, state: State, context: Context): Pr
   return {
     run: await seenFrom(context.cwd, run, state),
     commands,
-    requests: await state.requests(run.run),
+    requests: await state.requests.of(run.run),
   };
 }
 

@@ -25,7 +25,7 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
     const held = openSandboxData(data, clock);
     const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
     held?.close();
-    const forgotten = (await state?.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
+    const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
     if (flags.json) await writeJson(stdout, JSON.stringify({ erased, forgotten, data }, null, 2));
     else {
       const companies = count(erased.companies, 'company', 'companies');
@@ -41,9 +41,9 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
 
 async function lock(state: State, locks: HeldLease[]): Promise<void> {
   for (const kind of KINDS) {
-    const taken = await state.takeLock(EMBEDDED, kind, 'sandbox reset');
+    const taken = await state.locks.take(EMBEDDED, kind, 'sandbox reset');
     if (!taken) {
-      const holder = (await state.lockHolder(EMBEDDED, kind)) ?? 'it';
+      const holder = (await state.locks.holder(EMBEDDED, kind)) ?? 'it';
       throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, {
         hint: 'wait for it to end, or interrupt it',
       });

@@ -23,7 +23,7 @@ export async function info(context: Context): Promise<ExitCode> {
   const held = {
     bytes: await state.size(),
     ...(await state.overview()),
-    locks: await state.locks(),
+    locks: await state.locks.all(),
   };
   if (flags.json) {
     await writeJson(stdout, JSON.stringify({ ...place, ...held }, null, 2));

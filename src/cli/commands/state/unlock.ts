@@ -15,7 +15,7 @@ export async function unlock({ force }: { force: boolean }, context: Context): P
   const place = await statePlace(context);
   requireState(place);
   const state = await context.state();
-  const held = await state.locks();
+  const held = await state.locks.all();
   if (place.isFolder) return explain(held, place, context);
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
@@ -27,7 +27,7 @@ export async function unlock({ force }: { force: boolean }, context: Context): P
     );
   }
   if (fresh.length > 0) await ask(fresh, context);
-  const released = await state.unlock(force);
+  const released = await state.locks.unlock(force);
   if (context.flags.json)
     await writeJson(context.stdout, JSON.stringify({ state: place.name, released }, null, 2));
   else if (released.length === 0)

@@ -73,7 +73,7 @@ export class ReportRecorder {
       status: summary?.status ?? 'stopped',
       summary,
       plan: summary?.plan ?? this.#plan,
-      requests: run === null ? [] : await state.requests(run),
+      requests: run === null ? [] : await state.requests.of(run),
       seen: run === null ? new Map() : await seenOf(state, run),
       waits: this.#waits.map((wait) => ({ ...wait, until: Math.min(wait.until, now) })),
       failure: error,
@@ -131,7 +131,7 @@ export async function reportRun(
 }
 
 const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
-  new Map((await state.knownJobs()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
+  new Map((await state.jobs.all()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
 /** The next steps without values of `--set`, because others may read the report. */
 const nextOf = (steps: readonly Step[]): Facts['next'] =>

@@ -1,7 +1,6 @@
 /** The PostgreSQL backend, which several machines can share. */
 import { hostname } from 'node:os';
 import type { Backend } from '../backend.js';
-import { Scopes } from '../scopes.js';
 import { backupTo } from './backup.js';
 import { PostgresDatabase } from './database.js';
 import { Leases } from './lease.js';
@@ -9,10 +8,12 @@ import type { PostgresLocation } from './location.js';
 import { prepareSchema } from './schema.js';
 
 async function bytesOf(db: PostgresDatabase): Promise<number> {
-  const row = await db.get<{ bytes: number }>(
-    `SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
-     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'`,
-    db.location.schema,
+  const row = await db.read((on) =>
+    on.get<{ bytes: number }>(
+      `SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
+       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'`,
+      db.location.schema,
+    ),
   );
   return row!.bytes;
 }
@@ -29,39 +30,20 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
     await db.close();
     throw error;
   }
-  const scopes = new Scopes();
-  const leases = new Leases(db, (tx, scope) => scopes.idOf(tx, scope));
-  const find = async (scope: Parameters<Backend['isLocked']>[0], kind: string) =>
-    (await leases.known()).filter(
-      (lease) =>
-        lease.account === scope.account &&
-        lease.region === scope.region &&
-        lease.base_url === scope.base_url &&
-        lease.kind === kind,
-    );
+  const locks = new Leases(db);
   return {
     name: location.name,
     machine: hostname(),
     db: {
-      all: (...of) => db.all(...of),
-      get: (...of) => db.get(...of),
-      each: (...of) => db.each(...of),
+      read: (work) => db.read(work),
       write: (work) => db.write(work),
       async close() {
-        await leases.close();
+        await locks.close();
         await db.close();
       },
     },
-    takeLock: (...of) => leases.take(...of),
-    isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => !is_free),
-    lockHolder: async (scope, kind) => {
-      const found = await find(scope, kind);
-      return (found.find(({ is_free }) => !is_free) ?? found[0])?.holder ?? null;
-    },
-    locks: async () => (await leases.known()).map(({ is_free, ...lock }) => lock),
-    unlock: (force) => leases.unlock(force),
-    bytes: () => bytesOf(db),
-    check: () => leases.checkHeld(),
+    locks,
+    size: () => bytesOf(db),
     // PostgreSQL checks its own integrity, and rejects rows that refer to missing rows.
     damages: async () => ({ integrity: [], references: [] }),
     copied: () => renumber(db),

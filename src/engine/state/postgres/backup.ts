@@ -6,7 +6,6 @@ import { copyTables } from '../copy.js';
 import { backupError, place, refuseTaken } from '../sqlite/backup.js';
 import { databaseFile, openDatabase } from '../sqlite/open.js';
 import type { PostgresDatabase } from './database.js';
-import { failureOf } from './failure.js';
 
 /**
  * @param file absolute
@@ -22,22 +21,15 @@ export async function backupTo(from: PostgresDatabase, file: string): Promise<nu
     mkdirSync(folder, { mode: 0o700 });
     const to = openDatabase(folder);
     try {
-      await from.snapshot((reader) => copyTables(reader, to));
+      await from.read((on) => copyTables(on, { db: to, name: file }));
     } finally {
       await to.close();
     }
     place(databaseFile(folder), file);
     return statSync(file).size;
   } catch (error) {
-    throw backupError(
-      isOfDatabase(error) ? failureOf(error, 'read the state in', from.location) : error,
-      file,
-    );
+    throw backupError(error, file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-/** Whether it is an error of the server, which has an SQLSTATE. */
-const isOfDatabase = (error: unknown): boolean =>
-  /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));

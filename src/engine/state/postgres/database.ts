@@ -48,18 +48,15 @@ export interface Fence {
   /** A query, or null if there is nothing to check. */
   sql(): string | null;
   /** @param rows the result of the query. @throws if this process must not write anymore */
-  check(rows: readonly Record<string, unknown>[]): void;
+  verify(rows: readonly Record<string, unknown>[]): void;
 }
 
-const UNFENCED: Fence = { sql: () => null, check: () => {} };
+const UNFENCED: Fence = { sql: () => null, verify: () => {} };
 
 export class PostgresDatabase implements Database {
   readonly #writes: WriteNumbers;
   #session: DatabaseSession | null = null;
-  /** Idle connections for `each`. */
-  readonly #readers: DatabaseSession[] = [];
   #turn: Promise<unknown> = Promise.resolve();
-  #closed = false;
   /**
    * Whether the database has answered before. If not, its address is probably wrong, and waiting does not
    * help.
@@ -76,56 +73,18 @@ export class PostgresDatabase implements Database {
     signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
   }
 
-  all<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    return this.#inTurn(() =>
-      this.#persist('read the state in', async (session) => {
-        await session.script(this.#beginRead(this.patience.idleMs));
-        const { rows } = await session.query(sql, values);
-        await session.script(['COMMIT']);
-        return rows as T[];
-      }),
-    );
-  }
-
-  async get<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
-    return (await this.all<T>(sql, ...values))[0];
-  }
-
-  /** Uses a connection of its own, so that other queries can run in the meantime. */
-  async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
-    const session = await this.#retrying('read the state in', async () => {
-      const reader = this.#readers.pop() ?? (await this.#open());
-      try {
-        // No limit for idle time: the consumer of the rows may be slow, and no other process waits for a
-        // reader.
-        await reader.script(this.#beginRead(0));
-        return reader;
-      } catch (error) {
-        await reader.close();
-        throw error;
-      }
+  read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
+    return this.own('read the state in', async (session) => {
+      // No limit for idle time: what uses the rows may be slow, and no other process waits for a reader.
+      await session.script([
+        'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+        ...this.#settings(0),
+        `SET LOCAL statement_timeout = ${this.patience.statementMs}`,
+      ]);
+      const result = await work(readerOf(session));
+      await session.script(['COMMIT']);
+      return result;
     });
-    try {
-      yield* session.each<T>(sql, values);
-    } catch (error) {
-      throw failureOf(error, 'read the state in', this.location);
-    } finally {
-      await session.rollback();
-      if (session.isBroken || this.#closed) await session.close();
-      else this.#readers.push(session);
-    }
-  }
-
-  /** Runs reads that all see the database as of one point in time, on a connection of their own. */
-  async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-    const session = await this.#open();
-    try {
-      await session.script(this.#beginRead(0));
-      return await work(readerOf(session));
-    } finally {
-      await session.rollback();
-      await session.close();
-    }
   }
 
   /** @param work may run again from the start, because a lost connection undoes its transaction */
@@ -152,11 +111,9 @@ export class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#turn;
-    this.#closed = true;
-    const session = this.#session;
     const { forget } = this.#writes;
-    if (session && forget !== null) await session.script([forget]).catch(() => {});
-    await Promise.all([session, ...this.#readers].map((each) => each?.close()));
+    if (forget !== null) await this.#session?.script([forget]).catch(() => {});
+    await this.#session?.close();
   }
 
   /**
@@ -188,16 +145,8 @@ export class PostgresDatabase implements Database {
     ]);
     const rows = fence === null ? [] : results.pop()!.rows;
     const isCommitted = this.#writes.isCommitted(number, results.pop()!.rows);
-    if (!isCommitted) this.fence.check(rows);
+    if (!isCommitted) this.fence.verify(rows);
     return isCommitted;
-  }
-
-  #beginRead(idleMs: number): string[] {
-    return [
-      'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-      ...this.#settings(idleMs),
-      `SET LOCAL statement_timeout = ${this.patience.statementMs}`,
-    ];
   }
 
   #settings(idleMs: number): string[] {

@@ -11,42 +11,39 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
-import type { Transaction } from '../database.js';
+import { Access } from '../access.js';
+import type { Locks } from '../backend.js';
+import { sameScope } from '../scopes.js';
 import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
 import { literal } from './sql.js';
 
-/** A lease of any process. */
-export interface KnownLease extends HeldLock {
-  /** Whether another process may take it. */
-  is_free: boolean;
-}
-
 const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
 
-export class Leases implements Fence {
+export class Leases implements Fence, Locks {
   readonly #owner = randomUUID();
   readonly #held = new Set<KeptLease>();
   readonly #pulse: Pulse;
+  readonly #access: Access;
 
   /** @param now returns both clocks; tests replace it */
   constructor(
     private readonly db: PostgresDatabase,
-    private readonly scopeId: (tx: Transaction, scope: Scope) => Promise<number>,
     private readonly now: () => Times = clockOf(0),
   ) {
     this.#pulse = new Pulse(db.location);
+    this.#access = new Access(db, '', Date.now);
     db.fence = this;
   }
 
   /** Takes a lease. Null if another process has it. */
-  async take(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null> {
+  async take(scope: Scope, kind: Kind, holder = ''): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
     let sent = this.now();
     const taken = await this.db.write(async (tx) => {
-      const id = await this.scopeId(tx, scope);
+      const id = await this.#access.idOf(tx, scope);
       sent = this.now();
       const row = await tx.get<{ epoch: number }>(
         `INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
@@ -75,9 +72,9 @@ export class Leases implements Fence {
   }
 
   /** @throws LockLostError if a lease of this process may be lost */
-  checkHeld(): void {
+  readonly check = (): void => {
     for (const lease of this.#held) this.#check(lease);
-  }
+  };
 
   #check(lease: KeptLease): void {
     const { leaseMs } = this.db.location;
@@ -122,7 +119,7 @@ export class Leases implements Fence {
       WHERE (scope, kind) IN (${rows.join(', ')})`;
   }
 
-  check(rows: readonly Record<string, unknown>[]): void {
+  verify(rows: readonly Record<string, unknown>[]): void {
     for (const lease of this.#held) {
       const row = rows.find(({ scope, kind }) => scope === lease.scope && kind === lease.kind);
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
@@ -132,13 +129,29 @@ export class Leases implements Fence {
     }
   }
 
-  /** Leases with an owner, including expired ones. */
-  async known(): Promise<KnownLease[]> {
-    const rows = await this.db.all<Row & { is_free: number }>(
-      `SELECT ${KNOWN}, ${FREE} AS is_free FROM leases JOIN scopes USING (scope)
-       WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
+  async isHeld(scope: Scope, kind: Kind): Promise<boolean> {
+    return (await this.#known()).some(
+      (lease) => sameScope(lease, scope) && lease.kind === kind && lease.is_free === 0,
     );
-    return rows.map(({ is_free, ...row }) => ({ ...lockOf(row), is_free: is_free === 1 }));
+  }
+
+  async holder(scope: Scope, kind: Kind): Promise<string | null> {
+    const found = (await this.#known()).find((lease) => sameScope(lease, scope) && lease.kind === kind);
+    return found ? lockOf(found).holder : null;
+  }
+
+  async all(): Promise<HeldLock[]> {
+    return (await this.#known()).map(lockOf);
+  }
+
+  /** Leases with an owner, including expired ones. */
+  #known(): Promise<Row[]> {
+    return this.db.read((on) =>
+      on.all<Row>(
+        `SELECT ${KNOWN} FROM leases JOIN scopes USING (scope)
+         WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
+      ),
+    );
   }
 
   /** Releases leases that have expired, or with `force` all. @returns the released leases */
@@ -156,12 +169,18 @@ export class Leases implements Fence {
   }
 }
 
-type Row = Omit<HeldLock, 'fresh' | 'holder'> & { holder: string; machine: string; fresh: number };
+/** `is_free`: whether another process may take it. */
+type Row = Omit<HeldLock, 'fresh' | 'holder'> & {
+  holder: string;
+  machine: string;
+  fresh: number;
+  is_free: number;
+};
 
 const KNOWN = `account, region, base_url, kind, holder, machine,
-  floor(extract(epoch FROM clock_timestamp() - beat_at)) AS heartbeat_age, expires_at > clock_timestamp() AS fresh`;
+  floor(extract(epoch FROM clock_timestamp() - beat_at)) AS heartbeat_age, expires_at > clock_timestamp() AS fresh, ${FREE} AS is_free`;
 
-const lockOf = ({ holder, machine, fresh, ...row }: Row): HeldLock => ({
+const lockOf = ({ holder, machine, fresh, is_free: _, ...row }: Row): HeldLock => ({
   ...row,
   holder: `${holder} on ${machine}`,
   fresh: fresh === 1,

@@ -3,8 +3,7 @@ import { statSync } from 'node:fs';
 import type { Backend } from '../backend.js';
 import { backupTo } from './backup.js';
 import type { SqliteDatabase } from './driver.js';
-import { FilesInUse } from './in-use.js';
-import { Locks } from './lock.js';
+import { locksIn } from './locks.js';
 import { databaseFile, openDatabase } from './open.js';
 import { WriterThread } from './writer.js';
 
@@ -17,32 +16,27 @@ const MOST_NAMED = 10;
  */
 export function openSqlite(folder: string): Backend {
   const db = openDatabase(folder);
-  const inUse = new FilesInUse(databaseFile(folder));
-  const locks = new Locks(folder, inUse);
+  const file = databaseFile(folder);
   return {
     name: `sqlite:${folder}`,
     machine: '',
     db,
-    takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
-    isLocked: async (...of) => locks.isHeld(...of),
-    lockHolder: async (...of) => locks.holder(...of),
-    locks: async (scopes) => locks.of(scopes),
-    // The operating system releases a lock when its process ends.
-    unlock: async () => [],
-    bytes: async () => statSync(databaseFile(folder)).size,
-    check: () => inUse.check(),
+    locks: locksIn(folder, file, db),
     writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
     // SQLite continues after the largest row id by itself.
     copied: async () => {},
+    size: async () => statSync(file).size,
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
-    backup: (file) => db.alone((connection) => backupTo(connection, file)),
+    backup: (to) => db.alone((connection) => backupTo(connection, to)),
   };
 }
 
 async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
   try {
-    const lines = await db.all<{ integrity_check: string }>(`PRAGMA integrity_check(${MOST_NAMED})`);
+    const lines = await db.read((on) =>
+      on.all<{ integrity_check: string }>(`PRAGMA integrity_check(${MOST_NAMED})`),
+    );
     const integrity = lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
     if (integrity.length > 0) return { integrity, references: [] };
   } catch (error) {
@@ -50,7 +44,7 @@ async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
     const { message } = ((error as Error).cause ?? error) as Error;
     return { integrity: [message], references: [] };
   }
-  const dangling = await db.all<{ table: string }>('PRAGMA foreign_key_check');
+  const dangling = await db.read((on) => on.all<{ table: string }>('PRAGMA foreign_key_check'));
   return {
     integrity: [],
     references: dangling.map(({ table }) => `a row of ${table} refers to a row that is not there`),

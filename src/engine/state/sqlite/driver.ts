@@ -1,7 +1,7 @@
 /** The SQLite driver. Its library is synchronous: a statement has run before its promise is returned. */
 import { dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import type { Database, Transaction, Value } from '../database.js';
+import type { Database, Reader, Transaction, Value } from '../database.js';
 import { stateError } from '../folder.js';
 
 /** The number of the error of wrong SQL. */
@@ -73,22 +73,18 @@ export class SqliteDatabase implements Database {
     this.#statements = new Statements(db);
   }
 
-  all<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    return this.#read(() => this.#statements.all<T>(sql, ...values));
-  }
-
-  get<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
-    return this.#read(() => this.#statements.get<T>(sql, ...values));
-  }
-
-  async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
-    await this.#take();
+  async read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
     try {
-      yield* this.#statements.each<T>(sql, ...values);
+      return await this.alone(async (db) => {
+        db.exec('BEGIN');
+        try {
+          return await work(this.#statements);
+        } finally {
+          if (db.isTransaction) db.exec('ROLLBACK');
+        }
+      });
     } catch (error) {
       throw this.#unreadable(error);
-    } finally {
-      this.#release();
     }
   }
 
@@ -105,11 +101,8 @@ export class SqliteDatabase implements Database {
           db.exec('COMMIT');
           return result;
         } catch (error) {
-          try {
-            db.exec('ROLLBACK');
-          } catch {
-            // SQLite has already rolled back, as on a full disk.
-          }
+          // On a full disk, for example, SQLite has already rolled back.
+          if (db.isTransaction) db.exec('ROLLBACK');
           throw error;
         }
       }),
@@ -118,12 +111,15 @@ export class SqliteDatabase implements Database {
 
   /** Runs work that needs the connection itself. Nothing else uses it in the meantime. */
   async alone<T>(work: (db: DatabaseSyncInstance) => T | Promise<T>): Promise<T> {
-    if (this.#taken) await this.#take();
-    else this.#taken = true;
+    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#taken = true;
     try {
       return await work(this.db);
     } finally {
-      this.#release();
+      // Passes the connection directly to the next waiter, so that no other caller can take it in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#taken = false;
     }
   }
 
@@ -131,30 +127,10 @@ export class SqliteDatabase implements Database {
     return this.alone((db) => this.end(db));
   }
 
-  async #read<T>(query: () => Promise<T>): Promise<T> {
-    try {
-      return await this.alone(query);
-    } catch (error) {
-      throw this.#unreadable(error);
-    }
-  }
-
   /** A file that is damaged or cannot be read is not a bug. Wrong SQL is one. */
   #unreadable(error: unknown): unknown {
     const { code, errcode } = error as { code?: string; errcode?: number };
     if (code !== 'ERR_SQLITE_ERROR' || errcode === WRONG_SQL) return error;
     return stateError(error, 'read the state', dirname(this.db.location() ?? ''));
-  }
-
-  async #take(): Promise<void> {
-    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#taken = true;
-  }
-
-  /** Passes the connection directly to the next waiter, so that no other caller can take it in between. */
-  #release(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#taken = false;
   }
 }

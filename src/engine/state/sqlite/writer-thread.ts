@@ -3,26 +3,29 @@
  * result.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { Tables } from '../tables.js';
+import { Access } from '../access.js';
+import { Requests } from '../recorder.js';
 import type { SqliteDatabase } from './driver.js';
 import { openDatabase } from './open.js';
 import type { WriterData, WriterOrder, WriterReply } from './writer.js';
 
 const { folder } = workerData as WriterData;
 let now = 0;
-let tables: Tables<{ db: SqliteDatabase }> | undefined;
+let db: SqliteDatabase | undefined;
+let requests: Requests | undefined;
 
 parentPort!.on('message', async (order: WriterOrder) => {
   if (order === null) {
-    await tables?.db.close();
+    await db?.close();
     parentPort!.close();
     return;
   }
   let reply: WriterReply = null;
   try {
     now = order.now;
-    tables ??= new Tables(folder, { db: openDatabase(folder) }, () => now);
-    await tables.putAll(order.some, async () => {});
+    db ??= openDatabase(folder);
+    requests ??= new Requests(new Access(db, folder, () => now));
+    await requests.write(order.some, async () => {});
   } catch (error) {
     reply = error instanceof Error ? error.message : String(error);
   }

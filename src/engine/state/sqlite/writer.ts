@@ -5,8 +5,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
-import type { Writer } from '../backend.js';
-import type { Recorded } from '../recorded.js';
+import type { Recorded, Writer } from '../backend.js';
 import type { SqliteDatabase } from './driver.js';
 
 export interface WriterData {

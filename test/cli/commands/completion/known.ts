@@ -27,7 +27,7 @@ export async function knownMachine(): Promise<string> {
   const state = await openState(join(cwd, '.state'), () => Date.UTC(2026, 0, 15));
   const scope = { account: 'production', region: 'eu', base_url: 'https://eu.example.com' };
   for (const job_id of [JOB, URI_JOB, EVIL_JOB]) {
-    await state.addJob(scope, { job_id, status: 'completed', links: null } as Job, {
+    await state.jobs.add(scope, { job_id, status: 'completed', links: null } as Job, {
       kind: 'companies',
       rows: 1,
     });
@@ -52,8 +52,8 @@ export async function knownMachine(): Promise<string> {
     ],
     started_at: '2026-01-15T00:00:00.000Z',
   };
-  await state.startRun({ ...run, run: DONE_RUN, status: 'completed', finished: true });
-  await state.startRun({ ...run, run: OPEN_RUN, status: 'stopped', finished: false });
+  await state.runs.start({ ...run, run: DONE_RUN, status: 'completed', finished: true });
+  await state.runs.start({ ...run, run: OPEN_RUN, status: 'stopped', finished: false });
   await state.close();
   return cwd;
 }

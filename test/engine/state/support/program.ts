@@ -7,7 +7,7 @@ const state = await openState(folder!, Date.now);
 if (what === 'open') console.log(state.secret.toString('hex'));
 if (what === 'lock') {
   const scope = { account: 'production', region: 'eu', base_url: 'https://api.test' };
-  console.log((await state.takeLock(scope, 'companies')) ? 'taken' : 'refused');
+  console.log((await state.locks.take(scope, 'companies')) ? 'taken' : 'refused');
 }
 for await (const _ of process.stdin);
 await state.close();

@@ -96,7 +96,9 @@ export const SCOPE: Scope = { account: 'production', region: 'eu', base_url: 'ht
 export const RUN = '20260115-120000-abcd';
 
 /** A run of one file of companies, unless said otherwise. */
-export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Parameters<State['startRun']>[0] {
+export function aRun(
+  over: Partial<Parameters<State['runs']['start']>[0]> = {},
+): Parameters<State['runs']['start']>[0] {
   return {
     run: RUN,
     scope: SCOPE,

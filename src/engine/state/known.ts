@@ -1,0 +1,242 @@
+/**
+ * What is known of the profiles of a kind (contract §3 "Only what changed"): for each id, a keyed hash of the content
+ * that the service completed last. Later sends override earlier ones: a send clears the fingerprints of its ids, and sets
+ * them when it completes (`sends.ts`).
+ *
+ * Compaction keeps the last row of each id even if it did not complete: it tells when and by which run the id was last
+ * sent. It also keeps earlier rows of the same run, unless another run has sent the id in between.
+ */
+import { FingerprintIndex } from '../fingerprint-index.js';
+import { hashesOf, wordsOf } from '../fingerprint-tables.js';
+import { IdTable } from '../id-table.js';
+import type { Kind } from '../model.js';
+import type { CellColumns } from '../stored-cells.js';
+import type { Access } from './access.js';
+import type { Reader } from './database.js';
+import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
+import { newestSend, SEND } from './sends.js';
+import { STORED, storedJson } from './stored-json.js';
+import type { Scope, StateAge } from './types.js';
+
+/** With fewer rows, compaction is not worth its time. */
+const FEW_ROWS = 1_000;
+/**
+ * How many ids are compared in one pass, at 16 bytes each. With more ids, the rows are read in several
+ * passes.
+ */
+const IDS_AT_ONCE = 3_000_000;
+
+/** A send, as `newestFirst` passes it. */
+interface SentBefore {
+  send: number;
+  state: number;
+  completed_at: string | null;
+  is_open: number;
+  contents: BigUint64Array;
+}
+
+/** In place of a run: more than one run has sent the id, so all rows that are still older are outdated. */
+const OTHERS = 0xffff_ffff;
+
+/** Who sent the id of a row again later. */
+type Later = 'nobody' | 'same run' | 'others';
+
+export class Known {
+  /** How many ids the last `load` found. The number of ids never decreases. */
+  #loaded: { scope: number; kind: Kind; ids: number } | null = null;
+
+  constructor(
+    private readonly access: Access,
+    /** Frees disk space after much was deleted. */
+    private readonly shrink: () => Promise<void>,
+    private readonly idsAtOnce = IDS_AT_ONCE,
+  ) {}
+
+  /**
+   * The last completed content of each id.
+   * @param since ISO 8601: what was completed earlier, or at an unknown time, counts as unknown
+   */
+  load(scope: Scope, kind: Kind, since: string | null = null): Promise<FingerprintIndex> {
+    const now = this.access.time();
+    return this.access.readIn(scope, async (on, id) => {
+      const index = new FingerprintIndex(await storedRows(on, id, kind));
+      const sends = on.each<
+        StoredPrints & { send: number; run: string | null; state: number; at: string | null }
+      >(
+        `SELECT send, run, state, completed_at AS at, ids, contents, records
+         FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send`,
+        id,
+        kind,
+      );
+      for await (const { send, run, state, at, ...prints } of sends) {
+        const old = since !== null && (at === null || at < since || at > now);
+        index.apply(printsOf(prints), state === SEND.completed, { send, run, old });
+      }
+      this.#loaded = { scope: id, kind, ids: index.size };
+      return index;
+    });
+  }
+
+  /** Hashes of the cells of a send, in the order of its rows; null if they were not recorded. */
+  cells(send: number): Promise<CellColumns | null> {
+    return this.access.read((on) => cellsOf(on, send));
+  }
+
+  /** A number that changes when ids of the kind are sent. */
+  newest(scope: Scope, kind: Kind): Promise<number> {
+    return this.access.readIn(scope, (on, id) => newestSend(on, id, kind));
+  }
+
+  /** A text that changes when something is sent, or seen completed. */
+  mark(scope: Scope, kind: Kind): Promise<string> {
+    return this.access.readIn(scope, async (on, id) => {
+      const last = await on.get<{ at: string | null }>(
+        'SELECT max(completed_at) AS at FROM sends WHERE scope = ? AND kind = ? AND state = ?',
+        id,
+        kind,
+        SEND.completed,
+      );
+      return `${await newestSend(on, id, kind)} ${last!.at ?? 'never'}`;
+    });
+  }
+
+  /** Clears the fingerprints of the whole kind: from now on, every row counts as changed. */
+  async clear(scope: Scope, kind: Kind): Promise<void> {
+    const sql = `UPDATE sends SET state = ${SEND.dead} WHERE scope = ? AND kind = ? AND state = ${SEND.completed}`;
+    await this.access.writeIn(scope, (tx, id) => tx.run(sql, id, kind));
+  }
+
+  /** Column types of the last import by key, for warnings about changed types. */
+  async columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>> {
+    return new Map((await this.access.readIn(scope, columnTypesOf))[kind]);
+  }
+
+  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      const all = JSON.stringify({ ...(await columnTypesOf(tx, id)), [kind]: [...types] });
+      await tx.run('UPDATE scopes SET column_types = ? WHERE scope = ?', all, id);
+    });
+  }
+
+  /** How many ids have a fingerprint, and when the oldest and the newest of them were completed. */
+  async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
+    let profiles = 0;
+    const times = new Set<string | null>();
+    await this.#newestFirst(on, scope, kind, (later, { state, completed_at, contents }, at) => {
+      if (later !== 'nobody' || state !== SEND.completed || contents[at] === 0n) return;
+      profiles++;
+      times.add(completed_at);
+    });
+    times.delete(null);
+    const ascending = [...(times as Set<string>)].sort();
+    return {
+      profiles,
+      oldest_completed_at: ascending[0] ?? null,
+      newest_completed_at: ascending.at(-1) ?? null,
+    };
+  }
+
+  /**
+   * Deletes outdated rows, if they are more than a third of all rows. Open sends are not changed. Outdated rows stay
+   * outdated, so they are found before the transactions, and others wait only while sends are rewritten.
+   * @param ids a lower bound for the number of ids, which may save reading all rows
+   */
+  async compact(scope: Scope, kind: Kind, ids = 0): Promise<void> {
+    const stays = await this.access.readIn(scope, (on, id) => this.#outdated(on, id, kind, ids));
+    if (stays === null) return;
+    // Oldest first: after a crash in between, no outdated row may remain while the row that made it outdated
+    // is gone.
+    for (const some of slicesOf([...stays.keys()].sort((a, b) => a - b))) {
+      await this.access.write(async (tx) => {
+        for (const send of some) await keepRows(tx, send, stays.get(send)!);
+      });
+    }
+    await this.shrink();
+  }
+
+  /** For each send with outdated rows: a byte for each row, 1 if it stays. Null if they are not worth deleting. */
+  async #outdated(
+    on: Reader,
+    scope: number,
+    kind: Kind,
+    ids: number,
+  ): Promise<Map<number, Uint8Array> | null> {
+    const stored = await storedRows(on, scope, kind);
+    const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
+    // Often, these numbers show that compaction is not worth reading all rows.
+    if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return null;
+    let dropped = 0;
+    const stays = new Map<number, Uint8Array>();
+    await this.#newestFirst(on, scope, kind, (later, { send, is_open, contents }, at) => {
+      if (later !== 'others' || is_open === 1) return;
+      const rows = stays.get(send) ?? new Uint8Array(contents.length).fill(1);
+      rows[at] = 0;
+      stays.set(send, rows);
+      dropped++;
+    });
+    return 3 * dropped > stored ? stays : null;
+  }
+
+  /** Calls `look` once for each row. The rows of one id come in order, the last one first. */
+  async #newestFirst(
+    on: Reader,
+    scope: number,
+    kind: Kind,
+    look: (later: Later, send: SentBefore, at: number) => void,
+  ): Promise<void> {
+    const stored = await storedRows(on, scope, kind);
+    const parts = Math.ceil(stored / this.idsAtOnce);
+    for (let part = 0; part < parts; part++) {
+      // The number of the run that sent each id last, or `OTHERS`. Runs and single profiles get numbers from 1.
+      const newest = new IdTable(Math.ceil(stored / parts));
+      const runs = new Map<string | number, number>();
+      const sends = on.each<
+        Omit<SentBefore, 'contents'> & { run: string | null; ids: Uint8Array; contents: Uint8Array }
+      >(
+        `SELECT send, run, state, completed_at, ids, contents,
+           CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+         FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send DESC`,
+        scope,
+        kind,
+      );
+      for await (const row of sends) {
+        const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
+        runs.set(row.run ?? row.send, own);
+        const ids = hashesOf(row.ids);
+        const words = wordsOf(ids);
+        const send = { ...row, contents: hashesOf(row.contents) };
+        for (let at = send.contents.length - 1; at >= 0; at--) {
+          const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
+          if (high % parts !== part) continue;
+          const by = newest.putFirst(low, high, own);
+          // Rows that a run sent before another run sent the id are outdated, even if the run sent the id
+          // again later.
+          if (by !== 0 && by !== own && by !== OTHERS) newest.set(ids[at]!, OTHERS);
+          look(by === 0 ? 'nobody' : by === own ? 'same run' : 'others', send, at);
+        }
+      }
+    }
+  }
+}
+
+/** The number of rows of all sends. There are at most as many ids. */
+async function storedRows(on: Reader, scope: number, kind: Kind): Promise<number> {
+  const row = await on.get<{ stored: number }>(
+    `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
+     FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ?`,
+    scope,
+    kind,
+  );
+  return row!.stored;
+}
+
+/** The type of each column by its key, of each kind. */
+type ColumnTypes = Partial<Record<Kind, [string, string][]>>;
+
+async function columnTypesOf(on: Reader, scope: number): Promise<ColumnTypes> {
+  const row = await on.get<{ column_types: string }>(
+    'SELECT column_types FROM scopes WHERE scope = ?',
+    scope,
+  );
+  return row ? storedJson<ColumnTypes>(row.column_types, STORED.columnTypes, scope) : {};
+}

@@ -1,0 +1,160 @@
+/** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
+import type { FingerprintColumns } from '../fingerprint-index.js';
+import type { Kind } from '../model.js';
+import type { Access } from './access.js';
+import type { Recorded, Writer } from './backend.js';
+import { Commits } from './commits.js';
+import type { Transaction } from './database.js';
+import { putHistory, type RequestRows } from './history.js';
+import { isShared, putJob } from './jobs.js';
+import { nextNumber } from './meta.js';
+import { Overlaps } from './overlaps.js';
+import { putRequest, type RequestRecord, requestsOf } from './requests.js';
+import { forgetContents, putRows } from './rows.js';
+import { addSend, newestSend, SEND, unlinkSends, updateSend } from './sends.js';
+import type { Scope } from './types.js';
+
+export class Requests {
+  readonly #commits: Commits<Recorded>;
+  /** The sends of the current session; null if the next record begins a new one. */
+  #overlaps: { session: number; of: Overlaps } | null = null;
+
+  /**
+   * @param check throws if records may be lost, or a lock is
+   * @param writer the thread that writes them, if the database has one
+   */
+  constructor(
+    private readonly access: Access,
+    private readonly check: () => void = () => {},
+    private readonly writer?: Writer,
+  ) {
+    this.#commits = new Commits(
+      (some, ready) => (writer?.isStarted ? writer.put(some, ready, access.now()) : this.write(some, ready)),
+      access.folder,
+    );
+    access.flush = () => this.#commits.flush();
+  }
+
+  /** The requests of a run, in the order of their numbers. */
+  of(run: string): Promise<RequestRecord[]> {
+    return this.access.read((on) => requestsOf(on, run));
+  }
+
+  /**
+   * Records a request as it is now, and resolves when that is on disk. An acknowledgement also records the
+   * job, and may wait a few milliseconds for the next intent. Calls in one turn of the event loop are written
+   * together. After a failure, all later calls fail.
+   * @param prints fingerprints of its rows; only for the first commit of a session, which is the intent. They
+   * clear earlier fingerprints of the same ids. Ids that another open send has are not remembered, except for
+   * `shared` ones
+   * @param shared ids that appear more than once in the inputs of the kind
+   * @param rows its rows for the history, together with `prints`
+   * @throws StateError; for a request that is about to be sent, also as `Locks.check` does
+   */
+  async record(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    request: RequestRecord,
+    prints: FingerprintColumns | null,
+    shared: ReadonlySet<bigint> = new Set(),
+    rows: RequestRows | null = null,
+  ): Promise<void> {
+    // Only before sending. An acknowledgement is recorded even if the check would fail.
+    if (request.state === 'intent' || request.state === 'unknown') this.check();
+    const sent = prints && { prints, shared, rows, ends: this.access.ends };
+    // A copy, because the caller changes the record later. An acknowledgement waits for the next intent, which saves a
+    // wait for the disk.
+    const isSoon = request.state !== 'acknowledged';
+    await this.#commits.commit([{ run, scope, kind, request: { ...request }, sent }], isSoon);
+  }
+
+  /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */
+  recordAll(run: string, scope: Scope, kind: Kind, some: readonly RequestRecord[]): Promise<void> {
+    return this.#commits.commit(
+      some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null })),
+    );
+  }
+
+  /** Call this before recording many requests: starts a thread that writes them, if the database has one. */
+  async startWriter(): Promise<void> {
+    await this.writer?.start();
+  }
+
+  /**
+   * Resolves when everything recorded so far is on disk.
+   * @throws StateError if something could not be written
+   */
+  written(): Promise<void> {
+    return this.#commits.commit([]);
+  }
+
+  /**
+   * Writes records in one transaction, which the database may run again from the start.
+   * @param ready see `Writer`
+   */
+  async write(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
+    let isAgain = false;
+    await this.access.db.write(async (tx) => {
+      await ready();
+      // What is in memory may be wrong then: all sends so far count as those of others.
+      if (isAgain) this.#overlaps = null;
+      isAgain = true;
+      for (const one of some) await this.#put(tx, one);
+    });
+  }
+
+  async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
+    const now = this.access.now();
+    // Nothing refers to a new request yet, which saves statements below. With many small requests, that
+    // matters.
+    const { request: id, isNew } = await putRequest(tx, run, request, sent !== null);
+    const of = { run, scope: await this.access.idOf(tx, scope), kind, request: id };
+    if (sent) {
+      if (!isNew) await unlinkSends(tx, '= ?', id);
+      await this.#send(tx, of, sent);
+      if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows, isNew);
+    }
+    const { job } = request;
+    // Two requests have this job id, so its end does not show that the rows of this one were completed.
+    const shared =
+      job !== null && request.state === 'acknowledged' && (await isShared(tx, of.scope, job.job_id, of));
+    if (job) await putJob(tx, of.scope, job, { ...of, rows: request.rows }, this.access.time());
+    // The send of an intent was added with this state above.
+    if (!sent || request.state !== 'intent') await updateSend(tx, id, request, now);
+    if (shared) await forgetContents(tx, id);
+  }
+
+  /** Adds a send with the rows of a request. Does nothing if there are none. */
+  async #send(
+    tx: Transaction,
+    of: { run: string; scope: number; kind: Kind; request: number },
+    { prints, shared, ends }: NonNullable<Recorded['sent']>,
+  ): Promise<void> {
+    if (prints.ids.length === 0) return;
+    const overlaps = await this.#overlapsOf(tx, of);
+    const send = await nextNumber(tx);
+    const remembered = await overlaps.remembered(tx, send, prints, shared, ends);
+    await addSend(tx, send, { ...of, state: SEND.pending }, this.access.now());
+    await putRows(tx, send, remembered);
+    overlaps.sent(send, shared);
+  }
+
+  async #overlapsOf(
+    tx: Transaction,
+    { run, scope, kind }: { run: string; scope: number; kind: Kind },
+  ): Promise<Overlaps> {
+    const { session, now } = this.access;
+    const last = this.#overlaps?.of;
+    if (
+      this.#overlaps?.session === session &&
+      last?.run === run &&
+      last.scope === scope &&
+      last.kind === kind
+    )
+      return last;
+    const of = new Overlaps(scope, kind, run, await newestSend(tx, scope, kind), now);
+    this.#overlaps = { session, of };
+    return of;
+  }
+}
