@@ -1,29 +1,50 @@
-import { configDefaults, defineConfig } from 'vitest/config';
-import { PROCESSES } from './vitest.processes.config.js';
+/**
+ * A project for each command: `npm test` runs `unit`, which needs Node and npm only, and `npm run test:<name>` runs
+ * another one. `npx vitest run <file>` finds the project of a file.
+ */
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+
+const OTHERS = ['contract', 'page', 'postgres', 'proxy'];
+
+/** They start many processes or run for long, and would make `npm test` take minutes longer. */
+const PROCESSES = [
+  'test/action/*.test.ts',
+  'test/pty/*.test.ts',
+  'test/cli/{next,pipes,plain-terminal}.test.ts',
+  'test/cli/commands/{report,completion/shells}.test.ts',
+  'test/docs/{commands,recipes}.test.ts',
+  'test/package/examples.test.ts',
+  'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted,two}.test.ts',
+];
+
+/** They say what an import, a command or the state remembers, whichever database it is in. */
+const ON_EITHER = [
+  'test/engine/state/{fingerprints,jobs,runs,scopes,privacy}.test.ts',
+  'test/engine/run/run.test.ts',
+  'test/loss/*.test.ts',
+  'test/cli/commands/{apply,history,identify,import,job,jobs,resume,runs,sandbox}.test.ts',
+];
+/** About the files of a state directory: copied, removed, on a full disk, or opened by the test itself. */
+const OF_FILES = [
+  'test/loss/{backup,disk,migrate,recorded-rules,sandbox,state-removed,verified,writer}.test.ts',
+];
+
+const project = (
+  name: string,
+  include: string[],
+  others: NonNullable<TestProjectInlineConfiguration['test']> = {},
+): TestProjectInlineConfiguration => ({ extends: true, test: { name, include, ...others } });
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Other commands: `npm run test:processes` takes its time; `npm run test:contract`, `npm run test:postgres`, `npm run test:proxy` and
-    // `npm run test:page` need more than Node and npm.
-    exclude: [
-      ...configDefaults.exclude,
-      ...PROCESSES,
-      'test/contract/**',
-      'test/postgres/**',
-      'test/proxy/**',
-      'test/page/**',
-    ],
-    globalSetup: 'test/support/temporary.ts',
-    setupFiles: 'test/support/chance.ts',
-    // One process after another for 200 files would take longer to start than most of them take.
-    isolate: false,
+    globalSetup: ['test/support/temporary.ts'],
+    setupFiles: ['test/support/chance.ts'],
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
     expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 30_000 } },
-    testTimeout: process.env.CI ? 600_000 : 120_000,
-    hookTimeout: process.env.CI ? 600_000 : 120_000,
+    testTimeout: process.env.CI ? 600_000 : 180_000,
+    hookTimeout: process.env.CI ? 600_000 : 180_000,
     coverage: {
       include: ['src/**'],
       // Files that are covered whole are left out of the text, so that what is not stands out.
@@ -31,5 +52,21 @@ export default defineConfig({
       // A failed test is no reason to keep the figures back.
       reportOnFailure: true,
     },
+    projects: [
+      project('unit', ['test/**/*.test.ts'], {
+        exclude: [...configDefaults.exclude, ...PROCESSES, `test/{${OTHERS}}/**`],
+        // One process after another for 200 files would take longer to start than most of them take.
+        isolate: false,
+      }),
+      project('processes', PROCESSES),
+      project('contract', ['test/contract/*.test.ts'], { globalSetup: ['test/contract/install.ts'] }),
+      project('proxy', ['test/proxy/*.test.ts']),
+      project('page', ['test/page/*.test.ts'], { maxWorkers: 1 }),
+      project('postgres', process.env.PROFILES_TEST_STATE ? ON_EITHER : ['test/postgres/*.test.ts'], {
+        exclude: [...configDefaults.exclude, ...OF_FILES],
+        globalSetup: ['test/support/postgres-setup.ts'],
+        setupFiles: ['test/support/postgres-clean.ts'],
+      }),
+    ],
   },
 });

@@ -7,7 +7,7 @@ const results = [];
 for (const wanted of chosenNodes()) {
   const { version, env } = await nodeOf(wanted);
   const started = performance.now();
-  const code = await show('node', ['node_modules/vitest/vitest.mjs', 'run'], { env });
+  const code = await show('node', ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'], { env });
   results.push({
     node: version,
     tests: code === 0 ? 'pass' : 'FAIL',

@@ -15,13 +15,7 @@ const WAYS = [
 let failed = false;
 for (const { state, files } of WAYS) {
   console.log(`== ${state === undefined ? 'the driver' : `the state in ${state}`}`);
-  const words = [
-    'run',
-    '--config',
-    'vitest.postgres.config.ts',
-    '--passWithNoTests',
-    ...(named.length > 0 ? named : files),
-  ];
+  const words = ['run', '--project', 'postgres', '--passWithNoTests', ...(named.length > 0 ? named : files)];
   const { status } = spawnSync('node_modules/.bin/vitest', words, {
     stdio: 'inherit',
     env: { ...process.env, ...(state && { PROFILES_TEST_STATE: state }) },

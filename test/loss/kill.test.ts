@@ -1,6 +1,6 @@
 /**
  * Killed with SIGKILL, resumed until done, against a ledger (contract §4). `KILLS` says how often, `LOSS_SEED` when;
- * `npm run test:kill` kills 200 times.
+ * `KILLS=200` kills 200 times.
  */
 import { once } from 'node:events';
 import { copyFileSync, existsSync } from 'node:fs';

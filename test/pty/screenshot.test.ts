@@ -1,6 +1,6 @@
 /**
  * The pictures of an import, docs/import.svg, and of a guided one, docs/guided.svg, held against what the built command
- * draws in a real terminal. `npm run screenshot` writes the files. The service is the sandbox, with its clock in this test's hand, so the same
+ * draws in a real terminal. `npm run screenshots -- terminal` writes the files. The service is the sandbox, with its clock in this test's hand, so the same
  * moments are met every time. What is another one each time (durations, rates, ids, port) is left out or replaced.
  */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ function masked(line: string, took: string): string {
 describe.skipIf(missing.length > 0)('the picture', () => {
   beforeAll(built);
 
-  test('shows what the command draws: else `npm run screenshot`', async ({ start }) => {
+  test('shows what the command draws: else `npm run screenshots -- terminal`', async ({ start }) => {
     const clock = new ManualClock();
     const sandbox = await start({ clock, limits: { rowsPerSecond: 1_000 } });
     const cwd = scratch();

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 const NAME = 'profiles-tests-';
 const STALE_MS = 24 * 3_600_000;
@@ -29,6 +29,8 @@ const ROOM_BYTES = 1024 ** 3;
 
 /** The globalSetup of vitest. If TMPDIR is set, it decides. @returns the teardown */
 export default function setup(): () => void {
+  // Another project of this run has made it.
+  if (basename(process.env.TMPDIR ?? '').startsWith(NAME)) return () => {};
   const folder = (process.env.TMPDIR ? null : inMemory()) ?? madeIn(tmpdir());
   // Some tests run the command as another user.
   chmodSync(folder, 0o711);
