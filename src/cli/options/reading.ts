@@ -109,8 +109,7 @@ export const READING = {
   shortRows: {
     tier: 2,
     type: word('how', WORDS.shortRows),
-    summary:
-      'what to do with CSV rows that have fewer cells than the header: reject, or pad with empty cells',
+    summary: 'CSV rows with fewer cells than the header: reject, or pad with empty cells',
     otherwise: 'reject',
     sets: 'shortRows',
     mapping: 'top',
@@ -134,7 +133,7 @@ export const READING = {
   jsonPath: {
     tier: 2,
     type: text('key.key'),
-    summary: 'path to the items of a JSON file that are not at the top level or under companies or users',
+    summary: 'path to the items of a JSON file, unless at the top or under companies or users',
     sets: 'jsonPath',
     mapping: 'top',
   },
@@ -142,7 +141,7 @@ export const READING = {
     tier: 2,
     type: FLAG,
     default: false,
-    summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
+    summary: 'round JSON numbers that a double cannot hold, instead of rejecting their rows',
     config: 'import.round_numbers',
     sets: 'roundNumbers',
     mapping: 'top',
@@ -150,7 +149,7 @@ export const READING = {
   userId: {
     tier: 2,
     type: COLUMN,
-    summary: "column of a user's identifier, in the files that have it",
+    summary: "column of a user's identifier",
     otherwise: 'user_id',
     complete: 'columns',
     sets: 'userId',
@@ -159,7 +158,7 @@ export const READING = {
   companyId: {
     tier: 2,
     type: COLUMN,
-    summary: "column of the company: a company's identifier, and a user's company, in the files that have it",
+    summary: "column of a company's identifier, and of a user's company",
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',

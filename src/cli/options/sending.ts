@@ -186,8 +186,7 @@ export const REPORTING = {
   reportValues: {
     type: FLAG,
     default: false,
-    summary:
-      'show example cells and words of the service in the report, in annotations, and in the step summary of GitHub Actions',
+    summary: 'show cells and messages of the service in reports, annotations, and step summaries',
     config: 'import.report_values',
     commands: ['import', 'apply', 'resume', 'runs'],
     flag: false,
