@@ -1,5 +1,6 @@
 /** What one run of a file has to know of another one of it (contract §4 "Across runs"). */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -141,4 +142,45 @@ test('rows that were left out for newer data leave the state whole', async () =>
   expect([last.code, last.summary!.rows]).toMatchObject([5, { submitted: 2 }]);
   const { folder: cwd, env } = machine;
   expect(await cli(['state', 'check'], { cwd, env })).toMatchObject({ code: 0 });
+});
+
+test('rows that were left out for newer data are counted once when the rest is sent again', async () => {
+  write(['a', 'b']);
+  service.trouble = { submit: () => status(503) };
+  const { run: first } = (await run(...SEND)).summary!;
+  service.trouble = {};
+  machine.write('newer.csv', 'company_id,name\na,new\n');
+  expect((await run('import', 'newer.csv')).code).toBe(0);
+  service.trouble = { fate: () => fates.failed };
+  expect((await run('resume', first!)).code).toBe(7);
+  service.trouble = {};
+  const last = await run('resume', first!, '--failed');
+  expect(last.code, last.stderr).toBe(5);
+  expect(last.summary!.rows).toMatchObject({ unchanged: 0, submitted: 1, completed: 1, unknown: 1 });
+});
+
+test('a row whose reply was lost stays unknown where the rest of its request fails', async () => {
+  write(['a', 'b']);
+  service.trouble = { submit: () => FAULTS['reset after acceptance'] };
+  const { run: first } = (await run(...SEND)).summary!;
+  service.trouble = {};
+  machine.write('newer.csv', 'company_id,name\na,new\n');
+  expect((await run('import', 'newer.csv')).code).toBe(0);
+  service.trouble = { fate: () => fates.failed };
+  const last = await run('resume', first!, '--on-failure', 'isolate', '--outcomes', 'rows.ndjson');
+  expect(last.summary!.rows, last.stderr).toMatchObject({ unknown: 1, rejected: 1 });
+  const rows = readFileSync(join(machine.folder, 'rows.ndjson'), 'utf8').trimEnd().split('\n');
+  expect(rows.map((row) => (JSON.parse(row) as { outcome: string }).outcome)).toEqual([
+    'unknown',
+    'rejected',
+  ]);
+});
+
+test.skipIf(onPostgres)('a crashed run is shown without the summary of the session before', async () => {
+  write(['a', 'b']);
+  service.trouble = { submit: () => status(503) };
+  const { run: first } = (await run(...SEND)).summary!;
+  expect((await shown(first!)).summary).toMatchObject({ status: 'stopped' });
+  state("UPDATE runs SET status = 'running'");
+  expect(await shown(first!)).toMatchObject({ status: 'crashed', summary: null });
 });
