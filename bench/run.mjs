@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { IMPORTS } from './imports.mjs';
 import { machine } from './report.mjs';
 import { DATA, keepBuild, NoRoom } from './workbench.mjs';
 
-/** In the order in which they are run and shown. Each module gives a `title` and a `measure`. */
+/** In the order in which they are run and shown. Each is in `imports.mjs`, or a module with a `title` and a `measure`. */
 const SECTIONS = [
   'startup',
   'first-request',
@@ -41,12 +42,11 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
-const available = SECTIONS.filter((name) => existsSync(new URL(`${name}.mjs`, import.meta.url)));
-const wanted = values.only?.split(',') ?? available.filter((name) => !ON_REQUEST.includes(name));
+const wanted = values.only?.split(',') ?? SECTIONS.filter((name) => !ON_REQUEST.includes(name));
 const [rows, runs] = [Number(values.rows), Number(values.runs)];
-const unknown = wanted.find((name) => !available.includes(name));
+const unknown = wanted.find((name) => !SECTIONS.includes(name));
 
-if (unknown !== undefined) stop(`unknown section "${unknown}": ${available.join(', ')}`);
+if (unknown !== undefined) stop(`unknown section "${unknown}": ${SECTIONS.join(', ')}`);
 else if (!(rows >= 1000 && runs >= 1)) stop('--rows is at least 1000, --runs at least 1');
 else await bench();
 
@@ -59,9 +59,9 @@ async function bench() {
   await mkdir(DATA, { recursive: true });
   await keepBuild();
   const found = new Map();
-  for (const name of available.filter((section) => wanted.includes(section))) {
+  for (const name of SECTIONS.filter((section) => wanted.includes(section))) {
     console.error(`${name}:`);
-    const section = await import(`./${name}.mjs`);
+    const section = IMPORTS[name] ?? (await import(`./${name}.mjs`));
     const text = await measured(section);
     const block = `## ${section.title}\n\n${machine(DATA)} · ${rows} rows, ${runs} runs\n\n${text}\n`;
     found.set(name, block);
