@@ -39,8 +39,8 @@ export interface Known {
   sendsValid?: boolean;
 }
 
-/** Flags that are repeated for a rejects file. In all else, its rows are read as its run read them. */
-const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
+/** Flags that are repeated for a rejects file: in all else, its rows are read as its run read them. */
+const OF_REJECTS = ['--set'];
 /** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = [
   '--json',
@@ -163,10 +163,15 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
 function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Step[] {
   const saved = plan === undefined ? [] : ['--save-plan', plan];
   const all = rows.read - rows.filtered;
-  const flags = causes.flatMap(({ problem, rows }) => (problem ? readingFlags(problem, rows === all) : []));
-  if (flags.length > 0) {
+  const flags = new Map(
+    causes.flatMap(({ problem, rows }) => {
+      const words = problem ? readingFlags(problem, rows === all) : [];
+      return words.length > 0 ? [[words.join(' '), words] as const] : [];
+    }),
+  );
+  if (flags.size > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
-    return sendAll(known, 'read rows that were rejected', [...dry, ...flags]);
+    return sendAll(known, 'read rows that were rejected', [...dry, ...[...flags.values()].flat()]);
   }
   if (all - rows.rejected <= 0) {
     const names = files.map(({ path }) => shellWord(path)).join(' and ');

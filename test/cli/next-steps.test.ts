@@ -152,6 +152,13 @@ describe('rows are invalid, and nothing was sent', () => {
     ]);
   });
 
+  test('a flag that reads the rows of several causes is named once', () => {
+    const causes: Problem[] = [{ code: 'stray_quotes' }, { code: 'white_space' }, { code: 'stray_quotes' }];
+    expect(nextOf('import a.csv', rejected(causes))).toEqual([
+      'read rows that were rejected: profiles import a.csv --lenient-quotes --trim',
+    ]);
+  });
+
   test.each<[string, readonly Problem[]]>([
     ['no flag reads them', [{ code: 'short_rows' }]],
     ['another type would change the other rows', [{ ...money, isWider: undefined } as never]],

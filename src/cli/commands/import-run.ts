@@ -80,7 +80,8 @@ export async function runAndReport(
     const hasFailed = run !== null && (status === 'failed' || status === 'partial');
     const failed = hasFailed ? failedOf(await base.state.requests.of(run)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
-    const set = earlier ? setIn(options) : [];
+    // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
+    const set = earlier || context.commands.wasTyped('--mapping') ? setIn(options) : [];
     const again =
       not_sent &&
       (await (await import('../guide/unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));

@@ -136,6 +136,8 @@ export class CauseTotals {
     rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
+    // The line of the quote is a value of its row, which begins on the line that is named.
+    if (isAfterQuote(reason)) rest = rest.replace(/, on line .*$/, '');
     const described = {
       column,
       reason: rest,
@@ -269,9 +271,9 @@ function isTrimmable(cell: string, type: CellType): boolean {
   return text !== cell && converterOf(type)?.json(text) != null;
 }
 
-/** Text has no converter: every cell fits. */
+/** Text has no converter: every cell fits. A number would lose the zeros in front of `02139`. */
 const fits = (text: string, { converter }: OtherType): boolean =>
-  converter === null || converter.json(text) !== null;
+  converter === null || (!/^-?0\d/.test(text) && converter.json(text) !== null);
 
 /** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');

@@ -66,6 +66,40 @@ describe('fixed rows can be imported without flags', () => {
     expect(sandbox.show('companies', 'B')?.metadata).toEqual({ zip: '10115', Size: 2 });
   });
 
+  test('by the command that is printed, although flags replaced rules of the mapping file', async ({
+    sandbox,
+  }) => {
+    const companies = {
+      id: 'Symbol',
+      type: { Zip: 'integer', Since: 'datetime:iso@<zone>' },
+      set: { source: 'spring fair' },
+    };
+    const cwd = scratch({
+      'in.csv': 'Symbol,Zip,Since\nA,02139,2024-01-05 10:00\n,10115,2024-01-06 10:00\n',
+      'm.json': JSON.stringify({ companies }),
+    });
+    const env = environmentOf(sandbox);
+    const flags = [
+      '--mapping',
+      'm.json',
+      '--type',
+      'Zip=string',
+      '--zone',
+      'Europe/Berlin',
+      '--skip-invalid',
+    ];
+    const { stderr } = await cli(['import', 'in.csv', ...flags], { cwd, env });
+    const [, next = ''] = /, then import it:\n {4}profiles (.*)\n$/s.exec(stderr) ?? [];
+    edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\nB,']);
+    const again = await cli(shellWords(next), { cwd, env });
+    expect(again.code, again.stderr).toBe(0);
+    expect(sandbox.show('companies', 'B')?.metadata).toEqual({
+      Zip: '10115',
+      Since: '2024-01-06T10:00:00+01:00',
+      source: 'spring fair',
+    });
+  });
+
   test('flags win over the run', async ({ sandbox }) => {
     const cwd = scratch({ 'in.csv': 'company_id,zip,name\n1,02139,a\n,10115,b\n' });
     const run = importing(cwd, environmentOf(sandbox));
@@ -465,6 +499,23 @@ describe('causes', () => {
       expect(sandbox.show('companies', '2')?.metadata).toEqual({ active: false });
     },
   );
+  test('text behind a quote is one, on whichever line of its row it stands', async ({ sandbox }) => {
+    const cwd = scratch({ 'in.csv': 'company_id,name\n1,"A" Holding\n2,"B\nC" Limited\n' });
+    const { stderr } = await cli(['import', 'in.csv'], { cwd, env: environmentOf(sandbox) });
+    expect(stderr).toContain(
+      '    2 rows: text follows the closing quote of a cell; e.g. line 2\n      --lenient-quotes reads them\n    see ',
+    );
+    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain(', on line 4');
+  });
+  test('zeros in front are not read as numbers by a command that is printed', async ({ sandbox }) => {
+    const cwd = scratch({ 'in.csv': 'company_id,zip\n1,10115\n2,02139\n' });
+    const { stderr } = await cli(['import', 'in.csv', '--type', 'zip=integer'], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    expect(stderr).toContain('--type zip=string keeps them as text');
+    expect(stderr).toMatch(/profiles import in\.csv --type zip=integer --skip-invalid/);
+  });
   test('of a CRM export are two lines, with the flag that reads its money', async ({ sandbox }) => {
     const money = Array.from({ length: 50 }, (_, i) => `${i},"$${i + 1},234.00"\n`);
     const cwd = scratch({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });
