@@ -2,7 +2,6 @@
 import type { Stats } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { ParseError } from 'jsonc-parser';
 import { ConfigError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { isTrusted, takeOver } from '../../engine/owner.js';
@@ -121,17 +120,9 @@ async function parseJson(path: string, text: string): Promise<unknown> {
     });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const { parse, printParseErrorCode } = await import('jsonc-parser');
-    const faults: ParseError[] = [];
-    parse(text, faults, { disallowComments: true });
-    const { error: code, offset } = faults[0] ?? { error: 1, offset: text.length };
-    const before = text.slice(0, offset).split('\n');
-    const reason = printParseErrorCode(code).replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-    throw hinted(
-      new ConfigError(
-        `${path}:${before.length}:${before.at(-1)!.length + 1}: invalid JSON: ${reason.toLowerCase()}`,
-      ),
-      ({ command }) => toRun('fix it, or move the file away and run', command('config', 'init')),
+    const { jsonFault } = await import('./json-fault.js');
+    throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), ({ command }) =>
+      toRun('fix it, or move the file away and run', command('config', 'init')),
     );
   }
 }

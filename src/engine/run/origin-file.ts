@@ -8,7 +8,6 @@ import { basename } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { fileTrouble } from '../file-trouble.js';
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
-import { EMPTY_CELLS, KEY_STYLES, KINDS } from '../model.js';
 import { cellType, isOrigin, ORIGIN_MEMBER } from '../read/index.js';
 import { replaceFile } from '../replace-file.js';
 import type { RejectsRecord } from '../state/rejects.js';
@@ -58,7 +57,8 @@ export async function readOrigin(rejects: string, run: string): Promise<Origin |
   const bytes = await readFile(originPath(rejects)).catch(() => null);
   if (bytes === null || !isOrigin(bytes)) return null;
   try {
-    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = (await schema()).parse(JSON.parse(bytes.toString()));
+    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
     for (const [column, type] of origin.reading.rules.types) cellType(type, column);
     if (origin.run !== run && origin.owner !== run) return null;
     return { ...origin, unedited: hashesOf(Buffer.from(unedited, 'base64')) };
@@ -69,50 +69,4 @@ export async function readOrigin(rejects: string, run: string): Promise<Origin |
       cause: error,
     });
   }
-}
-
-/** Loaded only when needed, because zod loads slowly. */
-async function schema() {
-  const z = await import('zod');
-  const text = z.string();
-  const pairs = z.array(z.tuple([text, text]));
-  const rules = z.strictObject({
-    map: pairs,
-    include: z.array(text),
-    exclude: z.array(text),
-    set: pairs,
-    types: pairs,
-    infer: z.boolean(),
-    empty: z.enum(EMPTY_CELLS),
-    keys: z.enum(KEY_STYLES).optional(),
-    nulls: z.array(text).optional(),
-    trim: z.boolean().optional(),
-    allowIds: z.array(text).optional(),
-  });
-  return z.strictObject({
-    [ORIGIN_MEMBER]: z.literal(VERSION),
-    run: text,
-    input: z.int().min(0),
-    owner: text,
-    digest: text,
-    key: text.regex(/^[0-9a-f]{64}$/),
-    reading: z.strictObject({
-      path: text,
-      columns: z.array(text),
-      kind: z.enum(KINDS),
-      id: text,
-      companyId: text.nullable(),
-      rules,
-      set: pairs,
-      maxCellBytes: z.int().min(1),
-      excelText: z.boolean().optional(),
-    }),
-    unsent: z
-      .strictObject({
-        rows: z.int(),
-        inputs: z.array(z.strictObject({ path: text, digest: text, valid: z.int(), filtered: z.int() })),
-      })
-      .nullable(),
-    unedited: z.base64(),
-  });
 }
