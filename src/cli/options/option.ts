@@ -9,9 +9,6 @@ export type Flags = Record<string, unknown>;
 /** Where completion finds values on this machine. `column=` completes only the left side of a pair. */
 export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=' | 'settings' | 'folders';
 
-/** Where in a mapping file a fact of a file may stand: only at its top, or also in the section of a kind. */
-export const IN_MAPPING = { top: 'top of a mapping file', section: 'mapping file' } as const;
-
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
   type: Type<any>;
@@ -33,8 +30,8 @@ export interface Option {
   off?: readonly string[];
   /** Its key in the config file: `import.chunk_size`. */
   config?: string;
-  /** A fact of a file, which a mapping file may hold, too. */
-  mapping?: keyof typeof IN_MAPPING;
+  /** A mapping file may hold it, too: only at its top, or also in the section of a kind. */
+  mapping?: 'top' | 'section';
   /** On a further page of help, not on the command's first one. */
   tier?: 2;
   /** What help shows for its flag, if other flags belong to it. */

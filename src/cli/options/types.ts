@@ -1,18 +1,16 @@
 /** The types of option values: how each is written on a command line and parsed. */
 import { fileURLToPath } from 'node:url';
-import { DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/duration.js';
+import { parseDuration, writeDuration } from '../../engine/duration.js';
 import { UsageError } from '../../engine/errors.js';
 import { wholeNumber } from '../../engine/numbers.js';
 import { type InvalidBound, wordOption } from '../../engine/options.js';
-import { formatSize, parseSize, SIZE_EXAMPLES } from '../../engine/size.js';
+import { formatSize, parseSize } from '../../engine/size.js';
 
 export interface Type<V = unknown> {
   /** Decides the schema of its value in the config file (`settings/schema.ts`). */
   kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound' | 'words';
   /** The placeholder of the value in help, without brackets. Empty for a flag. */
   placeholder: string;
-  /** The name of the type in the reference. */
-  description: string;
   /** Parses a value. @param setting the name for the error, such as `--chunk-size` @throws UsageError */
   read(text: string, setting: string): V;
   /** The value as a user would type it. */
@@ -27,7 +25,6 @@ export interface Type<V = unknown> {
 export const FLAG: Type<boolean> = {
   kind: 'flag',
   placeholder: '',
-  description: 'on or off',
   read: () => true,
   write: (on) => (on ? 'on' : 'off'),
 };
@@ -45,26 +42,23 @@ const asIs = { read: (text: string) => text, write: String };
 export const text = (placeholder: string, check?: { pattern: RegExp; form: string }): Type<string> => ({
   kind: 'text',
   placeholder,
-  description: 'text',
   ...asIs,
   ...check,
 });
 
 /** The name of an account or a region. */
-export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', description: 'name', ...asIs };
+export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', ...asIs };
 
 /** A program and its arguments: an array in the config file. */
 export const COMMAND_TYPE: Type<string> = {
   kind: 'words',
   placeholder: 'command',
-  description: 'JSON array of a program and its arguments',
   ...asIs,
 };
 
 export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => ({
   kind: 'path',
   placeholder,
-  description: placeholder === 'folder' ? 'path of a folder' : 'path of a file',
   read: readPath,
   write: String,
 });
@@ -72,7 +66,6 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => (
 /** An input: a path, a URL, stdin, or a member of an archive. */
 export const INPUT_TYPE: Type<string> = {
   ...path('path'),
-  description: 'path of a file, an https:// address, or -',
   read: asIs.read,
 };
 
@@ -97,7 +90,6 @@ export function readPath(given: string, setting: string): string {
 export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> => ({
   kind: 'word',
   placeholder,
-  description: words.join(', '),
   words,
   read: (given, setting) => wordOption(setting, given, words),
   write: String,
@@ -109,7 +101,6 @@ export const countType = (
 ): Type<number> => ({
   kind: 'count',
   placeholder,
-  description: most === undefined ? `whole number, ${least} or more` : `whole number, ${least} to ${most}`,
   least,
   read: (given, setting) => wholeNumber(given, setting, { least, ...(most === undefined ? {} : { most }) }),
   write: String,
@@ -118,7 +109,6 @@ export const countType = (
 export const SIZE_TYPE: Type<number> = {
   kind: 'size',
   placeholder: 'size',
-  description: `size, such as ${SIZE_EXAMPLES}`,
   read: parseSize,
   write: (bytes) => formatSize(bytes).replace(' ', ''),
 };
@@ -127,7 +117,6 @@ export const SIZE_TYPE: Type<number> = {
 export const duration = (least = 0): Type<number> => ({
   kind: 'duration',
   placeholder: 'duration',
-  description: `duration, such as ${DURATION_EXAMPLES}${least > 0 ? '; more than zero' : ''}`,
   least,
   read: (given, setting) => parseDuration(given, setting, least),
   write: writeDuration,
@@ -139,7 +128,6 @@ export const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
 export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = {
   kind: 'bound',
   placeholder: 'n|n%',
-  description: 'number of rows, or percentage of the rows read',
   read: (given, setting) => {
     if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
     if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
@@ -154,7 +142,6 @@ export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = {
 export const ZONE_TYPE: Type<string> = {
   kind: 'text',
   placeholder: 'zone',
-  description: 'time zone, such as Europe/Berlin or UTC',
   read: (given, setting) => {
     try {
       new Intl.DateTimeFormat('en', { timeZone: given });
@@ -172,7 +159,6 @@ export const ZONE_TYPE: Type<string> = {
 export const RATE_TYPE: Type<number> = {
   kind: 'text',
   placeholder: 'rate',
-  description: 'share, such as 0.1 or 10%',
   read: (given, setting) => {
     const [, number = 'none', percent] = /^(\d*\.?\d+)(%?)$/.exec(given) ?? [];
     const share = percent ? Number(number) / 100 : Number(number);
@@ -186,7 +172,6 @@ export const RATE_TYPE: Type<number> = {
 export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
   kind: 'text',
   placeholder,
-  description: placeholder,
   read: (given, setting) => {
     const at = given.indexOf('=');
     if (at < 1 || given.length - at - 1 < least) {
@@ -203,7 +188,6 @@ export const pair = (placeholder: string, least = 0): Type<readonly [left: strin
 export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = {
   kind: 'text',
   placeholder: 'column=text',
-  description: 'column=value or column!=value',
   read: (given, setting) => {
     const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
     if (name && value !== undefined) return [name, no ? '!=' : '=', value];
@@ -218,7 +202,6 @@ export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', valu
 export const NAMES_TYPE: Type<string[]> = {
   kind: 'text',
   placeholder: 'a,b',
-  description: 'names, separated by commas',
   read: (given, setting) => {
     const names = given.split(',').map((name) => name.trim());
     const found = [...new Set(names.filter(Boolean))];
