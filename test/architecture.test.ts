@@ -52,7 +52,6 @@ const BASE = [
   'channel',
   'clock',
   'close-all',
-  'collect-garbage',
   'dialect-options',
   'duration',
   'errors',

@@ -24,18 +24,13 @@ import {
 
 import type { CellColumns } from './stored-cells.js';
 
-export type { PrintTables } from './fingerprint-tables.js';
-
 /** The rows of a request in order: three keyed 64-bit hashes for each, little-endian as they are stored. */
 export interface FingerprintColumns {
   /** Hashes of the identifiers. */
   ids: BigUint64Array;
   /** Hashes of the items that were sent. 0: not to be remembered. */
   contents: BigUint64Array;
-  /**
-   * Hashes of the original records and of the rules for reading them: equal ones make equal items. 0: not
-   * known.
-   */
+  /** For the last row of an id that appears more than once, the hash of its merged content. Otherwise 0. */
   records: BigUint64Array;
   /** Short hashes of the cells, if changes are to be counted by key. */
   cells?: CellColumns | null | undefined;
@@ -60,7 +55,7 @@ const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
  * mostly have the same order as last time, so lookups read memory sequentially. They create no BigInt.
  */
 export class FingerprintIndex {
-  #tables: PrintTables;
+  readonly #tables: PrintTables;
   /** Number of rows, including outdated ones. */
   #rows = 0;
   #size = 0;
@@ -69,17 +64,9 @@ export class FingerprintIndex {
   /** The arrays of the last lookup, as 32-bit words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
-  /** @param rows the most rows that can be set; or the tables of another index, which is then read-only */
-  constructor(rows: number | PrintTables) {
-    this.#tables = typeof rows === 'number' ? emptyTables(rows) : rows;
-  }
-
-  /** Frees the memory. After that, the index is empty. @returns the number of freed bytes */
-  release(): number {
-    const held = Object.values(this.#tables);
-    this.#tables = emptyTables(0);
-    this.#last = null;
-    return held.reduce((sum, table) => sum + (table?.byteLength ?? 0), 0);
+  /** @param rows the most rows that can be set */
+  constructor(rows: number) {
+    this.#tables = emptyTables(rows);
   }
 
   get tables(): PrintTables {
@@ -105,21 +92,6 @@ export class FingerprintIndex {
     return (
       contents[2 * row - 2] === asked.contents[2 * at] && contents[2 * row - 1] === asked.contents[2 * at + 1]
     );
-  }
-
-  /** Indexes, ascending, of the ids that were not completed last with an item made from this record. */
-  notMadeOf(ids: BigUint64Array, records: BigUint64Array): number[] {
-    const { contents, records: held } = this.#tables;
-    const [asked, made] = [wordsOf(ids), wordsOf(records)];
-    const places: number[] = [];
-    for (let at = 0; at < made.length; at += 2) {
-      const row = this.rowAt(asked[at]!, asked[at + 1]!);
-      const isRecord = row !== 0 && held[2 * row - 2] === made[at] && held[2 * row - 1] === made[at + 1];
-      // A content that is too old is cleared, but its record is not. A record that is 0 is not known.
-      const isSame = isRecord && isSet(held, row) && isSet(contents, row);
-      if (!isSame) places.push(at >>> 1);
-    }
-    return places;
   }
 
   /** The class of a row. @param at index in `prints` */

@@ -1,6 +1,6 @@
 /** The memory of a fingerprint index. Hashes are pairs of 32-bit words, so that lookups create no BigInt. */
 
-/** The memory of an index. Threads to which it is posted share it. */
+/** The memory of an index. */
 export interface PrintTables {
   /**
    * The hash table: numbers of rows, from 1, at places that depend on the high word of their id; 0 if a place
@@ -54,8 +54,8 @@ const FEWEST_PLACES = 1024;
 /** Two of three places are used, so that a lookup takes two or three steps. */
 const PLACES_A_ROW = 1.5;
 
-/** A table in memory that threads can share. */
-export const tableOf = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
+/** A table of zeros. */
+export const tableOf = (words: number): Uint32Array => new Uint32Array(words);
 
 export const emptyTables = (rows: number): PrintTables => ({
   byId: tableOf(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),

@@ -190,7 +190,7 @@ class Known {
       try {
         const [opened] = await reopenInputs({ ...run, inputs: [run.inputs[input]!] }, options, this.deps);
         const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
-        const building = { hashKey: state.secret, records: false, pool, signal: stop };
+        const building = { hashKey: state.secret, pool, signal: stop };
         for await (const batch of buildItems(opened!, { types, itemLimitBytes }, building)) {
           for (let at = batch.ids.indexOf(hash); at !== -1; at = batch.ids.indexOf(hash, at + 1)) {
             const [row, line] = [batch.rows[at]!, batch.lines[at]!];

@@ -183,7 +183,6 @@ export class Session {
       apply,
       located,
       pool: this.#pool,
-      known: this.#known,
       rejecting: this.#rejecting,
     });
     return yield* this.#withWarnings(scanning);

@@ -10,34 +10,6 @@ describe('FingerprintIndex', () => {
     index.apply(printsOf([1, 10], [2, 20]), true);
     const asked = printsOf([1, 10], [1, 20], [2, 20], [3, 10]);
     expect([0, 1, 2, 3].map((at) => index.matches(asked, at))).toEqual([true, false, true, false]);
-    expect(index.notMadeOf(asked.ids, asked.records)).toEqual([1, 3]);
-  });
-
-  test('a content whose record is not known matches no record, least of all an unknown one', () => {
-    const index = new FingerprintIndex(1_000);
-    const prints = { ...printsOf([1, 10]), records: BigUint64Array.of(0n) };
-    index.apply(prints, true);
-    expect(index.matches(prints, 0)).toBe(true);
-    expect(index.notMadeOf(prints.ids, prints.records)).toEqual([0]);
-    index.apply(printsOf([1, 10]), true);
-    index.apply(printsOf([1, 10]), false);
-    for (const records of [printsOf([1, 10]).records, BigUint64Array.of(0n)]) {
-      expect(index.notMadeOf(prints.ids, records)).toEqual([0]);
-    }
-  });
-
-  test('an id is only made of the record that was set last, also when it is full', () => {
-    const index = new FingerprintIndex(5_003);
-    const of = (record: bigint): FingerprintColumns => ({
-      ...printsOf([5, 6]),
-      records: BigUint64Array.of(record),
-    });
-    for (const record of [1_024n, 77n, 2_048n]) index.apply(of(record), true);
-    const ids = BigUint64Array.of(5n, 5n, 5n, 5n, 6n);
-    const asked = BigUint64Array.of(0n, 1_024n, 77n, 2_048n, 2_048n);
-    expect(index.notMadeOf(ids, asked)).toEqual([0, 1, 2, 4]);
-    index.apply(printsOf(...Array.from({ length: 5_000 }, (_, i) => [i + 10, 1] as const)), true);
-    expect(index.notMadeOf(ids, asked)).toEqual([0, 1, 2, 4]);
   });
 
   test('a later content takes the place of an earlier one, and clearing leaves none', () => {
@@ -70,15 +42,6 @@ describe('FingerprintIndex', () => {
     expect(contentsOf(index, [1, 2, 3], [10, 20, 30])).toEqual(new Map([[2, 20]]));
   });
 
-  test('another index over its tables sees what it held when they were handed over', () => {
-    const index = new FingerprintIndex(1_000);
-    index.apply(printsOf([1, 10]), true);
-    const handedOver = structuredClone(index.tables);
-    const there = new FingerprintIndex(handedOver);
-    expect(contentsOf(there, [1, 2], [10])).toEqual(new Map([[1, 10]]));
-    expect(handedOver.lows.buffer).toBeInstanceOf(SharedArrayBuffer);
-  });
-
   /** Ids that fall on one place of the table, and ids that fall anywhere. */
   const anId = fc.oneof(
     fc.integer({ min: 1, max: 40 }).map((low) => (7n << 32n) | BigInt(low)),
@@ -107,8 +70,6 @@ describe('FingerprintIndex', () => {
         expect(asked.map((_, at) => index.matches(prints, at))).toEqual(
           asked.map(([id, content]) => model.get(id)?.[0] === content),
         );
-        const places = asked.flatMap(([id, , record], at) => (model.get(id)?.[1] === record ? [] : [at]));
-        expect(index.notMadeOf(prints.ids, prints.records)).toEqual(places);
         expect(new Map(unpack(heldBy(index)))).toEqual(
           new Map([...model].map(([id, hashes]) => [BigInt.asUintN(32, id), hashes])),
         );
@@ -317,7 +278,6 @@ describe('FingerprintIndex', () => {
     const prints = pack(rows);
     index.apply(prints, true);
     expect(rows.every((_, at) => index.matches(prints, at))).toBe(true);
-    expect(index.notMadeOf(prints.ids, prints.records)).toEqual([]);
     expect(index.size).toBe(200_000);
     expect(() => index.apply(printsOf([1, 10]), true)).toThrow('there is room for 200000 rows');
   });

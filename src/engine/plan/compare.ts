@@ -2,14 +2,24 @@
  * Counts the rows that the service already has (contract §3 "Only what changed"), including those with
  * identifiers that appear more than once.
  */
+
+import type { FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
-import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
-import { buildItems, type ItemBatch, itemIn, type Pool } from '../read/index.js';
+import type { KeyChange, RowClass } from '../plan-changes.js';
+import { buildItems, itemIn, itemMemory, type Pool } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
-import type { Classes, Known } from './changes.js';
+import type { Volume } from './estimate.js';
 import { KeyChanges } from './key-changes.js';
-import { acceptedOf, type PlannedInput, type Scanned } from './plan.js';
+import { acceptedOf, type Scanned } from './plan.js';
 import { Repeats } from './repeats.js';
+
+/** What is known about the profiles of a kind. */
+export interface Known {
+  readonly index: FingerprintIndex;
+}
+
+/** The number of accepted rows in each class. */
+export type Classes = Record<RowClass, number>;
 
 export interface CompareDeps {
   hashKey: Buffer;
@@ -33,11 +43,12 @@ export interface Comparison {
    * recorded.
    */
   untracked: number;
+  /** The rows to send, before rows with the same identifier are merged. */
+  toSend: Volume;
 }
 
 /**
- * Compares all rows of a kind. The scan has compared most of them. The inputs are read again if identifiers appear more
- * than once, or if the scan could not compare a row.
+ * Compares all rows of a kind, after their scan has decided the types. Reads the inputs again, unless nothing is known.
  * @throws InputError; the signal's reason when aborted
  */
 export async function compareRows(
@@ -49,36 +60,27 @@ export async function compareRows(
   const inputs = scanned.inputs.filter(({ opened }) => opened.kind === kind);
   const { index } = known;
   const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const toSend: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   const keys = deps.cells && new KeyChanges(kind, deps.hashKey, deps.cells);
-  const done = (repeats: Repeats | null): Comparison => ({
-    known,
-    changes,
-    keys: keys?.list() ?? [],
-    repeats,
-    untracked: keys?.untracked ?? 0,
-  });
-  if (index.rows === 0) {
-    for (const { scan } of inputs) changes.new += acceptedOf(scan.rows);
-    return done(null);
-  }
   const { count, repeated } = scanned.duplicates.get(kind)!;
-  if (count === 0 && inputs.every((input) => isCompared(input, known, keys))) {
-    for (const { classes, kept } of inputs) {
-      for (const name of ROW_CLASSES) changes[name] += classes![name];
-      if (keys === null || classes!.changed === 0) continue;
-      for (const batch of kept!.changed()!) {
-        for (let at = 0; at < batch.ends.length; at++) {
-          if (index.classOf(batch, at) === 'changed') await addKey(keys, batch, at, known);
-        }
-      }
-    }
-    return done(null);
-  }
   const repeats =
-    count > 0 ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows)) : null;
+    count > 0 && index.rows > 0
+      ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows))
+      : null;
   const { hashKey, pool, signal } = deps;
+  const add = (rows: number, bytes: number, largest: number): void => {
+    toSend.rows += rows;
+    toSend.bytes += bytes;
+    toSend.largestItemBytes = Math.max(toSend.largestItemBytes, largest);
+  };
   for (const { opened, scan } of inputs) {
-    const options = { hashKey, records: false, pool, planned: scan.marks, signal };
+    if (index.rows === 0) {
+      const rows = acceptedOf(scan.rows);
+      changes.new += rows;
+      add(rows, scan.bytes, scan.largestItemBytes);
+      continue;
+    }
+    const options = { hashKey, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
@@ -87,19 +89,16 @@ export async function compareRows(
         }
         const name = index.classOf(batch, at);
         changes[name]++;
-        if (keys && name === 'changed') await addKey(keys, batch, at, known);
+        if (name === 'unchanged') continue;
+        const item = itemIn(batch, at);
+        add(1, item.length, item.length);
+        if (keys && name === 'changed') {
+          await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [item]);
+        }
       }
+      itemMemory.give(batch.items.buffer);
     }
   }
   await repeats?.decide(keys);
-  return done(repeats);
-}
-
-/** Whether the scan has compared every row of an input. Only for inputs without repeated identifiers. */
-const isCompared = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
-  classes !== null &&
-  (keys === null || classes.changed === 0 || (kept!.isOf(known) && kept!.changed() !== null));
-
-async function addKey(keys: KeyChanges, batch: ItemBatch, at: number, { index }: Known): Promise<void> {
-  await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [itemIn(batch, at)]);
+  return { known, changes, keys: keys?.list() ?? [], repeats, untracked: keys?.untracked ?? 0, toSend };
 }

@@ -15,8 +15,7 @@ import {
   type RejectedRow,
 } from '../model.js';
 import type { Warning } from '../problems.js';
-import type { OpenedInput, Pool, Scan } from '../read/index.js';
-import { type Classes, type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
+import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { DuplicateFinder, type Duplicates, repeatWarning } from './duplicates.js';
 import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
@@ -25,21 +24,15 @@ import { estimateSeconds, type RequestTotals } from './estimate.js';
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
-  /** Rows that the scan has compared and kept; null if all items must be built again. */
-  kept: KeptRows | null;
-  /** Row counts by class; null if the import sends everything, or only building all items can tell. */
-  classes: Classes | null;
 }
 
 export interface ScanDeps {
-  /** Key of the hashes by which duplicates and changes are found. */
+  /** Key of the hashes by which duplicates are found. */
   hashKey: Buffer;
   /** The most bytes of a request with one item. Rows with larger items are rejected. */
   itemLimitBytes: number;
   pool: Pool;
   signal: AbortSignal;
-  /** The known profiles of a kind; undefined if the import sends everything. */
-  known(kind: Kind): Promise<Known | undefined>;
   /** Called with each rejected row, and the index of its input. */
   reject(input: number, row: RejectedRow): void;
 }
@@ -61,13 +54,11 @@ export async function* scanAll(
   deps: ScanDeps,
 ): AsyncGenerator<ImportEvent, Scanned> {
   const finders = new Map<Kind, DuplicateFinder>();
-  const room = { companies: MAX_KEPT_BYTES, users: MAX_KEPT_BYTES };
   const taken = { companies: 0, users: 0 };
   const scanned: PlannedInput[] = [];
   const absent: Warning[] = [];
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
-    const known = await deps.known(input.kind);
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
@@ -76,12 +67,10 @@ export async function* scanAll(
     const events = new Channel<ImportEvent>();
     /** Ends the scan when the consumer of the events stops. */
     const left = new AbortController();
-    const scan = scanChanges(input, {
+    const scanning = scanInput(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
-      known,
-      room: room[input.kind],
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
         deps.reject(index, row);
@@ -112,28 +101,22 @@ export async function* scanAll(
       yield* events;
     } finally {
       left.abort();
-      await scan.catch(() => {}); // thrown below, if the consumer has not stopped
+      await scanning.catch(() => {}); // thrown below, if the consumer has not stopped
     }
-    const found = await scan;
+    const scan = await scanning;
     kinds.check(input);
-    taken[input.kind] += found.scan.rows.read - found.scan.rows.filtered;
-    room[input.kind] -= found.kept?.bytes ?? 0;
-    scanned.push({ opened: input, ...found });
+    taken[input.kind] += scan.rows.read - scan.rows.filtered;
+    scanned.push({ opened: input, scan });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
   for (const finder of finders.values()) finder.settle();
-  // Whether the rows of a repeated identifier have changed depends on all of them, so every item may be
-  // needed.
-  const inputs = scanned.map((input) =>
-    finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
-  );
-  const warnings = inputs.flatMap(({ opened, scan }) => scan.warnings.map((w) => ofFile(opened, w)));
+  const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((w) => ofFile(opened, w)));
   const repeats = [...finders].flatMap(([kind, finder]) => {
-    const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
+    const ofKind = scanned.filter(({ opened }) => opened.kind === kind);
     const where = ofKind.length === 1 ? ofKind[0]!.opened.path : kind;
     return repeatWarning(finder, ofKind).map((w) => ofFile({ path: where }, w));
   });
-  return { inputs, duplicates: finders, warnings: [...warnings, ...absent, ...repeats] };
+  return { inputs: scanned, duplicates: finders, warnings: [...warnings, ...absent, ...repeats] };
 }
 
 /** A warning of the scan of one input, among those of others. */
@@ -185,7 +168,7 @@ function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
 }
 
 /** The part of the plan about one input. */
-export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
+export function filePlanOf({ opened, scan }: PlannedInput): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = scan;
   return { path, kind, format, encoding, delimiter, dialect: dialectPlan(opened), rows, columns, sample };

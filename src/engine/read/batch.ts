@@ -11,8 +11,6 @@ export interface RowColumns {
   ids: BigUint64Array<ArrayBuffer>;
   /** Keyed hash of the whole item. */
   contents: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the record and of the rules by which it became an item. */
-  records: BigUint64Array<ArrayBuffer>;
 }
 
 /** Items ready to be sent, as in a request. Plain data. */
@@ -21,8 +19,6 @@ export interface ItemBatch extends RowColumns {
   items: Uint8Array<ArrayBuffer>;
   /** For each item: the offset in `items` after its comma. */
   ends: Uint32Array<ArrayBuffer>;
-  /** For an entry without bytes: the length of the run of unchanged rows that it represents. Null: all are items. */
-  unchanged: Uint32Array<ArrayBuffer> | null;
   /** Records read for this batch, rejected ones included. */
   read: number;
   rejected: RejectedRecord[];
@@ -31,11 +27,11 @@ export interface ItemBatch extends RowColumns {
 /** The offset of an item, or of the one that would follow the last. */
 export const startOf = ({ ends }: ItemBatch, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
 
-/** The JSON text of an item, in the batch's memory; empty for an entry without bytes. */
+/** The JSON text of an item, in the batch's memory. */
 export function itemIn(batch: ItemBatch, at: number): Buffer {
   const { buffer, byteOffset } = batch.items;
   const start = startOf(batch, at);
-  return Buffer.from(buffer, byteOffset + start, Math.max(0, batch.ends[at]! - 1 - start));
+  return Buffer.from(buffer, byteOffset + start, batch.ends[at]! - 1 - start);
 }
 
 export const emptyColumns = (length: number): RowColumns => ({
@@ -43,7 +39,6 @@ export const emptyColumns = (length: number): RowColumns => ({
   rows: new Float64Array(length),
   ids: new BigUint64Array(length),
   contents: new BigUint64Array(length),
-  records: new BigUint64Array(length),
 });
 
 /** Writes rows `from` to `to` of `source` at a place of `target`. @returns the place after them */
@@ -52,7 +47,6 @@ export function append(target: RowColumns, at: number, source: RowColumns, from:
   target.rows.set(source.rows.subarray(from, to), at);
   target.ids.set(source.ids.subarray(from, to), at);
   target.contents.set(source.contents.subarray(from, to), at);
-  target.records.set(source.records.subarray(from, to), at);
   return at + to - from;
 }
 
@@ -70,7 +64,7 @@ export function rangesOf(places: Iterable<number>): Range[] {
   return ranges;
 }
 
-/** Copies some items of a batch that has only items; its rejected rows are left out. */
+/** Copies some items of a batch; its rejected rows are left out. */
 export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
   const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);
@@ -85,5 +79,5 @@ export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
     for (let item = from; item < to; item++) ends[at++] = batch.ends[item]! + shift;
     end = startOf(batch, to) + shift;
   }
-  return { ...columns, items, ends, unchanged: null, read: count, rejected: [] };
+  return { ...columns, items, ends, read: count, rejected: [] };
 }

@@ -6,11 +6,8 @@ import { wordsOf } from '../fingerprint-tables.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
 import { Hashes } from './hashes.js';
-import { Fields, Keys } from './json/fields.js';
-import { Members } from './json/members.js';
-import { METADATA, type Target } from './mapping/targets.js';
+import { METADATA } from './mapping/targets.js';
 import { parseItem } from './merged.js';
-import { viewOf } from './text/fours.js';
 import { Numbers } from './text/splitter.js';
 
 /** Keys beyond these are left out. */
@@ -21,31 +18,13 @@ export class CellHasher {
   readonly keys: string[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #hashes: Hashes;
-  readonly #nested: Members;
-  readonly #flat: Members;
   readonly #idField: string;
-  #item = 0;
-  /** The text of the last items. */
-  #items: Buffer = Buffer.alloc(0);
-  #view = viewOf(this.#items);
   /** For the current item: numbers of keys. */
   readonly #found = new Numbers();
 
   constructor(kind: Kind, hashKey: Uint8Array) {
     this.#idField = ID_FIELD[kind];
     this.#hashes = new Hashes(hashKey, 'cell');
-    const target = (column: string, role: Target['role']): Target => ({
-      column,
-      role,
-      key: column,
-      pinned: null,
-      because: null,
-    });
-    const roleOf = (name: string): Target['role'] =>
-      name === METADATA ? 'spread' : name === this.#idField ? 'id' : 'metadata';
-    const keys = new Keys(new Set());
-    this.#flat = new Members(new Fields((name) => target(name, roleOf(name)), keys));
-    this.#nested = new Members(new Fields((name) => target(this.#nestedName(name), 'metadata'), keys));
   }
 
   /** The number of a key; -1 for one that is left out. */
@@ -62,36 +41,12 @@ export class CellHasher {
    * @returns for each cell the number of its key, times 65,536, and its hash, which is not 0
    */
   of(items: Buffer, start: number, end: number): Uint32Array {
-    if (items !== this.#items) {
-      this.#items = items;
-      this.#view = viewOf(items);
-    }
-    if (this.#flat.read(items, this.#view, start, end, ++this.#item, this.#nested) === end) {
-      this.#addMembers(this.#flat, items);
-      this.#addMembers(this.#nested, items);
-    } else {
-      const { metadata = {}, ...fields } = parseItem(items.subarray(start, end));
-      delete fields[this.#idField];
-      this.#addValues(fields, (name) => name);
-      this.#addValues(metadata, (name) => this.#nestedName(name));
-    }
-    this.#nested.count = 0;
+    const { metadata = {}, ...fields } = parseItem(items.subarray(start, end));
+    delete fields[this.#idField];
+    for (const [name, value] of Object.entries(fields)) this.#add(name, value);
+    for (const [name, value] of Object.entries(metadata)) this.#add(this.#nestedName(name), value);
     const hashes = wordsOf(this.#hashes.take());
     return this.#found.take().map((key, at) => key * 0x1_0000 + (hashes[2 * at]! & 0xffff || 1));
-  }
-
-  #addMembers({ count, fields, starts, ends }: Members, bytes: Buffer): void {
-    for (let at = 0; at < count; at++) {
-      const { role, column } = fields[at]!.target;
-      if (role === 'metadata') this.#add(column, bytes, starts[at]!, ends[at]!);
-    }
-  }
-
-  #addValues(values: Record<string, unknown>, keyOf: (name: string) => string): void {
-    for (const [name, value] of Object.entries(values)) {
-      const bytes = Buffer.from(JSON.stringify(value));
-      this.#add(keyOf(name), bytes, 0, bytes.length);
-    }
   }
 
   /** The key of a member of `metadata`, which is never that of a field beside it: a user has two `company_id`. */
@@ -100,11 +55,11 @@ export class CellHasher {
     return isTaken || name.startsWith(`${METADATA}.`) ? `${METADATA}.${name}` : name;
   }
 
-  #add(key: string, bytes: Uint8Array, start: number, end: number): void {
+  #add(key: string, value: unknown): void {
     const number = this.numberOf(key);
     if (number < 0) return;
     this.#found.push(number);
-    this.#hashes.addBytes(bytes, start, end);
+    this.#hashes.add(JSON.stringify(value));
   }
 }
 

@@ -19,8 +19,6 @@ const KEPT_BYTES = 2 * 1024 * 1024;
 export interface HashOptions {
   /** Secret of this machine or run. Hashes with different keys cannot be compared. */
   hashKey: Uint8Array;
-  /** Also hash records, so that a later import recognizes rows before it makes items of them. */
-  records: boolean;
 }
 
 /** Writes one batch after another into the same memory: a new buffer for each would take longer than writing. */
@@ -34,14 +32,11 @@ export class ItemWriter {
   #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
   readonly #contents: Hashes;
-  readonly #records: Hashes | null;
   readonly #limit: number;
 
-  /** @param records hashes the records; null if they do not represent their items */
-  constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
+  constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
-    this.#records = records;
     this.#limit = itemLimitBytes;
   }
 
@@ -52,8 +47,7 @@ export class ItemWriter {
     this.#items.length = 0;
     this.#rows = [];
     this.#rejected = [];
-    const hashes = [this.#ids, this.#contents, this.#records];
-    for (const collected of [this.#ends, this.#lines, ...hashes]) collected?.take();
+    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents]) collected.take();
   }
 
   /** Appends the item of a row. False, and nothing is appended, if it is larger than a request may be. */
@@ -78,7 +72,7 @@ export class ItemWriter {
   }
 
   #append(number: number, bytes: number): void {
-    const { bytes: text, spans, lines } = this.#batch!;
+    const { lines } = this.#batch!;
     const items = this.#items;
     const end = items.length + bytes;
     this.#contents.addBytes(items.bytes, items.length, end);
@@ -87,7 +81,6 @@ export class ItemWriter {
     this.#ends.push(items.length);
     this.#lines.push(lines[number]!);
     this.#rows.push(rowOf(this.#batch!, number));
-    this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
   }
 
   reject(row: RejectedRecord): void {
@@ -105,8 +98,6 @@ export class ItemWriter {
       rows: Float64Array.from(this.#rows),
       ids: this.#ids.take(),
       contents: this.#contents.take(),
-      records: this.#records?.take() ?? new BigUint64Array(this.#rows.length),
-      unchanged: null,
       read: this.#rows.length + this.#rejected.length,
       rejected: this.#rejected,
     };

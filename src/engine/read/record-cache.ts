@@ -23,7 +23,6 @@ export interface StoredBatch {
   size: number;
   first: number;
   records: number;
-  values: number | null;
   kinds: number | null;
   /** Of their JSON text. */
   broken: number;
@@ -114,7 +113,7 @@ export class RecordCache {
 
   /** Null if there is no room for the batch, or if it has refused records: it is not worth storing why. */
   async #store(file: FileHandle, batch: RecordBatch): Promise<StoredBatch | null> {
-    const { first, lines, values, kinds, broken } = batch;
+    const { first, lines, kinds, broken } = batch;
     const reasons = Buffer.from(broken ? JSON.stringify(broken) : '');
     const lists = listsOf(batch, reasons);
     const size = lists.reduce((sum, { length }) => sum + length, 0);
@@ -127,7 +126,7 @@ export class RecordCache {
       return null;
     }
     this.#end += size;
-    const lengths = { records: lines.length, values: values?.length ?? null, kinds: kinds?.length ?? null };
+    const lengths = { records: lines.length, kinds: kinds?.length ?? null };
     return { fd: file.fd, at, size, first, ...lengths, broken: reasons.length };
   }
 }
@@ -148,13 +147,13 @@ export async function* readAllBack(
 }
 
 /** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */
-const listsOf = ({ values, lines, spans, kinds, bytes }: RecordBatch, broken: Uint8Array): Uint8Array[] =>
-  [values, lines, spans, kinds, broken, bytes].flatMap((list) =>
+const listsOf = ({ lines, spans, kinds, bytes }: RecordBatch, broken: Uint8Array): Uint8Array[] =>
+  [lines, spans, kinds, broken, bytes].flatMap((list) =>
     list ? new Uint8Array(list.buffer, list.byteOffset, list.byteLength) : [],
   );
 
 /** Reads a batch back. Its lists share memory, which can be reused (`textMemory`). @throws the file system's error */
-export function readBack({ fd, at, size, first, records, values, kinds, broken }: StoredBatch): RecordBatch {
+export function readBack({ fd, at, size, first, records, kinds, broken }: StoredBatch): RecordBatch {
   const all = textMemory.take(size);
   for (let done = 0; done < size; ) {
     const read = readSync(fd, all, done, size - done, at + done);
@@ -169,7 +168,6 @@ export function readBack({ fd, at, size, first, records, values, kinds, broken }
   };
   const numbers = (count: number) => new Uint32Array(...part(4 * count), count);
   return {
-    ...(values !== null && { values: numbers(values) }),
     lines: numbers(records),
     spans: numbers(2 * records),
     ...(kinds !== null && { kinds: new Uint8Array(...part(kinds), kinds) }),

@@ -5,7 +5,7 @@ import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { type RecordCache, readAllBack } from './record-cache.js';
-import { choose, only, type Selected, selectRecords, wantedRecords } from './selection.js';
+import { choose, only, type Selected, selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
@@ -85,8 +85,6 @@ export interface BuildOptions extends HashOptions {
   planned?: Marks | undefined;
   /** The row to begin with, if the input can be read from there. */
   from?: Start | undefined;
-  /** Whether a row, by its number among all records, is wanted. The others are skipped. */
-  isWanted?: ((row: number) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -100,14 +98,11 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal, from, isWanted, pool } = options;
+  const { hashKey, signal, from, pool } = options;
   const byteTotals = new ByteTotals(options.planned);
-  const spec = { pass: 'build' as const, input, schema, hashKey, records };
+  const spec = { pass: 'build' as const, input, schema, hashKey };
   const how = { signal, byteTotals, from, cache: pool.cache };
-  const work = isWanted
-    ? wantedRecords(readRecords(input, how), isWanted)
-    : passOver(input, how, { toEnd: false });
-  yield* pool.run(spec, work, signal);
+  yield* pool.run(spec, passOver(input, how, { toEnd: false }), signal);
 }
 
 /** Items and rejections of some rows, by row number in ascending order. */
@@ -117,7 +112,7 @@ export async function* buildRows(
   rows: readonly number[],
   options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
-  const task = await createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
+  const task = await createTask({ pass: 'build', input, schema, hashKey: options.hashKey });
   for await (const { batch, wanted } of batchesWith(input, rows, options)) {
     const built = task(batch);
     const numbers = new Set(wanted);

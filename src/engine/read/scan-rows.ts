@@ -1,11 +1,9 @@
 /** Collects what the scan of a batch keeps of its rows, for all formats. */
 
 import type { RejectedRow } from '../model.js';
-import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
 import { isAltered, isOdd, isOddBytes, isRounded, trimmed } from './identifier.js';
 import type { RawItem } from './item-text.js';
-import type { ItemWriter } from './item-writer.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 import type { Evidence } from './wording.js';
@@ -37,8 +35,6 @@ export interface ScanPart {
   odd: { id: OddCount; company: OddCount };
   /** Statistics about columns or fields, for the totals of the format. */
   columns: readonly unknown[];
-  /** Which accepted rows are unchanged; null if not requested or not known. */
-  changes: ChangedPart | null;
 }
 
 /** The rows of an input, from the first, whose lines a scan reports. */
@@ -82,8 +78,6 @@ export interface RowOptions {
   itemLimitBytes: number;
   /** Users: whether to collect the companies that they name. */
   companies: boolean;
-  /** What the service is known to have; null if everything will be sent. */
-  known: KnownItems | null;
 }
 
 /** Collects one batch after another. */
@@ -92,13 +86,10 @@ export class ScanRows {
   #companies: Hashes | null;
   /** Whether to collect companies until one is named twice. */
   #untilRepeated: boolean;
-  readonly #detector: ChangeDetector | null;
-  /** Indexes of the accepted rows, if changes are detected or lines are reported. */
+  /** Indexes of the accepted rows, if their lines are reported. */
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
-  readonly #detecting: boolean;
   #isFirst = true;
-  readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded = noneFound();
@@ -110,15 +101,12 @@ export class ScanRows {
   #sample = -1;
   #skipped = 0;
 
-  constructor(input: OpenedInput, { hashKey, companies }: RowOptions, detector: ChangeDetector | null) {
+  constructor(input: OpenedInput, { hashKey, companies }: RowOptions) {
     this.#ids = new Hashes(hashKey, 'id');
     const wanted = companies || input.eitherKind === true;
     this.#companies = wanted && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
     this.#untilRepeated = input.eitherKind === true;
     this.#keepsCompanies = companies;
-    this.#detector = detector;
-    this.#detecting = detector !== null;
-    this.#needsIds = detector?.needsIds ?? true;
   }
 
   /** Begins a batch, and discards the one before, even if it was not finished. */
@@ -155,7 +143,7 @@ export class ScanRows {
     this.#note(number, company);
     if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
     if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
-    if (this.#needsIds) this.#ids.add(id);
+    this.#ids.add(id);
     if (company !== '') this.#companies?.add(company);
     this.#count(number, size);
   }
@@ -171,7 +159,7 @@ export class ScanRows {
     if (isOddBytes(bytes, company, companyEnd)) {
       this.#noteOdd(this.#odd.company, number, bytes.toString('utf8', company, companyEnd));
     }
-    if (this.#needsIds) this.#ids.addBytes(bytes, id, idEnd);
+    this.#ids.addBytes(bytes, id, idEnd);
     if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
   }
@@ -192,20 +180,13 @@ export class ScanRows {
 
   #count(number: number, size: number): void {
     if (this.#sample < 0) this.#sample = number;
-    if (this.#detecting || this.#isFirst) this.#accepted.push(number);
+    if (this.#isFirst) this.#accepted.push(number);
     this.#bytes += size;
     if (size > this.#largest) this.#largest = size;
   }
 
-  /**
-   * @param originalOf returns a row of the batch as it is in the file
-   * @param append appends the item of an accepted row, with the types of `known`
-   */
-  finish(
-    columns: ScanPart['columns'],
-    originalOf: (number: number) => RejectedRow['original'],
-    append: (writer: ItemWriter, number: number) => void,
-  ): ScanPart {
+  /** @param originalOf returns a row of the batch as it is in the file */
+  finish(columns: ScanPart['columns'], originalOf: (number: number) => RejectedRow['original']): ScanPart {
     const batch = this.#batch!;
     const companies = this.#companies?.take() ?? null;
     const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
@@ -213,15 +194,13 @@ export class ScanRows {
       this.#untilRepeated = false;
       if (!this.#keepsCompanies) this.#companies = null;
     }
-    const ids = this.#ids.take();
     const accepted = this.#accepted.take();
-    const found = this.#detector?.detect(batch, accepted, ids, append);
     return {
       read: batch.lines.length - this.#skipped,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,
-      ids: found?.ids ?? ids,
+      ids: this.#ids.take(),
       lines: this.#isFirst ? accepted.map((number) => batch.lines[number]!) : null,
       sample:
         this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
@@ -232,8 +211,6 @@ export class ScanRows {
       altered: this.#altered,
       odd: this.#odd,
       columns,
-      // Rows left open until the end are in no part.
-      changes: this.#unsettled.length > 0 ? null : (found?.part ?? null),
     };
   }
 }

@@ -3,7 +3,6 @@
 import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import { type ItemBatch, itemIn } from './batch.js';
-import type { ChangedPart, KnownItems } from './change-detector.js';
 import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
@@ -38,23 +37,12 @@ export interface ScanOptions {
   collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
-/** What does not need to be sent again, and who is told about it. */
-export interface ChangeOptions {
-  known: KnownItems;
-  /** Receives the changes of each batch, in input order; null if those of a batch are not known. */
-  onChanges: (part: ChangedPart | null) => void;
-}
-
 /**
  * Reads the whole input once.
  * @throws InputError for an input that cannot be read to its end; UsageError for a rule that names an unknown field of
  * a JSON input; the signal's reason when aborted
  */
-export async function scanInput(
-  input: OpenedInput,
-  options: ScanOptions,
-  changes?: ChangeOptions,
-): Promise<Scan> {
+export async function scanInput(input: OpenedInput, options: ScanOptions): Promise<Scan> {
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
@@ -62,11 +50,9 @@ export async function scanInput(
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
   const work = passOver(input, { signal, byteTotals, notes, keepIn: options.pool.cache }, selected);
   const companies = options.collectCompanies !== undefined;
-  const known = changes?.known ?? null;
-  const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
+  const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies };
   for await (const part of options.pool.run(spec, work, signal)) {
     totals.add(part);
-    changes?.onChanges(part.changes);
     options.collectIds?.(part.ids, part.lines);
     if (part.companies) options.collectCompanies?.(part.companies);
     if (input.eitherKind) options.collectKinds?.(part);

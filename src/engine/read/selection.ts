@@ -8,7 +8,6 @@ import type { RejectedRow } from '../model.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
-import { textMemory } from './spare-memory.js';
 import { rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, Selection } from './types.js';
 
@@ -73,24 +72,6 @@ export async function* choose(
   }
   const [column] = conditions?.unseen ?? [];
   if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
-}
-
-/** The wanted records, by their numbers among all of the input, in batches without others. */
-export async function* wantedRecords(
-  batches: AsyncIterable<RecordBatch>,
-  isWanted: (row: number) => boolean,
-): AsyncGenerator<RecordBatch> {
-  for await (const batch of batches) {
-    const numbers: number[] = [];
-    for (let number = 0; number < batch.lines.length; number++) {
-      if (isWanted(rowOf(batch, number))) numbers.push(number);
-    }
-    if (numbers.length === batch.lines.length) yield batch;
-    else {
-      if (numbers.length > 0) yield only(batch, numbers);
-      textMemory.give(batch.bytes.buffer);
-    }
-  }
 }
 
 /** Some records of a batch, by their indexes in it, ascending. */

@@ -162,11 +162,6 @@ export interface RecordBatch {
   first: number;
   /** Number of each record in the input, if some were filtered out. Absent: they count up from `first`. */
   rows?: Float64Array<ArrayBuffer>;
-  /**
-   * From a reader that wrote the records itself, as `{"name":value,…}` in the order of the input's columns: a `written`
-   * value for each record and column, so that the text does not have to be parsed.
-   */
-  values?: Uint32Array<ArrayBuffer>;
   /** CSV and sheets: records that cannot be read, by their indexes in the batch; absent if there are none. */
   broken?: BrokenRecord[];
   /** Parquet: records with a value that cannot be sent, in ascending order; absent if there are none. */

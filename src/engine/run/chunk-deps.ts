@@ -32,7 +32,7 @@ export function chunkDepsOf(
     pool,
     signal: stop,
     known: (kind) => known.of(kind),
-    repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
+    compared: (kind, known) => compared.of(kind, known),
     recorded: (kind) => rules.recorded((input) => opened[input]!.kind === kind),
     isSentAgain: rules.isSentAgain,
     startAt: (input) => (apply ? startOfRest(apply.plan, input, rules.isDone) : null),

@@ -2,7 +2,7 @@
 
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import type { Known } from '../plan/changes.js';
+import type { Known } from '../plan/compare.js';
 import type { Scope, State } from '../state/state.js';
 
 export class KnownProfiles {
@@ -28,7 +28,6 @@ export class KnownProfiles {
     const known = this.#kinds.get(kind) ?? {
       newest: await this.state.known.newest(scope, kind),
       index: await this.state.known.load(scope, kind, this.since),
-      types: await this.state.known.columnTypes(scope, kind),
     };
     this.#kinds.set(kind, known);
     return known;

@@ -98,7 +98,7 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
       const reading = { planned: scan.marks, signal: abort };
       const filtered = filteredRows(opened, reading);
       const writer = new InputOutcomes(input, index, outcomes, file, filtered);
-      const building = { ...reading, hashKey: state.secret, records: false, pool };
+      const building = { ...reading, hashKey: state.secret, pool };
       try {
         for await (const batch of buildItems(opened, scan.schema, building)) {
           await writer.add(batch);

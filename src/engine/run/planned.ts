@@ -193,7 +193,7 @@ export function scannedByPlan(
         key === null || key === 'user_id' || key === 'company_id' ? [] : [[key, type]],
       ),
     };
-    return { opened: input, scan, kept: null, classes: null };
+    return { opened: input, scan };
   });
   return {
     inputs,

@@ -11,7 +11,6 @@ import type { Warning } from '../problems.js';
 import { checkScanned, type OpenedInput, type Pool } from '../read/index.js';
 import type { ImportDeps } from './deps.js';
 import { newRejects } from './failed-requests.js';
-import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import { type Apply, checkScan, scannedByPlan } from './planned.js';
 import { Rejecting } from './rejecting.js';
@@ -44,7 +43,6 @@ interface Scanning {
   /** For a saved plan: the location and digest of each input. Otherwise null. */
   located: readonly DigestedInput[] | null;
   pool: Pool;
-  known: KnownProfiles;
   rejecting: Rejecting;
 }
 
@@ -56,7 +54,7 @@ interface Scanning {
  */
 export async function* scanInputs(
   opened: readonly OpenedInput[],
-  { deps, options, apply, located, pool, known, rejecting }: Scanning,
+  { deps, options, apply, located, pool, rejecting }: Scanning,
 ): AsyncGenerator<ImportEvent, Scanned> {
   const planned = apply && located && scannedByPlan(apply.plan, opened, located, options.chunkBytes);
   if (planned) {
@@ -68,7 +66,6 @@ export async function* scanInputs(
     itemLimitBytes: options.chunkBytes,
     pool,
     signal: deps.stop,
-    known: (kind) => known.of(kind),
     reject: (input, row) => rejecting.planned(input, row),
   });
   await rejecting.scanned(scanned);

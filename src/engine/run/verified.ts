@@ -1,7 +1,6 @@
 /** Finds the rows that the service has as they are, for older data that must not overwrite them. */
 import type { Kind } from '../model.js';
-import type { Known } from '../plan/changes.js';
-import type { Comparison } from '../plan/compare.js';
+import type { Comparison, Known } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
 import { buildItems, type Pool } from '../read/index.js';
 
@@ -17,7 +16,7 @@ export async function unchangedIds(
   const { repeated } = duplicates.get(kind)!;
   for (const { opened, scan } of inputs) {
     if (opened.kind !== kind) continue;
-    const options = { hashKey, records: false, pool, planned: scan.marks, signal };
+    const options = { hashKey, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
       for (const [at, id] of batch.ids.entries()) {
         if (repeated.has(id) ? repeats?.isUnchanged(id) : index.matches(batch, at)) found.push(id);

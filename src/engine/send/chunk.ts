@@ -37,7 +37,7 @@ export interface Chunk extends Body {
   rows: RowColumns['rows'];
   /** For each item: the number of unchanged rows of this chunk before it. */
   skipped: Uint32Array;
-  prints: Pick<RowColumns, 'ids' | 'contents' | 'records'>;
+  prints: Pick<RowColumns, 'ids' | 'contents'>;
   /**
    * Keyed hashes of its ids that appear more than once in the inputs of the kind. Requests that share such an
    * id must not be in progress at the same time.

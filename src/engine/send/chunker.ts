@@ -76,27 +76,21 @@ export async function* splitIntoChunks(
   for await (const { input, batch, done: free } of batches) {
     for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
       taken = 1;
-      const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
-      // An entry of the batch may stand for several unchanged rows, which may be in different recorded
-      // requests.
-      for (let row = batch.rows[i]!, next = end; row < end; row = next) {
-        const { request, until } = recorded.at(input, row);
-        next = Math.min(end, until);
-        if (draft && draft.recorded !== request) learn(yield cut(draft));
-        if (request && !recorded.isSentAgain(request)) continue;
+      const row = batch.rows[i]!;
+      const { request, until } = recorded.at(input, row);
+      if (draft && draft.recorded !== request) learn(yield cut(draft));
+      if (request && !recorded.isSentAgain(request)) continue;
 
-        // A repeated request keeps all its rows, even if the limits are lower now.
-        let room = draft && !request ? draft.room(batch, i, limits) : 1;
-        if (draft && room === 0) learn(yield cut(draft));
-        if (!draft) {
-          draft = new Draft(rules, request);
-          room = draft.room(batch, i, limits);
-        }
-        draft.enter(input, row);
-        const isFree = until === Number.POSITIVE_INFINITY && !request;
-        if (batch.unchanged?.[i]) draft.skip(row, next);
-        else taken = draft.add(batch, i, isFree ? room : 1);
+      // A repeated request keeps all its rows, even if the limits are lower now.
+      let room = draft && !request ? draft.room(batch, i, limits) : 1;
+      if (draft && room === 0) learn(yield cut(draft));
+      if (!draft) {
+        draft = new Draft(rules, request);
+        room = draft.room(batch, i, limits);
       }
+      draft.enter(input, row);
+      const isFree = until === Number.POSITIVE_INFINITY && !request;
+      taken = draft.add(batch, i, isFree ? room : 1);
     }
     const isNeeded = draft?.leave(batch) ?? false;
     if (free && isNeeded) done.push(free);
@@ -150,22 +144,16 @@ class Draft {
    * large.
    */
   room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
-    const { ends, unchanged } = batch;
+    const { ends } = batch;
     const end = startOf(batch, at) + bytes - this.#bytes + 1; // no comma after the last item
     let low = this.#items === 0 ? 1 : 0;
-    let high = Math.min(items - this.#items, this.#isPlain && !unchanged ? ends.length - at : 1);
+    let high = Math.min(items - this.#items, this.#isPlain ? ends.length - at : 1);
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (ends[at + middle - 1]! <= end) low = middle;
       else high = middle - 1;
     }
     return low;
-  }
-
-  /** Adds unchanged rows. @param to exclusive */
-  skip(from: number, to: number): void {
-    this.#unchanged += to - from;
-    this.#part.end_row = to;
   }
 
   /**
@@ -207,7 +195,6 @@ class Draft {
    * @returns whether the chunk still refers to the batch
    */
   leave(batch: ItemBatch): boolean {
-    if (batch.unchanged) return true; // it has little else than what is needed
     const mine = this.#stretches.slice(
       this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
     );

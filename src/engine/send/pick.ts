@@ -173,7 +173,6 @@ function columnsAt(columns: RowColumns, places: readonly number[]): RowColumns {
     chosen.rows[to] = columns.rows[at]!;
     chosen.ids[to] = columns.ids[at]!;
     chosen.contents[to] = columns.contents[at]!;
-    chosen.records[to] = columns.records[at]!;
   }
   return chosen;
 }

@@ -1,19 +1,16 @@
 /** Reads planned inputs and splits them into chunks: to send them, or in a dry run only to count them. */
 
-import { collectGarbage } from '../collect-garbage.js';
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
-import type { Known } from '../plan/changes.js';
+import type { Comparison, Known } from '../plan/compare.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
-import { acceptedOf, type PlannedInput, type Scanned } from '../plan/plan.js';
+import { acceptedOf, type Scanned } from '../plan/plan.js';
 import {
   buildItems,
-  type ItemBatch,
   itemMemory,
   type Pool,
   refuseChanged,
   type Start,
-  startOf,
   startsAnywhere,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -22,15 +19,15 @@ import type { Chunk } from './chunk.js';
 import { type ChunkRules, type Chunks, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
 
 export interface ChunkDeps {
-  options: Pick<SendOptions, 'changedOnly' | 'wait' | 'canary'>;
+  options: Pick<SendOptions, 'canary'>;
   limits: Readonly<Limits>;
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
   /** The known profiles of a kind; undefined if the import sends everything. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** Finds ids that appear more than once and are unchanged as a whole; null if there are none. */
-  repeats(kind: Kind, known: Known): Promise<ChunkRules['repeats']>;
+  /** Compares the rows of a kind with the known profiles. */
+  compared(kind: Kind, known: Known): Promise<Comparison>;
   /** `ChunkRules.recorded` for a kind. */
   recorded(kind: Kind): ChunkRules['recorded'];
   /** Whether the rows of a recorded request are sent again. */
@@ -45,23 +42,16 @@ export interface ChunkDeps {
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
   const known = await deps.known(kind);
-  const isCompared = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
-  const chunks = splitIntoChunks(batchesOf(inputs, kind, known, deps), {
+  const ofKind = duplicates.get(kind)!;
+  const chunks = splitIntoChunks(batchesOf(inputs, kind, deps), {
     kind,
     limits: deps.limits,
-    duplicates: duplicates.get(kind)!,
-    repeats: known ? await deps.repeats(kind, known) : null,
-    isUnchanged: known && !isCompared ? (rows, at) => known.index.matches(rows, at) : null,
+    duplicates: ofKind,
+    repeats: known && ofKind.count > 0 ? (await deps.compared(kind, known)).repeats : null,
+    isUnchanged: known && known.index.rows > 0 ? (rows, at) => known.index.matches(rows, at) : null,
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
-  if (known && isCompared) {
-    // The scan has decided which rows to send, so the index is no longer needed, here and in the worker
-    // threads.
-    const bytes = known.index.release();
-    await deps.pool.rest();
-    collectGarbage(bytes);
-  }
   try {
     for (let next = await chunks.next(); !next.done; ) {
       for (const { input } of next.value.parts) await refuseChanged(inputs[input]!.opened);
@@ -73,38 +63,20 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: Chun
 }
 
 async function* batchesOf(
-  inputs: readonly PlannedInput[],
+  inputs: Scanned['inputs'],
   kind: Kind,
-  known: Known | undefined,
-  deps: ChunkDeps,
+  { startAt, hashKey, pool, signal }: ChunkDeps,
 ): AsyncGenerator<InputBatch> {
-  for (const [input, planned] of inputs.entries()) {
-    if (planned.opened.kind !== kind) continue;
-    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
+  for (const [input, { opened, scan }] of inputs.entries()) {
+    if (opened.kind !== kind) continue;
+    const start = startAt(input);
+    const from = start && startsAnywhere(opened) ? start : undefined;
+    const options = { hashKey, pool, planned: scan.marks, signal, from };
+    for await (const batch of buildItems(opened, scan.schema, options)) {
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
-    await refuseChanged(planned.opened); // also if the file was cut off, since missing rows are in no chunk
+    await refuseChanged(opened); // also if the file was cut off, since missing rows are in no chunk
   }
-}
-
-/**
- * The items to split: those that the scan kept, if the known profiles are still those of the scan; otherwise,
- * all items are built again.
- */
-function itemsOf(
-  { opened, scan, kept }: PlannedInput,
-  start: Start | null,
-  known: Known | undefined,
-  { hashKey, pool, signal, options }: ChunkDeps,
-): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  // Without these options, no fingerprints are needed, so the items are not hashed.
-  const records = options.wait || options.changedOnly;
-  const how = { hashKey, records, pool, planned: scan.marks, signal };
-  if (known && kept?.isOf(known)) {
-    return kept.take((isWanted) => buildItems(opened, scan.schema, { ...how, isWanted }));
-  }
-  const from = start && startsAnywhere(opened) ? start : undefined;
-  return buildItems(opened, scan.schema, { ...how, from });
 }
 
 /**
@@ -126,16 +98,17 @@ export async function countRequests(
   };
   let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
-    const volume = volumeOf(scanned, kind, await deps.known(kind));
+    const known = await deps.known(kind);
+    const compared = known ? await deps.compared(kind, known) : null;
+    const volume = compared?.toSend ?? volumeOf(scanned, kind);
     const measured = measure(volume, deps.limits, canary);
-    const exact = measured.exact && volume.isToSend && scanned.duplicates.get(kind)!.count === 0;
+    const exact = measured.exact && scanned.duplicates.get(kind)!.count === 0;
     if (!each && (exact || !exactly)) {
       total.exact &&= exact;
       total.requests += measured.requests;
       total.bytes += measured.bytes;
-      const unchanged = unchangedOf(scanned, kind);
-      total.unchanged += unchanged;
-      total.items.set(kind, volume.isToSend ? volume.rows : volume.rows - unchanged);
+      total.unchanged += compared?.changes.unchanged ?? 0;
+      total.items.set(kind, volume.rows);
       if (measured.requests > 0) canary = null;
       continue;
     }
@@ -164,36 +137,14 @@ export async function countRequests(
   return total;
 }
 
-/** Rows of a kind that the scans found to be unchanged. */
-function unchangedOf({ inputs }: Scanned, kind: Kind): number {
-  const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
-  return ofKind.reduce((sum, { classes }) => sum + (classes?.unchanged ?? 0), 0);
-}
-
-/**
- * Adds up the rows of all inputs of a kind: those to send (`isToSend`), or all if it is not known which these are, or
- * their items were not kept.
- */
-function volumeOf({ inputs }: Scanned, kind: Kind, known: Known | undefined): Volume & { isToSend: boolean } {
-  const ofKind = inputs.filter(({ opened }) => opened.kind === kind);
-  const sendsAll = known === undefined || known.index.rows === 0;
-  const changed = sendsAll ? [] : ofKind.map(({ kept }) => (kept?.isOf(known) ? kept.changed() : null));
-  const isToSend = changed.every((batches) => batches !== null);
-  const volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0, isToSend };
-  const add = (rows: number, bytes: number, largest: number): void => {
-    volume.rows += rows;
-    volume.bytes += bytes;
-    volume.largestItemBytes = Math.max(volume.largestItemBytes, largest);
-  };
-  if (sendsAll || !isToSend) {
-    for (const { scan } of ofKind) add(acceptedOf(scan.rows), scan.bytes, scan.largestItemBytes);
-  } else {
-    for (const batch of changed.flatMap((batches) => batches ?? [])) {
-      for (const [at, end] of batch.ends.entries()) {
-        const bytes = end - startOf(batch, at) - 1; // without its comma
-        add(1, bytes, bytes);
-      }
-    }
+/** Adds up the rows of all inputs of a kind. */
+function volumeOf({ inputs }: Scanned, kind: Kind): Volume {
+  const volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
+  for (const { opened, scan } of inputs) {
+    if (opened.kind !== kind) continue;
+    volume.rows += acceptedOf(scan.rows);
+    volume.bytes += scan.bytes;
+    volume.largestItemBytes = Math.max(volume.largestItemBytes, scan.largestItemBytes);
   }
   return volume;
 }

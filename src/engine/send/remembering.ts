@@ -39,8 +39,8 @@ export class Remembering {
 
   /** The fingerprints of a request that is about to be sent. */
   printsOf(chunk: Chunk): FingerprintColumns {
-    const { prints, shared, body, ends, kind } = chunk;
-    const records = shared.size > 0 ? this.#recordsOf(chunk) : prints.records;
+    const { prints, body, ends, kind } = chunk;
+    const records = this.#recordsOf(chunk);
     if (this.#cells === null) return { ...prints, records };
     const start = ENVELOPE[kind].open.length;
     const rows = Array.from(ends, (end, at) => [at === 0 ? start : ends[at - 1]! + 1, end] as const);
@@ -48,12 +48,14 @@ export class Remembering {
   }
 
   /**
-   * The hashes of the items. For the last row of a repeated id, this is the hash of the merged content of all
-   * its rows so far. That content is with the service only if the earlier requests with this id have
+   * 0 for each row, except for the last one of a repeated id: the hash of the merged content of all its rows so
+   * far. That content is with the service only if the earlier requests with this id have
    * completed, so the hash is combined (XOR) with the hash of their contents.
    */
   #recordsOf(chunk: Chunk): BigUint64Array {
-    const { ids, contents, records } = chunk.prints;
+    const { ids, contents } = chunk.prints;
+    const records = new BigUint64Array(ids.length);
+    if (chunk.shared.size === 0) return records;
     const last = new Map<bigint, { at: number; before: bigint }>();
     for (const [at, item] of itemsOf(chunk).entries()) {
       const id = ids[at]!;
@@ -63,11 +65,10 @@ export class Remembering {
       this.#keep(id, contents[at]!, Buffer.from(item), sofar);
     }
     if (this.#known === null) return records;
-    const kept = records.slice();
     for (const [id, { at, before }] of last) {
-      kept[at] = this.#merged.of(parseItem(this.#known.get(id)!.item)) ^ before;
+      records[at] = this.#merged.of(parseItem(this.#known.get(id)!.item)) ^ before;
     }
-    return kept;
+    return records;
   }
 
   #keep(id: bigint, content: bigint, item: Buffer, sofar: Sofar | undefined): void {

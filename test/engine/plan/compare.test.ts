@@ -2,10 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
-import type { Known } from '../../../src/engine/plan/changes.js';
-import { type Comparison, compareRows } from '../../../src/engine/plan/compare.js';
-import { type Scanned, scanAll, scansOf } from '../../../src/engine/plan/plan.js';
-import { typesOf } from '../../../src/engine/plan/type-changes.js';
+import { type Comparison, compareRows, type Known } from '../../../src/engine/plan/compare.js';
+import { type Scanned, scanAll } from '../../../src/engine/plan/plan.js';
 import type { PlanChanges } from '../../../src/engine/plan-changes.js';
 import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
@@ -23,24 +21,22 @@ const write = (name: string, rows: readonly Row[]): string =>
 /** A service as the state knows it: what was completed, and the cells of each send. */
 class Service {
   readonly index = new FingerprintIndex(100);
-  readonly types = new Map<string, string>();
   readonly cells = new Map<number, CellColumns>();
   /** What it really holds, where a request that failed was not carried out. */
   readonly holds = new Map<string, Map<string, string>>();
   #sends = 0;
 
   known(): Known {
-    return { index: this.index, types: this.types };
+    return { index: this.index };
   }
 
-  async scan(paths: readonly string[], known?: Known): Promise<Scanned> {
+  async scan(paths: readonly string[]): Promise<Scanned> {
     const opened = await Promise.all(paths.map((path) => open(path, { kind: 'companies' })));
     const scan = scanAll(opened, {
       hashKey: KEY,
       itemLimitBytes: 1_000_000,
       pool: HERE,
       signal: new AbortController().signal,
-      known: async () => known,
       reject: () => {},
     });
     for (;;) {
@@ -59,7 +55,7 @@ class Service {
     const [{ opened, scan }] = scanned.inputs as [Scanned['inputs'][number]];
     const remembering = new Remembering('companies', KEY, tracks);
     async function* batches() {
-      const options = { hashKey: KEY, records: true, pool: HERE };
+      const options = { hashKey: KEY, pool: HERE };
       for await (const batch of buildItems(opened, scan.schema, options)) {
         yield { input: 0, batch };
       }
@@ -83,12 +79,11 @@ class Service {
         this.holds.set(company_id, held);
       }
     }
-    for (const [key, type] of typesOf(scansOf(scanned, 'companies'))) this.types.set(key, type);
   }
 
   async compare(...paths: string[]): Promise<Comparison & { changes: PlanChanges }> {
     const known = this.known();
-    const compared = await compareRows(await this.scan(paths, known), 'companies', known, {
+    const compared = await compareRows(await this.scan(paths), 'companies', known, {
       hashKey: KEY,
       pool: HERE,
       signal: new AbortController().signal,
@@ -115,7 +110,7 @@ async function merged(path: string): Promise<Map<string, { rows: number; metadat
   const service = new Service();
   const { scan } = (await service.scan([path])).inputs[0]!;
   const found = new Map<string, { rows: number; metadata: Map<string, string> }>();
-  for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: false, pool: HERE })) {
+  for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, pool: HERE })) {
     for (let at = 0; at < batch.ends.length; at++) {
       const item = JSON.parse(itemIn(batch, at).toString()) as Item;
       const entry = found.get(item.company_id) ?? { rows: 0, metadata: new Map<string, string>() };

@@ -22,17 +22,16 @@ function batchOf(texts: readonly string[]): ItemBatch {
     columns.rows[at] = at + 2 ** 40;
     columns.ids[at] = BigInt(at) << 40n;
     columns.contents[at] = BigInt(at) + 7n;
-    columns.records[at] = BigInt(at) + 9n;
   }
   const items = Uint8Array.from(Buffer.from(texts.map((text) => `${text},`).join('')));
-  return { ...columns, items, ends, unchanged: null, read: texts.length, rejected: [] };
+  return { ...columns, items, ends, read: texts.length, rejected: [] };
 }
 
 /** Each row as text and numbers. */
 const rowsOf = (batch: ItemBatch): unknown[] =>
   Array.from(batch.ends, (_, at) => [
     itemIn(batch, at).toString(),
-    ...[batch.lines, batch.rows, batch.ids, batch.contents, batch.records].map((column) => column[at]),
+    ...[batch.lines, batch.rows, batch.ids, batch.contents].map((column) => column[at]),
   ]);
 
 const texts = fc.array(fc.string({ unit: fc.constantFrom('a', 'é', '株', '😀'), maxLength: 3 }), {
@@ -58,7 +57,7 @@ it('selects rows, whatever they are, into memory of their own', () => {
 it('parts that are appended are the whole again', () => {
   fc.assert(
     fc.property(texts, fc.nat(12), (all, middle) => {
-      const { items: _, ends: __, unchanged: ___, read: ____, rejected: _____, ...columns } = batchOf(all);
+      const { items: _, ends: __, read: ___, rejected: ____, ...columns } = batchOf(all);
       const at = Math.min(middle, all.length);
       const whole = emptyColumns(all.length);
       const next = append(whole, 0, columns, 0, at);

@@ -1,7 +1,6 @@
 /** Workbooks and Parquet files that other programs wrote, held against values written by hand. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
 import { type MappingRules, NO_RULES } from '../../../src/engine/mapping-rules.js';
@@ -13,9 +12,7 @@ import {
   Pool,
   readRows,
 } from '../../../src/engine/read/index.js';
-import { readRecords } from '../../../src/engine/read/records.js';
 import type { Work } from '../../../src/engine/read/workers/pool.js';
-import { createTask } from '../../../src/engine/read/workers/protocol.js';
 import { scratch } from '../../support/cli.js';
 import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
 
@@ -464,37 +461,6 @@ describe('Parquet', () => {
   });
 });
 
-/** Looks at each byte of large arrays by itself only to say which are others. */
-function expectSame(found: unknown, expected: unknown, what: string): void {
-  if (!isDeepStrictEqual(found, expected)) expect(found, what).toEqual(expected);
-}
-
-it.each(['snappy', 'zstd', 'delta', 'uncompressed', 'types'])(
-  'what %s.parquet says of its values is what is found when its rows are read as JSON',
-  async (name) => {
-    const rules: [string, MappingRules][] = [
-      ['none', NO_RULES],
-      ['null', { ...NO_RULES, empty: 'null' }],
-      ['string', { ...NO_RULES, empty: 'string', infer: false }],
-    ];
-    for (const [what, rule] of rules) {
-      const input = await open(`${name}.parquet`, { cwd: FOLDER, rules: rule });
-      const schema = { types: [], itemLimitBytes: 1 << 22 };
-      const given = { hashKey: KEY, itemLimitBytes: 1 << 22, companies: true, known: null };
-      let values = 0;
-      for await (const batch of readRecords(input)) {
-        const { values: told, ...asText } = batch;
-        values += told!.length;
-        const scan = await createTask({ pass: 'scan', input, ...given });
-        expectSame(scan(batch), (await createTask({ pass: 'scan', input, ...given }))(asText), what);
-        const build = await createTask({ pass: 'build', input, schema, hashKey: KEY, records: false });
-        expectSame(build(batch), build(asText), what);
-      }
-      expect(values).toBeGreaterThan(0);
-    }
-  },
-);
-
 it.each(['people.xlsx', 'types.parquet'])(
   '%s: another file of that name is refused when it is read again',
   async (name) => {
@@ -505,7 +471,7 @@ it.each(['people.xlsx', 'types.parquet'])(
     changed[changed.length >> 1]! ^= 1;
     writeFileSync(path, changed);
     const again = async (): Promise<void> => {
-      const pass = { hashKey: KEY, records: true, pool: HERE, planned: scan.marks };
+      const pass = { hashKey: KEY, pool: HERE, planned: scan.marks };
       for await (const _ of buildItems(input, scan.schema, pass)) expect.unreachable('an item was made');
     };
     expect((await errorOf(again())).message).toMatch(/changed while it was being imported/);
@@ -521,7 +487,7 @@ describe('threads', () => {
   };
   const building = (input: OpenedInput) => {
     const schema = { types: [], itemLimitBytes: 1 << 22 };
-    return { pass: 'build' as const, input, schema, hashKey: KEY, records: false };
+    return { pass: 'build' as const, input, schema, hashKey: KEY };
   };
   /** The input as a thread reads it. */
   const whole: Work = { read: (records) => records };
@@ -531,7 +497,7 @@ describe('threads', () => {
     const pool = threads();
     const { input, scan, texts } = await reading(name);
     let found = '';
-    for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool })) {
+    for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, pool })) {
       found += itemsOf(batch);
     }
     expect(found).toBe(texts.map((item) => `${item},`).join(''));

@@ -125,7 +125,7 @@ describe('for any rows, rules and limits', () => {
       collectIds: (batch) => void ids.push(...batch),
     });
     const built: ItemBatch[] = [];
-    for await (const batch of buildItems(opened, scan.schema, { hashKey: KEY, records: true, pool: HERE }))
+    for await (const batch of buildItems(opened, scan.schema, { hashKey: KEY, pool: HERE }))
       built.push(batch);
     const all = <T>(part: (batch: ItemBatch) => Iterable<T>): T[] =>
       built.flatMap((batch) => [...part(batch)]);
@@ -344,9 +344,7 @@ describe('the scan', () => {
 describe('the build', () => {
   it('numbers items among all rows and says where they began', async () => {
     const opened = await open(large(20));
-    const [batch] = await collected(
-      buildItems(opened, await schemaOf(opened), { hashKey: KEY, records: true, pool: HERE }),
-    );
+    const [batch] = await collected(buildItems(opened, await schemaOf(opened), { hashKey: KEY, pool: HERE }));
     expect([...batch!.rows]).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect([...batch!.lines].slice(0, 7)).toEqual([2, 4, 6, 8, 10, 12, 16]);
     expect(
@@ -383,7 +381,7 @@ describe('the build', () => {
     const opened = await open(file('a.csv', text));
     for await (const { ids, contents } of buildItems(opened, await schemaOf(opened), {
       hashKey,
-      records: true,
+
       pool: HERE,
     })) {
       return { ids: [...ids], contents: [...contents] };
@@ -396,9 +394,9 @@ describe('the build', () => {
     const opened = await open(path);
     const schema = await schemaOf(opened);
     writeFileSync(path, 'company_id\nc1\nc2\n');
-    await expect(
-      collected(buildItems(opened, schema, { hashKey: KEY, records: true, pool: HERE })),
-    ).rejects.toThrow('a.csv: changed while it was being imported');
+    await expect(collected(buildItems(opened, schema, { hashKey: KEY, pool: HERE }))).rejects.toThrow(
+      'a.csv: changed while it was being imported',
+    );
   });
 
   describe('refuses other bytes of the same size and time, before an item is made of them', () => {
@@ -419,7 +417,7 @@ describe('the build', () => {
 
       const texts: string[] = [];
       const build = async (): Promise<void> => {
-        const options = { hashKey: KEY, records: true, pool: HERE, planned };
+        const options = { hashKey: KEY, pool: HERE, planned };
         for await (const { items } of buildItems(opened, schema, options)) {
           texts.push(Buffer.from(items).toString());
         }
@@ -433,7 +431,7 @@ describe('the build', () => {
     it('and of a file that ends earlier, once it has ended', async () => {
       const opened = await open(file('a.csv', `company_id\n${'c-1234567\n'.repeat(30_000)}`));
       const { schema, marks } = await scanned(opened);
-      const options = { hashKey: KEY, records: true, pool: HERE, planned: [...marks, 'another block'] };
+      const options = { hashKey: KEY, pool: HERE, planned: [...marks, 'another block'] };
       await expect(collected(buildItems(opened, schema, options))).rejects.toThrow('a.csv: changed');
     });
   });

@@ -69,7 +69,7 @@ export async function read(path: string, options: ReadOptions = {}): Promise<Rea
   const texts: string[] = [];
   const lines: number[] = [];
   const rejected: RejectedRecord[] = [];
-  for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool: HERE })) {
+  for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, pool: HERE })) {
     for (let at = 0; at < batch.ends.length; at++) texts.push(itemIn(batch, at).toString());
     lines.push(...batch.lines);
     rejected.push(...batch.rejected);

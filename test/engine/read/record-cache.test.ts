@@ -32,9 +32,9 @@ const scanned = (input: OpenedInput, pool: Pool): Promise<Scan> =>
   scanInput(input, { hashKey: KEY, itemLimitBytes: 1 << 22, pool });
 
 /** All that is built of an input, put together: batches may end in other places. */
-async function built(input: OpenedInput, scan: Scan, pool: Pool, isWanted?: (row: number) => boolean) {
+async function built(input: OpenedInput, scan: Scan, pool: Pool) {
   const all = { items: '', rows: [] as number[], ids: [] as bigint[], rejected: [] as unknown[] };
-  const how = { hashKey: KEY, records: true, planned: scan.marks, pool, isWanted };
+  const how = { hashKey: KEY, planned: scan.marks, pool };
   for await (const batch of buildItems(input, scan.schema, how)) {
     all.items += Buffer.from(batch.items).toString();
     all.rows.push(...batch.rows);
@@ -72,7 +72,7 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
     const stop = new AbortController();
     const pass = async (): Promise<void> => {
       for (let n = 0; n < 1000; n++) {
-        const how = { hashKey: KEY, records: false, pool, signal: stop.signal };
+        const how = { hashKey: KEY, pool, signal: stop.signal };
         for await (const _ of buildItems(input, schema, how)) {
         }
       }
@@ -92,8 +92,6 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
     expect(expected.rows).toEqual([0, 1]);
     rmSync(path);
     expect(await built(some, scan, pool)).toEqual(expected);
-    const isWanted = (row: number): boolean => row === 1;
-    expect((await built(some, scan, pool, isWanted)).rows).toEqual([1]);
   });
 });
 

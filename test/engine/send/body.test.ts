@@ -90,7 +90,7 @@ describe('serialize', () => {
     const met = BigUint64Array.of(1n, 1n);
     const body = mergedOf({
       ...chunk!,
-      prints: { ids: met, contents: met, records: met },
+      prints: { ids: met, contents: met },
       shared: new Set([1n]),
     });
     expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);

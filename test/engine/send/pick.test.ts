@@ -6,17 +6,15 @@ import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chu
 import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { divide, leave, pick, type Rows } from '../../../src/engine/send/pick.js';
 import { mergedOf, ofInput } from '../support/cut.js';
-import { duplicatesOf, idHash, type Row, unchangedBatchesOf } from '../support/rows.js';
+import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';
 
 /** One chunk of these inputs, from a first row on that is of the input number 1. */
 async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>, later: ReadonlySet<string>) {
   const all = inputs.flat();
   const { count, repeated } = duplicatesOf(all);
-  const isUnchanged = (rows: readonly Row[]) => (row: number) =>
-    unchanged.has(rows[row]!.id) && !repeated.has(idHash(rows[row]!.id));
+  const same = new Set([...unchanged].map(idHash));
   async function* batches(): AsyncGenerator<InputBatch> {
-    for (const [index, rows] of inputs.entries())
-      yield* ofInput(index + 1, unchangedBatchesOf(rows, isUnchanged(rows), 7));
+    for (const [index, rows] of inputs.entries()) yield* ofInput(index + 1, batchesOf(rows, 7));
   }
   const hashes = new Set([...later].map(idHash));
   const chunks: Chunk[] = [];
@@ -24,7 +22,7 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
     kind: 'companies',
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: { count, repeated },
-    isUnchanged: null,
+    isUnchanged: ({ ids }, at) => same.has(ids[at]!),
     recorded: [],
   }))
     chunks.push(leave(chunk, (id) => (hashes.has(id) ? 'another run' : null)));

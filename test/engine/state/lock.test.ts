@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { collectGarbage } from '../../../src/engine/collect-garbage.js';
 import { StateError } from '../../../src/engine/errors.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 import { type Bundle, bundle } from './support/process.js';
 import { SCOPE, test } from './support/state.js';
 

@@ -36,48 +36,7 @@ export async function* batchesOf(rows: readonly Row[], size = 1_000): AsyncGener
       rows: Float64Array.from(kept, ({ ordinal }) => ordinal),
       ids: BigUint64Array.from(kept, ({ row }) => idHash(row.id)),
       contents: BigUint64Array.from(kept, ({ row }) => idHash(itemOf(row))),
-      records: BigUint64Array.from(kept, ({ row }) => idHash(`record ${itemOf(row)}`)),
-      unchanged: null,
       read: here.length,
-      rejected: [],
-    };
-  }
-}
-
-/** The same, in which a run of unchanged rows is one entry without bytes. */
-export async function* unchangedBatchesOf(
-  rows: readonly Row[],
-  isUnchanged: (row: number) => boolean,
-  size?: number,
-): AsyncGenerator<ItemBatch> {
-  for await (const batch of batchesOf(rows, size)) {
-    const items: Uint8Array[] = [];
-    const entries: { at: number; run: number; next: number }[] = [];
-    for (const [at, ordinal] of batch.rows.entries()) {
-      const last = entries.at(-1);
-      if (!isUnchanged(ordinal)) {
-        items.push(batch.items.subarray(batch.ends[at - 1] ?? 0, batch.ends[at]!));
-        entries.push({ at, run: 0, next: -1 });
-      } else if (last && last.next === ordinal) {
-        last.run++;
-        last.next++;
-      } else entries.push({ at, run: 1, next: ordinal + 1 });
-    }
-    let end = 0;
-    const of = <T>(column: { [at: number]: T }): T[] => entries.map(({ at }) => column[at]!);
-    yield {
-      items: Uint8Array.from(Buffer.concat(items)),
-      ends: Uint32Array.from(entries, ({ at, run }) => {
-        if (run === 0) end += batch.ends[at]! - (batch.ends[at - 1] ?? 0);
-        return end;
-      }),
-      lines: Uint32Array.from(of(batch.lines)),
-      rows: Float64Array.from(of(batch.rows)),
-      ids: BigUint64Array.from(of(batch.ids)),
-      contents: BigUint64Array.from(of(batch.contents)),
-      records: BigUint64Array.from(of(batch.records)),
-      unchanged: Uint32Array.from(entries, ({ run }) => run),
-      read: batch.read,
       rejected: [],
     };
   }

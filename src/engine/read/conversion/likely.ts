@@ -97,7 +97,6 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
-const BOOLEANS = ['boolean', ...BOOLEAN_TYPES];
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** The longest value of these types. */
 const LONGEST = 60;
@@ -226,7 +225,8 @@ function mark(likely: Likely, text: string): boolean {
 
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
-  if (!/\d/.test(text)) return plain === 0 ? BOOLEANS.filter((type) => reads(type, text)) : [];
+  if (!/\d/.test(text))
+    return plain === 0 ? ['boolean', ...BOOLEAN_TYPES].filter((type) => reads(type, text)) : [];
   // Phone numbers have spaces, too.
   const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
   const numbers: string[] = NUMBERS.filter(isFit);

@@ -1,14 +1,10 @@
 /** Builds the items of a batch of CSV as JSON text. Keys are encoded once, and cells are copied. */
-import { createHash } from 'node:crypto';
 import type { ItemBatch } from '../batch.js';
-import { Hashes } from '../hashes.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { jsonString } from '../json/text.js';
-import { metadataTypes } from '../mapping/targets.js';
 import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
-import { isPlain } from './dialect.js';
 import { BLANK, type CsvLayout, csvLayout } from './layout.js';
 import { plainRow } from './plain-row.js';
 import { rowReader } from './rows.js';
@@ -16,11 +12,11 @@ import { rowReader } from './rows.js';
 export function buildCsv(
   input: OpenedInput,
   schema: Schema,
-  { hashKey, records }: HashOptions,
+  { hashKey }: HashOptions,
 ): (batch: RecordBatch) => ItemBatch {
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
-  const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
+  const writer = new ItemWriter(schema, hashKey);
   const plain = plainRow(input, layout, schema.types);
   const read = rowReader(input);
   return (batch) => {
@@ -72,34 +68,5 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
   };
 }
 
-/**
- * The version of the rules by which a record becomes an item, including inferred types. Raise it when a record becomes
- * a different item: earlier hashes must not match, and runs begun under other rules are not continued.
- */
+/** The version of the rules by which a record becomes an item. Runs begun under other rules are not continued. */
 export const ITEM_FORMAT_VERSION = 4;
-
-/**
- * Hashes of records that represent their items: equal records give equal items, which then need not be built. The key
- * depends on everything that an item depends on in addition to its record.
- */
-export function recordHashes(
-  input: OpenedInput,
-  { types }: Pick<Schema, 'types'>,
-  hashKey: Uint8Array,
-): Hashes {
-  const { kind, delimiter, dialect, columns, idColumn, companyIdColumn, rules, targets } = input;
-  const made = {
-    making: ITEM_FORMAT_VERSION,
-    kind,
-    delimiter,
-    columns,
-    idColumn,
-    companyIdColumn,
-    rules,
-    types: metadataTypes(targets, (_, index) => types[index]!),
-    dialect: dialect && isPlain(dialect) ? undefined : dialect,
-    shortRows: input.shortRows,
-    excelText: input.excelText,
-  };
-  return new Hashes(createHash('sha256').update(hashKey).update(JSON.stringify(made)).digest(), 'record');
-}

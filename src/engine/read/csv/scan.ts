@@ -1,5 +1,4 @@
 /** Scans a batch of CSV for the plan: types, sizes, and identifiers of its rows. */
-import { ChangeDetector } from '../change-detector.js';
 import { type Converter, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
 import { type Likely, nextLikely, noLikely } from '../conversion/likely.js';
@@ -11,7 +10,6 @@ import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '..
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { itemText, recordHashes } from './build.js';
 import type { Cells } from './cells.js';
 import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
 import { plainRow } from './plain-row.js';
@@ -35,14 +33,9 @@ export function scanCsv(
   onCounted?: OnCounted,
 ): (batch: RecordBatch) => ScanPart {
   const layout = csvLayout(input);
-  const { itemLimitBytes, known, hashKey } = options;
-  const detector =
-    known && new ChangeDetector(known, hashKey, () => recordHashes(input, known.schema, hashKey));
-  const accepted = new ScanRows(input, options, detector);
-  const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
+  const { itemLimitBytes } = options;
+  const accepted = new ScanRows(input, options);
   const plain = plainRow(input, layout, null);
-  /** Builds items with the known types. */
-  const made = known && plainRow(input, layout, known.schema.types);
   const plainCell = (column: number): string => plain!.cells.text(column);
   const read = rowReader(input);
   let likely = layout.targets.map(noLikely);
@@ -54,7 +47,6 @@ export function scanCsv(
     };
     const columns = new Columns(layout, likely);
     plain?.begin(batch);
-    made?.begin(batch);
     accepted.begin(batch);
     for (let number = 0; number < batch.lines.length; number++) {
       const line = batch.lines[number]!;
@@ -95,17 +87,7 @@ export function scanCsv(
         accepted.reject(rejectedRecord(input.path, batch, number, TOO_LARGE, { cells: rows.cells(number) }));
     }
     likely = columns.parts.map(({ stats }) => nextLikely(stats.likely));
-    return accepted.finish(
-      columns.parts,
-      (number) => ({ cells: rows.cells(number) }),
-      // With numbers as numbers, the item is no larger than measured, so it is within the limit.
-      (writer, number) => {
-        if (made?.read(number) && writer.addPlain(number, made)) return;
-        const row = rowAt(number);
-        layout.refusal(row); // fills up a short row
-        writer.add(number, itemOf(row), layout.idOf(row));
-      },
-    );
+    return accepted.finish(columns.parts, (number) => ({ cells: rows.cells(number) }));
   };
 }
 

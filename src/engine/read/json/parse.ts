@@ -1,32 +1,46 @@
 /** Parses the items of a batch of JSON. */
+import { MOST_COLUMNS } from '../../bounds.js';
 import { InputError } from '../../errors.js';
+import { viewOf } from '../text/fours.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { excessIn } from './text.js';
+import { look, membersIn, seen } from './look.js';
+import { excessIn, MAX_LEVELS } from './text.js';
 
 export interface JsonRecord {
-  /** Index of the record in its batch. */
-  number: number;
   text: string;
   value: unknown;
   /** Why it was not parsed (`excessIn`); null if it was. */
   excess: string | null;
+  /** Whether the value may lack something that the text has: a member, digits, or half of a character. */
+  isSuspect: boolean;
+  /** Whether numbers in the text may have other digits than those of the value. */
+  isSpelled: boolean;
 }
 
-/** Parses the records of a batch. @throws InputError as `jsonRecord` does */
-export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<JsonRecord> {
-  for (let number = 0; number < batch.lines.length; number++) yield jsonRecord(batch, number, input);
-}
-
-/** @throws InputError if the text is not JSON, naming the line, and in an array the item */
-export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInput): JsonRecord {
-  const text = recordText(batch, number);
-  const excess = excessIn(text);
-  if (excess !== null) return { number, text, value: undefined, excess };
-  try {
-    return { number, text, value: JSON.parse(text) as unknown, excess };
-  } catch (error) {
-    throw notJson((error as Error).message, text, batch, number, input);
-  }
+/**
+ * Returns the function that parses a record of a batch.
+ * @throws InputError if the text is not JSON, naming the line, and in an array the item
+ */
+export function recordReader(batch: RecordBatch, input: OpenedInput): (number: number) => JsonRecord {
+  const { spans } = batch;
+  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+  const view = viewOf(bytes);
+  return (number) => {
+    const [start, end] = [spans[2 * number]!, spans[2 * number + 1]!];
+    look(bytes, view, start, end);
+    const { members, depth, isSuspect, isSpelled } = seen;
+    const text = bytes.toString('utf8', start, end);
+    const isLarge = members > MOST_COLUMNS || depth > MAX_LEVELS;
+    const excess = isLarge ? excessIn(text) : null;
+    if (excess !== null) return { text, value: undefined, excess, isSuspect, isSpelled };
+    try {
+      const value: unknown = JSON.parse(text);
+      const isWhole = depth <= MAX_LEVELS && membersIn(value) === members;
+      return { text, value, excess, isSuspect: isSuspect || !isWhole, isSpelled };
+    } catch (error) {
+      throw notJson((error as Error).message, text, batch, number, input);
+    }
+  };
 }
 
 export function recordText({ bytes, spans }: RecordBatch, number: number): string {

@@ -2,7 +2,7 @@
 import { MOST_COLUMNS } from '../../bounds.js';
 import { InputError, UsageError } from '../../errors.js';
 import { isObject } from '../../json-object.js';
-import type { Kind, RejectedRow } from '../../model.js';
+import type { Kind } from '../../model.js';
 import type { TextReader } from '../format.js';
 import { identify, inArray } from '../mapping/id-column.js';
 import { METADATA } from '../mapping/targets.js';
@@ -13,7 +13,7 @@ import { ArraySplitter } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
 import { isLaidOut, jsonLayout } from './layout.js';
-import { jsonRecords } from './parse.js';
+import { recordReader } from './parse.js';
 import { scanJson } from './scan.js';
 import { arraysBelow, shapeOf } from './shape.js';
 import { JsonTotals, placeOf } from './totals.js';
@@ -45,10 +45,14 @@ export const jsonReader: TextReader = {
   scan: scanJson,
   totals: (input) => new JsonTotals(input),
   build: buildJson,
-  original: (batch, input) => Array.from(jsonRecords(batch, input), ({ text }) => ({ item: text })),
+  // Parsed, too: the text of a record that is not JSON must not be compared or shown as an item.
+  original(batch, input) {
+    const read = recordReader(batch, input);
+    return Array.from(batch.lines, (_, number) => ({ item: read(number).text }));
+  },
   item(input, _, original) {
-    const text = textOf(original);
-    const laid = jsonLayout(input)(JSON.parse(text), text);
+    const text = 'item' in original ? String(original.item) : '';
+    const laid = jsonLayout(input)({ value: JSON.parse(text), text, isSuspect: true, isSpelled: true });
     return isLaidOut(laid) ? JSON.parse(laid.item) : null;
   },
   placeOf,
@@ -57,10 +61,6 @@ export const jsonReader: TextReader = {
 function split({ path, body }: OpenedInput): Splitter {
   return body === null ? new NdjsonSplitter(path) : new ArraySplitter(path, body);
 }
-
-/** The text of an item that `original` returned. */
-const textOf = (original: RejectedRow['original']): string =>
-  'item' in original ? String(original.item) : '';
 
 /** @throws InputError if the first items have no identifier; UsageError for options that do not fit them */
 async function open(
@@ -142,7 +142,9 @@ function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
     for (const field of Object.keys(value)) if (fields.size < MOST_COLUMNS) fields.add(field);
   };
   let refused: InputError | null = null;
-  for (const { number, value, excess } of jsonRecords(batch, opened)) {
+  const read = recordReader(batch, opened);
+  for (let number = 0; number < batch.lines.length; number++) {
+    const { value, excess } = read(number);
     if (excess !== null) {
       const line = batch.fileLines?.[number] ?? null;
       refused ??= new InputError(`an item ${excess}`, {

@@ -1,6 +1,5 @@
 /** Scans a batch of JSON for the plan: its fields, sizes, and identifiers. */
 import type { CellType } from '../../model.js';
-import { ChangeDetector } from '../change-detector.js';
 import { type Converter, converterOf, partsOf } from '../conversion/converter.js';
 import { addCurrency, noCurrencies } from '../conversion/currency.js';
 import { TOO_LARGE } from '../item-writer.js';
@@ -8,56 +7,39 @@ import type { Target } from '../mapping/targets.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { itemAppender, refusals } from './build.js';
+import type { Refusal } from '../wording.js';
+import { refusals } from './build.js';
 import { isLaidOut, jsonLayout } from './layout.js';
-import type { Members } from './members.js';
-import { jsonRecord, recordText } from './parse.js';
-import { PlainItem, typeNumberOf } from './plain-item.js';
-import { addValue, countType, emptyFieldStats, type FieldPart, MAX_FIELDS, note } from './totals.js';
+import { recordReader, recordText } from './parse.js';
+import { addValue, emptyFieldStats, type FieldPart, MAX_FIELDS } from './totals.js';
 
 export function scanJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
   const layout = jsonLayout(input);
-  const plain = new PlainItem(input);
-  const { known, hashKey } = options;
-  const rows = new ScanRows(input, options, known && new ChangeDetector(known, hashKey, () => null));
-  const append = itemAppender(input, plain);
+  const rows = new ScanRows(input, options);
   return (batch) => {
-    const spans = batch.spans;
     rows.begin(batch);
     const seen = new FieldParts();
-    plain.begin(batch.bytes, batch.values);
+    const read = recordReader(batch, input);
     const refused = refusals(batch);
+    let line = 0;
+    const see = (target: Target, value: unknown): void => seen.add(target, value, line);
     for (let number = 0; number < batch.lines.length; number++) {
-      const line = batch.lines[number]!;
-      const refusal = refused?.get(number);
-      if (refusal !== undefined) {
-        rows.reject(rejectedRecord(input.path, batch, number, refusal, { item: recordText(batch, number) }));
-        continue;
-      }
-      const isPlain = plain.read(spans[number * 2]!, spans[number * 2 + 1]!, number);
-      if (isPlain && plain.size <= options.itemLimitBytes) {
-        seen.addMembers(plain.flat, plain.bytes, line);
-        seen.addMembers(plain.nested, plain.bytes, line, plain.flat);
-        rows.acceptPlain(number, plain);
-        continue;
-      }
-      const record = jsonRecord(batch, number, input);
-      const laid =
-        record.excess ?? layout(record.value, record.text, (target, value) => seen.add(target, value, line));
-      if (!isLaidOut(laid)) {
-        rows.reject(rejectedRecord(input.path, batch, record.number, laid, { item: record.text }));
-        continue;
-      }
-      const size = Buffer.byteLength(laid.item);
-      if (size > options.itemLimitBytes)
-        rows.reject(rejectedRecord(input.path, batch, record.number, TOO_LARGE, { item: record.text }));
-      else rows.accept(number, laid.id, laid.company, size);
+      line = batch.lines[number]!;
+      const reason = refused?.get(number) ?? accept(number);
+      if (reason === null) continue;
+      rows.reject(rejectedRecord(input.path, batch, number, reason, { item: recordText(batch, number) }));
     }
-    return rows.finish(
-      seen.all(),
-      (number) => ({ item: recordText(batch, number) }),
-      (writer, number) => append(writer, batch, number),
-    );
+    return rows.finish(seen.all(), (number) => ({ item: recordText(batch, number) }));
+
+    function accept(number: number): Refusal | null {
+      const record = read(number);
+      const laid = record.excess ?? layout(record, see);
+      if (!isLaidOut(laid)) return laid;
+      const size = Buffer.byteLength(laid.item);
+      if (size > options.itemLimitBytes) return TOO_LARGE;
+      rows.accept(number, laid.id, laid.company, size);
+      return null;
+    }
   };
 }
 
@@ -79,21 +61,6 @@ class FieldParts {
     }
   }
 
-  /** @param beside members of the same item: what is there already counts once */
-  addMembers(members: Members, bytes: Buffer, line: number, beside?: Members): void {
-    for (let index = 0; index < members.count; index++) {
-      const field = members.fields[index]!;
-      if (field.target.role === 'spread') continue;
-      field.part ??= this.#of(field.target);
-      if (field.part === null || (beside && hasPart(beside, field.part))) continue;
-      const { stats } = field.part;
-      const type = typeNumberOf(members, index);
-      if (!countType(stats, type)) continue;
-      const value = bytes.toString('utf8', members.starts[index], members.ends[index]);
-      note(stats, type, JSON.parse(value), line);
-    }
-  }
-
   #isMoney(text: string, type: CellType): boolean {
     const converter = this.#converters.get(type) ?? converterOf(type)!;
     this.#converters.set(type, converter);
@@ -109,9 +76,4 @@ class FieldParts {
     }
     return part;
   }
-}
-
-function hasPart({ fields, count }: Members, part: FieldPart): boolean {
-  for (let index = 0; index < count; index++) if (fields[index]!.part === part) return true;
-  return false;
 }

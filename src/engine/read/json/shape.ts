@@ -14,8 +14,7 @@ import {
   LF,
   OPEN_BRACE,
   OPEN_BRACKET,
-  readOther,
-  readString,
+  readValue,
   skipSpace,
   token,
 } from './bytes.js';
@@ -96,15 +95,14 @@ function eachMember(text: Buffer, start: number, see: (name: string, value: numb
   let at = skipSpace(text, start + 1);
   if (text[at] === CLOSE_BRACE) return at + 1;
   const view = viewOf(text);
-  while (text[at] === QUOTE && readString(text, view, at, text.length)) {
+  while (text[at] === QUOTE && readValue(text, view, at, text.length)) {
     const nameEnd = token.end;
     const name = text.toString('utf8', at + 1, nameEnd - 1);
     at = skipSpace(text, nameEnd);
     if (text[at] !== COLON) return -1;
     at = skipSpace(text, at + 1);
     see(name, at);
-    const read = text[at] === QUOTE ? readString : readOther;
-    if (!read(text, view, at, text.length)) return -1;
+    if (!readValue(text, view, at, text.length)) return -1;
     at = skipSpace(text, token.end);
     if (text[at] === CLOSE_BRACE) return at + 1;
     if (text[at] !== COMMA) return -1;
@@ -164,7 +162,7 @@ function isLines(text: Buffer): boolean {
     const lineEnd = text.indexOf(LF, at);
     const here = lineEnd < 0 ? text.length : lineEnd;
     if (text[at] !== OPEN_BRACE) return true;
-    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !continues(text, at, here);
+    if (!readValue(text, view, at, text.length)) return lineEnd < 0 || !continues(text, at, here);
     if (token.end > here) return !continues(text, at, here);
     at = token.end;
     while (at < here && isSpace(text[at]!)) at++;

@@ -16,7 +16,7 @@ const TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as co
 export type JsonType = (typeof TYPES)[number];
 
 /** Counts are indexed by type number: looking up names would take longer than the rest of the count. */
-export const numberOf = (type: JsonType): number => TYPES.indexOf(type);
+const numberOf = (type: JsonType): number => TYPES.indexOf(type);
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
@@ -56,18 +56,9 @@ const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
   const type = numberOf(jsonTypeOf(value));
-  if (countType(stats, type)) note(stats, type, value, line);
-}
-
-/** Counts a value. True if it must be noted: the first that is not null, or the first of another type. */
-export function countType(stats: FieldStats, type: number): boolean {
   stats.counts[type]!++;
-  if (type === NULL || stats.other !== null) return false;
-  return stats.first === null || kindOf(type) !== kindOf(stats.first.type);
-}
-
-/** Notes a value for which `countType` returned true. */
-export function note(stats: FieldStats, type: number, value: unknown, line: number): void {
+  if (type === NULL || stats.other !== null) return;
+  if (stats.first !== null && kindOf(type) === kindOf(stats.first.type)) return;
   const seen = { line, text: shown(value), type };
   if (stats.first === null) stats.first = seen;
   else stats.other = seen;

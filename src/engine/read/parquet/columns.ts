@@ -1,7 +1,6 @@
 /** The columns of a row group, read in parallel: each writes its member of the current row as JSON. */
 import { isUtf8 } from 'node:buffer';
 import type { SchemaElement } from 'hyparquet';
-import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
 import { viewOf } from '../text/fours.js';
 import type { Output } from '../text/output.js';
@@ -33,8 +32,8 @@ export interface Column {
   readonly key: Key;
   /** Loads rows if none are left. @returns how many can be written; 0 after the last */
   ready(): number | Promise<number>;
-  /** Writes `,"key":value` of the next row, or nothing. @returns the `written` value */
-  write(out: Output): number;
+  /** Writes `,"key":value` of the next row, or nothing. */
+  write(out: Output): void;
 }
 
 /** The text `,"key":`. */
@@ -52,12 +51,10 @@ export class Key {
     out.copy(this.#view, 0, this.bytes);
   }
 
-  /** Writes a text as the value. @returns as `Column.write` */
-  writeText(out: Output, text: string): number {
+  /** Writes a text as the value. */
+  writeText(out: Output, text: string): void {
     this.write(out);
-    const start = out.length;
     out.write(jsonString(text));
-    return written(out.length - start, Is.other);
   }
 }
 
@@ -104,10 +101,9 @@ export class FlatColumn implements Column {
   #numbers: Float64Array = new Float64Array(0);
   #list: List = [];
   #dictionary: Dictionary | null = null;
-  /** The dictionary's values as members; where each member begins, and the type of its value. */
+  /** The dictionary's values as members, and where each begins. */
   readonly #entries: Output;
   #starts = new Uint32Array(1);
-  #kinds = new Uint8Array(0);
   /** For bad values: the error to throw in the row that has one. */
   #bad = new Map<number, unknown>();
 
@@ -158,7 +154,7 @@ export class FlatColumn implements Column {
       this.#copies && isUtf8(new Uint8Array(view.buffer, view.byteOffset + offset, view.byteLength - offset));
   }
 
-  write(out: Output): number {
+  write(out: Output): void {
     const row = this.#row++;
     if (this.#definition !== null && this.#definition[row] === 0) return this.#missing(out);
     if (this.#from === 'texts') return this.#writeText(out);
@@ -167,15 +163,14 @@ export class FlatColumn implements Column {
     return this.#writeAny(out, this.#numbers[this.#value++]!);
   }
 
-  #missing(out: Output): number {
+  #missing(out: Output): void {
     const { missing } = this.#member;
-    if (missing === null) return 0;
+    if (missing === null) return;
     this.key.write(out);
     out.write(missing);
-    return written(missing.length, Is.other);
   }
 
-  #writeText(out: Output): number {
+  #writeText(out: Output): void {
     const view = this.#texts;
     const start = this.#offset + 4;
     const end = start + view.getUint32(this.#offset, true);
@@ -184,10 +179,10 @@ export class FlatColumn implements Column {
     if (this.#copies) {
       const before = out.length;
       this.key.write(out);
-      if (out.copyText(view, start, end, this.#isValid(end))) return written(end - start + 2, Is.text);
+      if (out.copyText(view, start, end, this.#isValid(end))) return;
       out.length = before;
     }
-    return this.#writeValue(out, new Uint8Array(view.buffer, view.byteOffset + start, end - start));
+    this.#writeValue(out, new Uint8Array(view.buffer, view.byteOffset + start, end - start));
   }
 
   /**
@@ -205,7 +200,6 @@ export class FlatColumn implements Column {
   #writeEntries({ view, count }: Dictionary): void {
     const entries = this.#entries;
     const starts = new Uint32Array(count + 1);
-    const kinds = new Uint8Array(count);
     const list = this.#copies ? null : this.#pages.dictionaryList;
     this.#setTexts(view, 0);
     this.#bad = new Map();
@@ -214,7 +208,8 @@ export class FlatColumn implements Column {
     if (list === null) entries.reserve(view.byteLength + count * this.key.bytes);
     for (let index = 0; index < count; index++) {
       try {
-        kinds[index] = (list === null ? this.#writeText(entries) : this.#writeAny(entries, list[index])) & 7;
+        if (list === null) this.#writeText(entries);
+        else this.#writeAny(entries, list[index]);
       } catch (error) {
         if (!(error instanceof BadValueError)) throw error;
         entries.length = starts[index]!;
@@ -224,45 +219,37 @@ export class FlatColumn implements Column {
     }
     entries.reserve(3); // four bytes are copied at once
     this.#starts = starts;
-    this.#kinds = kinds;
     this.#pages.forgetDictionary();
   }
 
-  #writeEntry(out: Output, index: number): number {
+  #writeEntry(out: Output, index: number): void {
     const starts = this.#starts;
     if (index >= starts.length - 1) throw new Error('a value is not in its dictionary');
     if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
     const [start, end] = [starts[index]!, starts[index + 1]!];
-    if (start === end) return 0;
-    out.copy(this.#entries.view, start, end);
-    return written(end - start - this.key.bytes, this.#kinds[index]!);
+    if (start < end) out.copy(this.#entries.view, start, end);
   }
 
-  #writeAny(out: Output, raw: unknown): number {
-    return (typeof raw === 'number' && this.#writeNumber(out, raw)) || this.#writeValue(out, raw);
+  #writeAny(out: Output, raw: unknown): void {
+    if (typeof raw !== 'number' || !this.#writeNumber(out, raw)) this.#writeValue(out, raw);
   }
 
-  /** Returns 0, and writes nothing, if the number must be converted or is not a simple one. */
-  #writeNumber(out: Output, number: number): number {
-    if (!this.#number) return 0;
+  /** False, and nothing is written, if the number must be converted or is not a simple one. */
+  #writeNumber(out: Output, number: number): boolean {
+    if (!this.#number) return false;
     const before = out.length;
     this.key.write(out);
-    const start = out.length;
-    if (out.writeNumber(number)) {
-      return written(out.length - start, Number.isInteger(number) ? Is.integer : Is.decimal);
-    }
+    if (out.writeNumber(number)) return true;
     out.length = before;
-    return 0;
+    return false;
   }
 
-  #writeValue(out: Output, raw: unknown): number {
+  #writeValue(out: Output, raw: unknown): void {
     const json = this.#json(raw);
     if (json === null) return this.#missing(out);
     this.key.write(out);
-    const start = out.length;
     if (this.#ascii) out.writeAscii(json);
     else out.write(json);
-    return written(out.length - start, Is.other);
   }
 
   /** JSON stays as it is in the file: parsed and written again, a number could lose digits. */

@@ -1,7 +1,6 @@
 /** Reads a list, a map, or a structure of a row group, which is stored as several columns. */
 import type { SchemaTree } from 'hyparquet';
 import { assembleLists } from 'hyparquet/src/assemble.js';
-import { Is, written } from '../json/bytes.js';
 import type { Output } from '../text/output.js';
 import { assemble } from './assembly.js';
 import { type Column, Key, type Member } from './columns.js';
@@ -39,14 +38,12 @@ export class NestedColumn implements Column {
     return this.#rows.length;
   }
 
-  write(out: Output): number {
+  write(out: Output): void {
     const value = this.#rows[this.#at++];
     const json = value === null || value === undefined ? this.#member.missing : JSON.stringify(value, orNull);
-    if (json === null) return 0;
+    if (json === null) return;
     this.key.write(out);
-    const start = out.length;
     out.write(json);
-    return written(out.length - start, Is.other);
   }
 }
 

@@ -70,7 +70,6 @@ class Rows {
   readonly out = new Output(2 * BATCH_BYTES);
   readonly lines = new Numbers();
   readonly spans = new Numbers();
-  readonly values = new Numbers();
   #refused: RefusedRecord[] = [];
 
   /** Notes that the row which is being written cannot be sent. The first reason counts. */
@@ -80,15 +79,14 @@ class Rows {
   }
 
   /** The rows, copied to memory of their own. */
-  take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values' | 'refused'> {
-    const { out, lines, spans, values } = this;
+  take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'refused'> {
+    const { out, lines, spans } = this;
     const refused = this.#refused;
     this.#refused = [];
     return {
       bytes: out.take(),
       lines: lines.take(),
       spans: spans.take(),
-      values: values.take(),
       ...(refused.length > 0 && { refused }),
     };
   }
@@ -133,13 +131,13 @@ const OPEN_BRACE = 0x7b;
 const COMMA = 0x2c;
 
 function writeRow(columns: readonly Column[], rows: Rows, line: number, path: string): void {
-  const { out, values } = rows;
+  const { out } = rows;
   const start = out.length;
   for (const column of columns) {
     try {
-      values.push(column.write(out));
+      column.write(out);
     } catch (error) {
-      values.push(writeBad(column.key, error, rows, line, path));
+      writeBad(column.key, error, rows, line, path);
     }
   }
   // Each member begins with a comma; the first comma becomes the brace.
@@ -149,7 +147,7 @@ function writeRow(columns: readonly Column[], rows: Rows, line: number, path: st
 }
 
 /** Writes a bad value as text, in a row that is rejected for it. @throws if no row of the file can be trusted then */
-function writeBad(key: Key, error: unknown, rows: Rows, line: number, path: string): number {
+function writeBad(key: Key, error: unknown, rows: Rows, line: number, path: string): void {
   if (!(error instanceof BadValueError)) throw error;
   const { name, rejects } = key.member;
   if (error.shown === null) {
@@ -160,7 +158,7 @@ function writeBad(key: Key, error: unknown, rows: Rows, line: number, path: stri
     });
   }
   if (rejects) rows.refuse(`${name}: ${error.message}`);
-  return key.writeText(rows.out, error.shown);
+  key.writeText(rows.out, error.shown);
 }
 
 /** How each column of the file goes into items. */

@@ -60,10 +60,7 @@ export type Reply =
 
 /** Memory of a batch or result that is moved between threads instead of copied: all its typed arrays. */
 export function transferable(value: RecordBatch | StoredBatch | Result): ArrayBuffer[] {
-  const parts: object[] = [value];
-  if ('changes' in value && value.changes) parts.push(value.changes, value.changes.changed);
-  const arrays = parts.flatMap((part) => Object.values(part)).filter((part) => ArrayBuffer.isView(part));
-  // The same array may hold the identifiers of the batch and those of its changed rows.
+  const arrays = Object.values(value).filter((part) => ArrayBuffer.isView(part));
   return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }
 

@@ -2,18 +2,14 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FingerprintIndex } from '../../../../src/engine/fingerprint-index.js';
-import { itemIn } from '../../../../src/engine/read/batch.js';
-import type { ChangedPart } from '../../../../src/engine/read/change-detector.js';
 import { itemText } from '../../../../src/engine/read/csv/build.js';
 import { csvLayout } from '../../../../src/engine/read/csv/layout.js';
 import { type PlainRow, plainRow } from '../../../../src/engine/read/csv/plain-row.js';
-import { scanInput } from '../../../../src/engine/read/index.js';
 import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { viewOf } from '../../../../src/engine/read/text/fours.js';
 import { collected } from '../../../support/collected.js';
-import { file, HERE, KEY, type ReadOptions, read, readText } from '../reading.js';
+import { file, type ReadOptions, read, readText } from '../reading.js';
 
 interface Table {
   text: string;
@@ -174,19 +170,6 @@ describe('a row that is copied', () => {
         expect(other.texts).toEqual(one.texts);
         expect(other.lines).toEqual(one.lines);
         expect(other.rejected).toEqual(one.rejected);
-        // What the service does not have is made into items while the plan is: here that is all.
-        const parts: (ChangedPart | null)[] = [];
-        const known = { tables: new FingerprintIndex(0).tables, schema: one.scan.schema };
-        await scanInput(
-          one.input,
-          { hashKey: KEY, itemLimitBytes: options.itemLimitBytes!, pool: HERE },
-          { known, onChanges: (part) => void parts.push(part) },
-        );
-        fc.pre(!parts.includes(null)); // where sizes depend on the types
-        const made = parts.flatMap((part) =>
-          Array.from(part!.changed.ends, (_, at) => itemIn(part!.changed, at).toString()),
-        );
-        expect(made).toEqual(one.texts);
       }),
       { numRuns: 200 },
     );

@@ -130,7 +130,7 @@ describe('a pass', () => {
       }),
     ).toBe(1);
     const build = async () => {
-      for await (const _ of buildItems(input, schema, { ...options, records: true })) break;
+      for await (const _ of buildItems(input, schema, { ...options })) break;
     };
     expect(await opensOf(build)).toBe(1);
     await expect.poll(opensTo).toBe(0);

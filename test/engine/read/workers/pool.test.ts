@@ -56,13 +56,12 @@ const scanning = (input: OpenedInput): TaskSpec & { pass: 'scan' } => ({
   hashKey: KEY,
   itemLimitBytes: 1 << 22,
   companies: true,
-  known: null,
 });
 const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   pass: 'build',
   input,
   hashKey: KEY,
-  records: true,
+
   schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
 });
 
