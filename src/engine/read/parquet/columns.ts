@@ -156,11 +156,11 @@ export class FlatColumn implements Column {
 
   write(out: Output): void {
     const row = this.#row++;
-    if (this.#definition !== null && this.#definition[row] === 0) return this.#missing(out);
-    if (this.#from === 'texts') return this.#writeText(out);
-    if (this.#from === 'dictionary') return this.#writeEntry(out, this.#indices[this.#value++]!);
-    if (this.#from === 'list') return this.#writeValue(out, this.#list[this.#value++]);
-    return this.#writeAny(out, this.#numbers[this.#value++]!);
+    if (this.#definition !== null && this.#definition[row] === 0) this.#missing(out);
+    else if (this.#from === 'texts') this.#writeText(out);
+    else if (this.#from === 'dictionary') this.#writeEntry(out, this.#indices[this.#value++]!);
+    else if (this.#from === 'list') this.#writeValue(out, this.#list[this.#value++]);
+    else this.#writeAny(out, this.#numbers[this.#value++]!);
   }
 
   #missing(out: Output): void {
@@ -246,7 +246,10 @@ export class FlatColumn implements Column {
 
   #writeValue(out: Output, raw: unknown): void {
     const json = this.#json(raw);
-    if (json === null) return this.#missing(out);
+    if (json === null) {
+      this.#missing(out);
+      return;
+    }
     this.key.write(out);
     if (this.#ascii) out.writeAscii(json);
     else out.write(json);
