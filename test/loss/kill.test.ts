@@ -40,7 +40,7 @@ function copyOf(folder: string): string {
   return copy;
 }
 
-/** What the state holds. A directory is read from a copy: the log is left for the command to recover. */
+/** What the state holds, and that it is whole. A directory is read from a copy: the log is left for the command to recover. */
 async function recorded(
   folder: string,
   path: string,
@@ -49,6 +49,7 @@ async function recorded(
   const runs = await state.runs.all();
   const requests: RequestRecord[] = [];
   for (const { run } of runs) requests.push(...(await state.requests.of(run)));
+  expect(await state.problems()).toEqual([]);
   await state.close();
   const done = requests.filter((r) => r.state === 'acknowledged' || r.state === 'settled');
   return {
