@@ -145,7 +145,7 @@ describe('rows are invalid, and nothing was sent', () => {
     );
     expect([step, more]).toMatchObject([
       {
-        what: 'read rows that were rejected',
+        what: 'import again with what reads the rejected rows',
         command: "profiles import a.csv --type n=integer --type 'Annual Revenue=money' --lenient-quotes",
       },
       [],
@@ -155,7 +155,7 @@ describe('rows are invalid, and nothing was sent', () => {
   test('a flag that reads the rows of several causes is named once', () => {
     const causes: Problem[] = [{ code: 'stray_quotes' }, { code: 'white_space' }, { code: 'stray_quotes' }];
     expect(nextOf('import a.csv', rejected(causes))).toEqual([
-      'read rows that were rejected: profiles import a.csv --lenient-quotes --trim',
+      'import again with what reads the rejected rows: profiles import a.csv --lenient-quotes --trim',
     ]);
   });
 
@@ -172,7 +172,7 @@ describe('rows are invalid, and nothing was sent', () => {
   test('a dry run stays one, and the rejects file is not named before the valid rows are sent', () => {
     const dry = rejected([{ code: 'white_space' }], { status: 'planned', run: null });
     expect(nextOf('import a.csv --dry-run', dry)).toEqual([
-      'read rows that were rejected: profiles import a.csv --dry-run --trim',
+      'import again with what reads the rejected rows: profiles import a.csv --dry-run --trim',
     ]);
     expect(nextOf('import a.csv --skip-invalid', { ...REJECTED, status: 'partial' })).toEqual([FIX]);
   });
