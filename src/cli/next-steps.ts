@@ -171,7 +171,10 @@ function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known 
   );
   if (flags.size > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
-    return sendAll(known, 'import again with what reads the rejected rows', [...dry, ...[...flags.values()].flat()]);
+    return sendAll(known, 'import again with what reads the rejected rows', [
+      ...dry,
+      ...[...flags.values()].flat(),
+    ]);
   }
   if (all - rows.rejected <= 0) {
     const names = files.map(({ path }) => shellWord(path)).join(' and ');

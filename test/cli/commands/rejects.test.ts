@@ -493,7 +493,8 @@ describe('causes', () => {
       const type = `active=boolean:${yes}/${no}`;
       expect([code, stderr]).toEqual([5, expect.stringContaining(`--type ${type} reads them`)]);
       // No row is lost by doing what the last line says.
-      const [, next = ''] = /import again with what reads the rejected rows:\n {4}profiles (.*)\n$/s.exec(stderr) ?? [];
+      const [, next = ''] =
+        /import again with what reads the rejected rows:\n {4}profiles (.*)\n$/s.exec(stderr) ?? [];
       expect(next).toContain(`import in.csv --type ${type}`);
       expect((await cli(shellWords(next), { cwd, env })).code).toBe(0);
       expect(sandbox.show('companies', '2')?.metadata).toEqual({ active: false });
@@ -522,7 +523,9 @@ describe('causes', () => {
     const env = environmentOf(sandbox);
     const flags = ['--type', 'Annual Revenue=number'];
     const { stderr } = await cli(['import', 'crm.csv', ...flags, '--dry-run'], { cwd, env });
-    expect(stderr.slice(stderr.indexOf('✗'), stderr.indexOf('  import again with what reads the rejected rows:'))).toBe(
+    expect(
+      stderr.slice(stderr.indexOf('✗'), stderr.indexOf('  import again with what reads the rejected rows:')),
+    ).toBe(
       [
         '✗ planned; nothing was sent',
         `  to        region default, ${sandbox.url}`,
