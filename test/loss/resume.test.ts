@@ -64,6 +64,7 @@ describe('another content', () => {
     expect([next.code, next.summary!.rows.submitted]).toEqual([0, 11]);
     expect(next.summary!.run).not.toBe(first.summary!.run);
     expect(next.summary!.warnings).toEqual([
+      expect.stringContaining('1 of 12 rows repeats an earlier company_id'),
       expect.stringContaining(`run ${first.summary!.run} of the same file`),
     ]);
     const old = await run(['resume', first.summary!.run!]);
