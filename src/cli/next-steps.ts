@@ -3,7 +3,7 @@ import type { Summary } from '../engine/model.js';
 import { count } from '../engine/numbers.js';
 import type { Problem } from '../engine/problems.js';
 import { hasEnded } from '../engine/service/names.js';
-import type { RequestRecord } from '../engine/state/requests.js';
+import { isRejectedBefore, type RequestRecord } from '../engine/state/requests.js';
 import type { Changes, Commands } from './again.js';
 import { shellWord } from './shell.js';
 
@@ -26,7 +26,7 @@ export interface Again {
 export interface Known {
   commands: Commands;
   /** Requests whose rows the service does not all have: `resume --failed` sends them again. */
-  failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
+  failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent' | 'failure'>[];
   /** Values that the run sets for every item, as `--set` takes them, if they are not on the command line. */
   set?: readonly string[];
   /** Where the token came from, if the region of a flag has none of its own. */
@@ -85,14 +85,16 @@ const isGood = ({ status, rows }: Summary): boolean =>
   status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
 
 function stepsOf(summary: Summary, known: Known): Step[] {
-  const { run, status, rows, resume } = summary;
+  const { run, status, rows, resume, plan } = summary;
+  const before = plan?.changes?.rejected ?? 0;
   if (run !== null && resume !== null) {
     return [step(known, 'continue with', ({ command }) => command('resume', run))];
   }
   switch (status) {
     case 'planned':
-      if (rows.rejected > 0 && !known.sendsValid) return readInvalid(summary, known);
-      return rows.unsent ? sendPlanned(known, 'send it with') : [];
+      if (rows.rejected > before && !known.sendsValid) return readInvalid(summary, known);
+      if (rows.unsent) return sendPlanned(known, 'send it with');
+      return before > 0 ? sendPlanned(known, 'write the rejected rows to the rejects file with') : [];
     case 'rejected':
       return readInvalid(summary, known);
     case 'held':
@@ -242,7 +244,9 @@ function importOf(
 /** Sends the rows of requests that failed, are short, were refused, or are untraceable. */
 function sendFailed({ run, rows }: Summary, known: Known): Step[] {
   // Rows that were found at fault are in the rejects file.
-  const failed = known.failed.filter(({ state, parent }) => state !== 'rejected' || parent === null);
+  const failed = known.failed.filter(
+    (r) => r.state !== 'rejected' || (r.parent === null && !isRejectedBefore(r)),
+  );
   if (run === null || failed.length === 0) return [];
   const atFault = failed.filter(isAtFault);
   // If several failed and none completed, the search for rows at fault would not start.

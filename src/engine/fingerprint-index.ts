@@ -61,6 +61,8 @@ export class FingerprintIndex {
   #size = 0;
   readonly #sources = new RowSources();
   readonly #lapsed = new Map<bigint, Lapsed>();
+  /** Ids whose last send the service rejected: what was sent, and its reason. */
+  readonly #rejected = new Map<bigint, { content: bigint; reason: string }>();
   /** The arrays of the last lookup, as 32-bit words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
@@ -83,6 +85,22 @@ export class FingerprintIndex {
     return this.#rows;
   }
 
+  /** Whether nothing is known of any id. */
+  get isEmpty(): boolean {
+    return this.#rows === 0 && !this.hasRejected;
+  }
+
+  /** Whether the service rejected the last send of any id. */
+  get hasRejected(): boolean {
+    return this.#rejected.size > 0;
+  }
+
+  /** Why the service rejected this content of an id, if that was its last send; otherwise null. @param at index in `prints` */
+  rejectionOf({ ids, contents }: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): string | null {
+    const last = this.#rejected.size > 0 ? this.#rejected.get(ids[at]!) : undefined;
+    return last !== undefined && last.content === contents[at] ? last.reason : null;
+  }
+
   /** Whether an id has this content as its last completed one. @param at index in `prints` */
   matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
     const { contents } = this.#tables;
@@ -97,6 +115,7 @@ export class FingerprintIndex {
   /** The class of a row. @param at index in `prints` */
   classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
     if (this.matches(prints, at)) return 'unchanged';
+    if (this.rejectionOf(prints, at) !== null) return 'rejected';
     const asked = this.#asked(prints);
     const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
     if (row === 0) return 'new';
@@ -136,8 +155,18 @@ export class FingerprintIndex {
    * Applies a send, in the order of sends. Sets each id to its content, or clears it if the send did not
    * complete or the content is 0. Consecutive rows of an id from one run are folded into one content.
    * @param set whether the send completed
+   * @param rejected why the service rejected its only row, if it did
    */
-  apply(prints: FingerprintColumns, set: boolean, from: PrintSource = NOWHERE): void {
+  apply(
+    prints: FingerprintColumns,
+    set: boolean,
+    from: PrintSource = NOWHERE,
+    rejected: string | null = null,
+  ): void {
+    if (this.#rejected.size > 0) for (const id of prints.ids) this.#rejected.delete(id);
+    const [content = 0n] = prints.contents;
+    if (rejected !== null && content !== 0n)
+      this.#rejected.set(prints.ids[0]!, { content, reason: rejected });
     if (set) {
       this.#append(prints);
       this.#sources.add(from, this.#rows);

@@ -1,7 +1,7 @@
 /** Types for how a plan compares with what the service has, and what it does (contract §3 "Review before sending"). */
 
 /** How a row compares with what the service has. */
-export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged'] as const;
+export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged', 'rejected'] as const;
 export type RowClass = (typeof ROW_CLASSES)[number];
 
 /** The number of changed rows in which a key differs from the last send. */
@@ -20,6 +20,8 @@ export interface PlanChanges {
   refreshed: number;
   /** Rows that are the same as what the service completed last. They are not sent. */
   unchanged: number;
+  /** Rows that a search for rows at fault rejected, and that have not changed since. They are not sent. Absent if 0. */
+  rejected?: number | undefined;
   /** With `trackKeys`: counts by key, most rows first. */
   keys?: KeyChange[] | undefined;
 }
@@ -39,6 +41,8 @@ export interface PlanTotals {
   read: number;
   filtered: number;
   rejected: number;
+  /** Those of them that the service rejected before (`PlanChanges.rejected`). They hold nothing back. Absent if 0. */
+  rejected_before?: number | undefined;
   merged: number;
   unchanged: number;
   to_send: number;

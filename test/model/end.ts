@@ -12,6 +12,7 @@ const SESSIONS = 3;
 
 export async function settle(scene: Scene): Promise<void> {
   const { model, machine } = scene;
+  machine.service.atFault.clear();
   machine.clock.pass(HALF_A_DAY_MS);
   await resumeAll(scene);
   for (const run of model.runs.values()) await statesHold(run, machine);

@@ -26,6 +26,8 @@ export interface Data {
   age: number;
   /** Whether a canary of one item goes first, and is sent again until it completes. */
   hasCanary?: boolean;
+  /** Whether they are compared with what was sent before (`--changed-only`). */
+  compares?: boolean;
 }
 
 export interface Run extends Data {

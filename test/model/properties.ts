@@ -121,8 +121,8 @@ export function outcomesHold(
       holds(arrivals.some(isIn), 'completed only if a job says so', about);
     }
     if (rowClass === 'rejected') {
-      const isAtFault = ({ refused, job }: Arrival): boolean => refused || job?.end === 'failed';
-      holds(arrivals.some(isAtFault), 'rejected only by the service', about);
+      const isBefore = run.compares === true && wasRejected(row, run, machine.service.arrivals);
+      holds(arrivals.some(isAtFault) || isBefore, 'rejected only by the service', about);
     }
     // Said at the plan: a profile that was sent since is no reason to take it back.
     if (
@@ -142,6 +142,45 @@ export function outcomesHold(
         () => `${said}; it was ${before.outcome}`,
       );
     }
+  }
+}
+
+const isAtFault = ({ refused, job }: Arrival): boolean => refused || job?.end === 'failed';
+
+/** Whether the service did not take the same content when its identifier was sent last, before a session of the run. */
+function wasRejected({ id, name }: Row, { commands }: Run, all: readonly Arrival[]): boolean {
+  return commands.some((command) => {
+    const last = all.findLast(
+      (other) => other.command < command && other.items.some((item) => item.id === id),
+    );
+    return (
+      last !== undefined && isAtFault(last) && last.items.some((item) => item.id === id && item.name === name)
+    );
+  });
+}
+
+/**
+ * What a search has rejected is not sent again as it is.
+ * @param before the run that has rejected rows
+ * @param again the run of the same rows that follows at once, and compares them
+ */
+export function leavesOutRejected(before: Run, again: Run, { service }: Machine): void {
+  for (const row of before.rows) {
+    const { arrivals, isDoubtful } = knownOf(row, before, service.arrivals);
+    const others = service.arrivals.filter(({ items }) => items.some(({ id }) => id === row.id));
+    // Ids of requests without an end are not remembered.
+    const isOpen = ({ acknowledged, refused, job }: Arrival): boolean =>
+      !refused && (!acknowledged || job?.isOver !== true || job.gone || job.end === 'short');
+    const isRejected = before.outcomes.get(row.id)?.outcome === 'rejected';
+    if (!isRejected || isDoubtful || arrivals.length === 0 || others.some(isOpen)) continue;
+    const now = again.outcomes.get(row.id);
+    const reason = before.outcomes.get(row.id)!.reason;
+    const isSent = knownOf(row, again, service.arrivals).arrivals.length > 0;
+    holds(
+      !isSent && now?.outcome === 'rejected' && now.reason === reason,
+      'what was rejected is not sent again as it is',
+      () => `${again.id}, ${row.id}: ${now?.outcome} (${now?.reason}), after ${reason}`,
+    );
   }
 }
 

@@ -57,6 +57,7 @@ export class Scene {
     holds(id !== null || !hasSent, 'what is sent belongs to a run', () => ran.stderr);
     if (id === null) return ran;
     const run = model.worked(id, data, ran);
+    run.compares ||= argv.includes('--changed-only');
     const { concurrency = 1 } = how;
     isNewest(ran.command, concurrency, model, machine);
     run.retries ||= run.hasCanary === true || argv.includes('--failed');

@@ -83,6 +83,8 @@ export class ModelService {
   commands: number[] = [];
   /** Nothing gets through, and nothing is answered. */
   isDead = false;
+  /** Items (`textOf`) that fail the job of every request that has one of them. */
+  readonly atFault = new Set<string>();
   /** Called when a request has arrived, and when it was carried out and not answered yet. */
   moment: (arrival: Arrival | null) => void | Promise<void> = () => {};
   readonly #jobs = new Map<string, Job>();
@@ -179,7 +181,9 @@ export class ModelService {
     const fate = isSingle ? { ...WELL, seconds: 0 } : (this.script.fates.shift() ?? WELL);
     const job_id = `job-${this.#jobs.size + 1}`;
     const due = this.clock.monotonic() + fate.seconds * 1_000;
-    const job: Job = { ...fate, job_id, kind, items, due, isOver: false };
+    const isAtFault = !isSingle && items.some((item) => this.atFault.has(textOf(item)));
+    const end = isAtFault ? 'failed' : fate.end;
+    const job: Job = { ...fate, end, job_id, kind, items, due, isOver: false };
     this.#jobs.set(job_id, job);
     this.#work();
     return job;
@@ -196,6 +200,8 @@ export class ModelService {
 /** The items that a job carries out: of a short one all but the last, of a failed one none. */
 export const appliedOf = ({ items, end }: Pick<Job, 'items' | 'end'>): readonly Item[] =>
   end === 'completed' ? items : end === 'short' ? items.slice(0, -1) : [];
+
+export const textOf = ({ id, name }: Item): string => `${id}=${name}`;
 
 /** As the model names what `identify` sends. */
 const isOfIdentify = ([item]: readonly Item[]): boolean => item!.name.startsWith('i');

@@ -13,9 +13,11 @@ import {
   sometimes,
   waiting,
 } from './given.js';
+import { ALL_WELL, type Circumstances } from './machine.js';
 import type { Data, Model, Run } from './model.js';
-import { holds } from './properties.js';
+import { holds, leavesOutRejected } from './properties.js';
 import type { Scene } from './scene.js';
+import { textOf } from './service.js';
 
 /** A step with what it is given. */
 class Step<P> implements fc.AsyncCommand<Model, Scene> {
@@ -81,9 +83,9 @@ export const STEPS = fc.oneof(
   step(
     4,
     'import changes',
-    fc.record({ file, chunk: fc.constantFrom('1', '5') }),
-    async ({ file, chunk }, scene) => {
-      const argv = ['import', file, '--changed-only', '--chunk-size', chunk];
+    fc.record({ file, chunk: fc.constantFrom('1', '5'), isolate: sometimes(3) }),
+    async ({ file, chunk, isolate }, scene) => {
+      const argv = ['import', file, '--changed-only', '--chunk-size', chunk, ...isolation(isolate)];
       await scene.send(argv, scene.data(file), { changedOnly: true });
     },
   ),
@@ -99,6 +101,26 @@ export const STEPS = fc.oneof(
       await wait(seconds, scene);
       const other = FILES.find((one) => one !== file)!;
       await scene.send(['import', other], scene.data(other));
+    },
+  ),
+  step(
+    3,
+    'rows at fault',
+    fc.record({ file, ids: fc.subarray<string>([...IDS], { minLength: 1, maxLength: 2 }), circumstances }),
+    async ({ file, ids, circumstances }, scene) => {
+      const { service } = scene.machine;
+      const rows = scene.rowsIn(file).filter(({ id }) => ids.includes(id));
+      for (const row of rows) service.atFault.add(textOf(row));
+      scene.model.did(`at fault: ${rows.map(textOf).join(' ')}`);
+      const argv = ['import', file, '--changed-only', ...isolation(true)];
+      const send = async (circumstances: Circumstances): Promise<Run | undefined> => {
+        const { command } = await scene.send(argv, scene.data(file), { changedOnly: true, circumstances });
+        return [...scene.model.runs.values()].find(({ commands }) => commands.includes(command));
+      };
+      const before = await send(circumstances);
+      if (!before?.isTold) return;
+      const again = await send(ALL_WELL);
+      if (again?.isTold) leavesOutRejected(before, again, scene.machine);
     },
   ),
   step(2, 'import changes after a plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {
@@ -225,8 +247,9 @@ async function savePlan(file: string, sending: Sending, scene: Scene): Promise<v
   const plan = `plan-${scene.model.plans.length}.json`;
   const data = scene.data(file);
   const ran = await scene.read('import', file, ...planning(sending), '--save-plan', plan);
-  if (ran.code === 0) {
-    const { canary: hasCanary, concurrency } = sending;
-    scene.model.plans.push({ ...data, file: plan, hasCanary, concurrency });
+  // 5: rows are left out.
+  if (ran.code === 0 || ran.code === 5) {
+    const { canary: hasCanary, concurrency, changedOnly: compares } = sending;
+    scene.model.plans.push({ ...data, file: plan, hasCanary, concurrency, compares });
   }
 }

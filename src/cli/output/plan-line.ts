@@ -6,8 +6,15 @@ import { formatSize } from '../../engine/size.js';
 
 /** `2,000 rows: 1,999 unchanged, 1 to send in 1 request (62 B)`; classes without rows are left out. */
 export function planLine(totals: PlanTotals): string {
-  const { read, filtered, rejected, unchanged, merged, to_send, stopped_by } = totals;
-  const classes = Object.entries({ filtered, invalid: rejected, unchanged, merged });
+  const { read, filtered, rejected, rejected_before = 0, unchanged, merged, to_send, stopped_by } = totals;
+  const invalid = rejected - rejected_before;
+  const classes = Object.entries({
+    filtered,
+    invalid,
+    'rejected before': rejected_before,
+    unchanged,
+    merged,
+  });
   const named = classes.filter(([, rows]) => rows > 0).map(([name, rows]) => `${grouped(rows)} ${name}`);
   const valid = read - filtered - rejected;
   const rest =

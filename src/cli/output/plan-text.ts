@@ -171,7 +171,7 @@ const SHOWN_KEYS = 20;
 
 function changesText(changes: PlanChanges, form: TableForm): string {
   const { keys, ...classes } = changes;
-  const lines = Object.entries(classes).map(([name, rows]) => `  ${name.padEnd(10)}  ${grouped(rows)}\n`);
+  const lines = Object.entries(classes).map(([name, rows = 0]) => `  ${name.padEnd(10)}  ${grouped(rows)}\n`);
   if (!keys || keys.length === 0) return lines.join('');
   const more = keys.length - SHOWN_KEYS;
   const table = renderTable(

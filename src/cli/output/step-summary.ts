@@ -37,11 +37,12 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
     [counts.map((name) => grouped(rows[name] ?? 0))],
   );
   const changes = summary.plan?.changes;
+  const classes = ROW_CLASSES.filter((name) => changes?.[name] !== undefined);
   const compared = changes
     ? table(
-        ROW_CLASSES,
-        ROW_CLASSES.map(() => true),
-        [ROW_CLASSES.map((name) => grouped(changes[name]))],
+        classes,
+        classes.map(() => true),
+        [classes.map((name) => grouped(changes[name] ?? 0))],
       )
     : [];
   const next = nextText(summary);

@@ -119,8 +119,8 @@ function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
 
 /** `2 new + 1,000 changed`; classes without rows are left out. */
 const changesLine = (changes: PlanChanges): string =>
-  ROW_CLASSES.filter((name) => changes[name] > 0)
-    .map((name) => `${grouped(changes[name])} ${name}`)
+  ROW_CLASSES.filter((name) => (changes[name] ?? 0) > 0)
+    .map((name) => `${grouped(changes[name] ?? 0)} ${name}`)
     .join(' + ');
 
 /** The time follows the first clause: "accepted; the jobs continue in 40ms" would be misread. */
@@ -230,6 +230,9 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
     const hint = cause.hint === null ? [] : [`      ${styles.dim(safeLine(cause.hint))}`];
     return [`    ${file}${safeMessage(causeText(cause, true))}`, ...hint];
   });
+  const before = isOnlyPlanned(status) ? (summary.plan?.changes?.rejected ?? 0) : 0;
+  if (before > 0)
+    lines.push(`    ${count(before, 'row')}: rejected by the service before, and not changed since`);
   const rejected = rejectsFiles(summary);
   const see = rejected.length > 0 ? `see ${rejected.join(', ')}` : '';
   const more = causes.length > shown.length ? `and ${count(causes.length - shown.length, 'more cause')}` : '';

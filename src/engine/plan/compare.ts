@@ -59,12 +59,12 @@ export async function compareRows(
 ): Promise<Comparison> {
   const inputs = scanned.inputs.filter(({ opened }) => opened.kind === kind);
   const { index } = known;
-  const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0, rejected: 0 };
   const toSend: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   const keys = deps.cells && new KeyChanges(kind, deps.hashKey, deps.cells);
   const { count, repeated } = scanned.duplicates.get(kind)!;
   const repeats =
-    count > 0 && index.rows > 0
+    count > 0 && !index.isEmpty
       ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows))
       : null;
   const { hashKey, pool, signal } = deps;
@@ -74,7 +74,7 @@ export async function compareRows(
     toSend.largestItemBytes = Math.max(toSend.largestItemBytes, largest);
   };
   for (const { opened, scan } of inputs) {
-    if (index.rows === 0) {
+    if (index.isEmpty) {
       const rows = acceptedOf(scan.rows);
       changes.new += rows;
       add(rows, scan.bytes, scan.largestItemBytes);
@@ -89,7 +89,7 @@ export async function compareRows(
         }
         const name = index.classOf(batch, at);
         changes[name]++;
-        if (name === 'unchanged') continue;
+        if (name === 'unchanged' || name === 'rejected') continue;
         const item = itemIn(batch, at);
         add(1, item.length, item.length);
         if (keys && name === 'changed') {

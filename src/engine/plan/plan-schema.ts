@@ -29,6 +29,10 @@ const requestSchema = z.strictObject({
   rows: count.describe('Items of the body. 0: nothing of the range is sent.'),
   merged: count.describe('Rows that are merged into others of the same identifier.').optional(),
   unchanged: count.describe('Rows that the service has as they are.').optional(),
+  rejected: z
+    .literal(true)
+    .describe('The service rejected these rows before, as they are. They are not sent.')
+    .optional(),
   bytes: count.describe('Of the body.'),
   sha256: sha256.describe('Of the body.'),
 });
@@ -76,6 +80,9 @@ export const planSchema = z.strictObject({
       changed: count,
       refreshed: count.describe('Rows that are as they were, and are sent only because of refreshAfterMs.'),
       unchanged: count,
+      rejected: count
+        .describe('Rows that the service rejected before, as they are. They are not sent.')
+        .optional(),
       keys: z
         .array(z.strictObject({ key: text, rows: count }))
         .describe('With trackKeys: in how many changed rows each key differs.')

@@ -29,7 +29,8 @@ export function afterPlan(planned: FileRows, { totals, changes, run, options }: 
   const held = isValid && !run.earlier && isHeld(planned, changes, options);
   const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
   const { merged, unchanged } = totals;
-  const rows = countPlanned(planned, { merged, unchanged: changes?.unchanged ?? unchanged });
+  const found = { merged, unchanged: changes?.unchanged ?? unchanged, rejected: changes?.rejected ?? 0 };
+  const rows = countPlanned(planned, found);
   if (options.dryRun) return { mode: held ? 'held' : 'planned', rows, stopped_by };
   if (held) return { mode: 'held', rows, stopped_by };
   if (!isValid) return { mode: 'refused', rows: countRows(planned, run.records), stopped_by };
@@ -38,11 +39,15 @@ export function afterPlan(planned: FileRows, { totals, changes, run, options }: 
 }
 
 /** The totals of the plan that `next` follows. */
-export function planTotals(next: AfterPlan, { totals, run }: Pick<Planned, 'totals' | 'run'>): PlanTotals {
+export function planTotals(
+  next: AfterPlan,
+  { totals, changes, run }: Pick<Planned, 'totals' | 'changes' | 'run'>,
+): PlanTotals {
   const { read, filtered, rejected, merged, unchanged, unsent = 0 } = next.rows;
   const { requests, bytes } = totals.exact && !run.earlier ? totals : { requests: null, bytes: null };
   return {
     ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
+    ...(next.mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
     to_send: next.mode === 'sent' ? next.left : unsent,
     stopped_by: next.stopped_by,
   };

@@ -36,7 +36,7 @@ export class ComparedRows {
     kinds: readonly Kind[],
     knownOf: (kind: Kind) => Promise<Known | undefined>,
   ): Promise<{ changes: PlanChanges; warnings: Warning[] } | undefined> {
-    const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+    const changes = { new: 0, changed: 0, refreshed: 0, unchanged: 0, rejected: 0 };
     const keys = new Map<string, number>();
     let untracked = 0;
     for (const kind of kinds) {
@@ -47,8 +47,12 @@ export class ComparedRows {
       for (const { key, rows } of one.keys) keys.set(key, (keys.get(key) ?? 0) + rows);
       untracked += one.untracked;
     }
-    if (this.deps.cells) changes.keys = [...keys].map(([key, rows]) => ({ key, rows })).sort(mostRowsFirst);
-    return { changes, warnings: untracked > 0 ? [untrackedWarning(untracked)] : [] };
+    const { rejected, ...others } = changes;
+    const sorted = [...keys].map(([key, rows]) => ({ key, rows })).sort(mostRowsFirst);
+    return {
+      changes: { ...others, ...(rejected > 0 && { rejected }), ...(this.deps.cells && { keys: sorted }) },
+      warnings: untracked > 0 ? [untrackedWarning(untracked)] : [],
+    };
   }
 }
 

@@ -35,6 +35,7 @@ export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): 
     rows,
     ...(merged > 0 && { merged }),
     ...(unchanged > 0 && { unchanged }),
+    ...(chunk.rejected !== null && { rejected: true as const }),
     bytes,
     sha256: digest,
   };

@@ -153,7 +153,7 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
 /** The totals of the plan, for an import that does not need to count its requests again. */
 export function totalsOfPlan({ inputs, requests: planned, totals }: SavedPlan): RequestTotals {
   const items = new Map<Kind, number>();
-  for (const { input, rows } of planned) {
+  for (const { input, rows } of planned.filter(({ rejected }) => !rejected)) {
     const { kind } = inputs[input]!;
     items.set(kind, (items.get(kind) ?? 0) + rows);
   }

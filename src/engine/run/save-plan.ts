@@ -77,16 +77,17 @@ export async function planToSave(
   });
   const rows = plannedRows(scanned);
   const { merged, unchanged } = totals;
+  const before = changes?.rejected ?? 0;
   const duplicates = [...scanned.duplicates.values()].reduce((sum, found) => sum + found.count, 0);
   return sealed({
     version: PLAN_VERSION,
     totals: {
       read: rows.read,
       filtered: rows.filtered,
-      rejected: rows.rejected,
+      rejected: rows.rejected + before,
       merged,
       unchanged,
-      to_send: acceptedOf(rows) - merged - unchanged,
+      to_send: acceptedOf(rows) - before - merged - unchanged,
       requests: totals.requests,
       bytes: totals.bytes,
       duplicates,

@@ -19,7 +19,13 @@ import type { OpenedInput, Scan } from '../read/index.js';
 import { isOpen } from '../send/isolate.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
-import { notReplaced, type RequestRecord, type RequestState, rangesOf } from '../state/requests.js';
+import {
+  isRejectedBefore,
+  notReplaced,
+  type RequestRecord,
+  type RequestState,
+  rangesOf,
+} from '../state/requests.js';
 import { completedRows, RequestTree, tallyAll } from '../state/tally.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
@@ -56,10 +62,22 @@ function openRows(planned: FileRows, records: readonly RequestRecord[]): number 
 }
 
 /** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
-export function countPlanned(planned: FileRows, totals: { merged: number; unchanged: number }): RowCounts {
+export function countPlanned(
+  planned: FileRows,
+  totals: { merged: number; unchanged: number; rejected: number },
+): RowCounts {
   const { merged, unchanged } = totals;
-  const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
-  return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
+  const rejected = planned.rejected + totals.rejected;
+  const unsent = planned.read - planned.filtered - rejected - merged - unchanged;
+  return {
+    ...planned,
+    rejected,
+    merged,
+    unchanged,
+    submitted: 0,
+    completed: 0,
+    ...(unsent > 0 ? { unsent } : {}),
+  };
 }
 
 /** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
@@ -102,6 +120,8 @@ export interface Facts {
 
 const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'failed', 'unsent']);
 
+const wasSent = (r: RequestRecord): boolean => r.rows > 0 && !NEVER_SENT.has(r.state) && !isRejectedBefore(r);
+
 /** The result document (contract §3 "Result"). */
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records, notSent = [] } = ending;
@@ -113,7 +133,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     kinds: facts.kinds,
     ...facts.service,
     rows: ending.rows,
-    requests: records.filter((r) => r.rows > 0 && !NEVER_SENT.has(r.state)).length,
+    requests: records.filter(wasSent).length,
     retries: sum(records, (r) => r.retries),
     files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
       path: opened.path,

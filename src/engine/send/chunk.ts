@@ -31,6 +31,8 @@ export interface Chunk extends Body {
   unchanged: number;
   /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];
+  /** Why the service rejected its rows before, as they are: they are not sent. Null if they are. */
+  rejected: string | null;
   /** For each item: the line on which its row begins. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in its input from 0. */

@@ -26,6 +26,8 @@ export interface ChunkRules {
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service already has a row of a batch; null if this is not to be checked here. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
+  /** Why the service rejected a row before, as it is; null for a row to send. Default: all are sent. */
+  rejectionOf?: ((rows: ItemBatch, at: number) => string | null) | null | undefined;
   /**
    * Whether the service already has the merged rows of an id that appears more than once; null if all are
    * sent.
@@ -80,6 +82,7 @@ export async function* splitIntoChunks(
       const { request, until } = recorded.at(input, row);
       if (draft && draft.recorded !== request) learn(yield cut(draft));
       if (request && !recorded.isSentAgain(request)) continue;
+      if (draft && !draft.accepts(batch, i)) learn(yield cut(draft));
 
       // A repeated request keeps all its rows, even if the limits are lower now.
       let room = draft && !request ? draft.room(batch, i, limits) : 1;
@@ -119,6 +122,7 @@ class Draft {
    */
   readonly #isPlain: boolean;
   #unchanged = 0;
+  #rejected: string | null = null;
   readonly #parts: ChunkPart[] = [];
   /** The last part. */
   #part!: ChunkPart;
@@ -128,7 +132,32 @@ class Draft {
     readonly recorded: RequestRecord | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
-    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged;
+    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !rules.rejectionOf;
+  }
+
+  /** Whether a row is of its kind: rows that were rejected before have chunks of their own. */
+  accepts(batch: ItemBatch, at: number): boolean {
+    if (!this.rules.rejectionOf || this.recorded || this.#items === 0 || this.#isUnchanged(batch, at))
+      return true;
+    return this.#rejected === this.#rejectionOf(batch, at);
+  }
+
+  #isUnchanged(batch: ItemBatch, at: number): boolean {
+    const { repeats, isUnchanged } = this.rules;
+    const id = batch.ids[at]!;
+    return (this.#isRepeated(id) ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) ?? false;
+  }
+
+  #isRepeated(id: bigint): boolean {
+    const { duplicates } = this.rules;
+    return duplicates.count > 0 && duplicates.repeated.has(id);
+  }
+
+  /** Rows of a recorded request that may have arrived are sent again in any case. */
+  #rejectionOf(batch: ItemBatch, at: number): string | null {
+    const isNew = this.recorded === null || this.recorded.state === 'withdrawn';
+    if (!isNew || this.#isRepeated(batch.ids[at]!)) return null;
+    return this.rules.rejectionOf?.(batch, at) ?? null;
   }
 
   /** Begins a new part if the next rows come from another input. */
@@ -168,15 +197,16 @@ class Draft {
   }
 
   #addOne(batch: ItemBatch, at: number): void {
-    const { duplicates, repeats, isUnchanged } = this.rules;
     const id = batch.ids[at]!;
-    const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
     this.#part.end_row = batch.rows[at]! + 1;
-    if (repeated ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) {
+    if (this.#isUnchanged(batch, at)) {
       this.#unchanged++;
       return;
     }
-    if (repeated) this.#shared.add(id);
+    if (this.#isRepeated(id)) this.#shared.add(id);
+    const rejected = this.#rejectionOf(batch, at);
+    // A planned request is sent unless all its rows were rejected.
+    this.#rejected = this.#items === 0 || this.#rejected === rejected ? rejected : null;
     this.#take(batch, at, at + 1);
   }
 
@@ -243,6 +273,7 @@ class Draft {
       parts: this.#parts,
       unchanged: this.#unchanged,
       leftOut: [],
+      rejected: this.#rejected,
       shared: this.#shared,
       recorded: this.recorded,
     };

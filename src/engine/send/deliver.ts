@@ -47,6 +47,10 @@ export function prepare(chunk: Chunk): Prepared {
  * @throws ProfilesError when the run cannot continue
  */
 export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepared): Promise<Failed[]> {
+  if (given.rejected !== null) {
+    await rejectAgain(given, given.rejected, deps);
+    return [];
+  }
   let chunk = await leaveOut(given, given.recorded, deps);
   const { serialized: body, described } = chunk === given && prepared ? prepared : prepare(chunk);
   const record = chunk.recorded
@@ -82,6 +86,18 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
   await rejectWhole({ chunk, root: record, error }, deps, onFailure === 'continue' || error.status === 413);
   return [];
+}
+
+/** Rejects rows that the service rejected before, without sending them. */
+async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {
+  const { described } = prepare(chunk);
+  const record = chunk.recorded ?? newRecord(chunk, described, deps);
+  // The rejects file first: if the record says "rejected", the rows must be in the file.
+  await deps.reject(chunk, reason, deps.emit);
+  Object.assign(record, described, { state: 'rejected', reason });
+  const { run, scope, state, remembering } = deps;
+  const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
+  await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
 }
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */

@@ -49,6 +49,7 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: Chun
     duplicates: ofKind,
     repeats: known && ofKind.count > 0 ? (await deps.compared(kind, known)).repeats : null,
     isUnchanged: known && known.index.rows > 0 ? (rows, at) => known.index.matches(rows, at) : null,
+    rejectionOf: known?.index.hasRejected ? (rows, at) => known.index.rejectionOf(rows, at) : null,
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
@@ -102,7 +103,8 @@ export async function countRequests(
     const compared = known ? await deps.compared(kind, known) : null;
     const volume = compared?.toSend ?? volumeOf(scanned, kind);
     const measured = measure(volume, deps.limits, canary);
-    const exact = measured.exact && scanned.duplicates.get(kind)!.count === 0;
+    const isPlain = scanned.duplicates.get(kind)!.count === 0 && !known?.index.hasRejected;
+    const exact = measured.exact && isPlain;
     if (!each && (exact || !exactly)) {
       total.exact &&= exact;
       total.requests += measured.requests;
@@ -126,7 +128,7 @@ export async function countRequests(
       const made = serialize(chunk);
       const { body, items, merged } = made;
       each?.(chunk, made);
-      if (chunk.ends.length === 0) continue;
+      if (chunk.ends.length === 0 || chunk.rejected !== null) continue;
       canary = null;
       total.requests++;
       total.bytes += body.length;

@@ -61,16 +61,25 @@ export class Known {
     return this.access.readIn(scope, async (on, id) => {
       const index = new FingerprintIndex(await storedRows(on, id, kind));
       const sends = on.each<
-        StoredPrints & { send: number; run: string | null; state: number; at: string | null }
+        StoredPrints & {
+          send: number;
+          run: string | null;
+          state: number;
+          at: string | null;
+          rejected: string | null;
+        }
       >(
-        `SELECT send, run, state, completed_at AS at, ids, contents, records
-         FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send`,
+        // A part of one row that was rejected: a search has found it to be at fault.
+        `SELECT send, sends.run, sends.state, completed_at AS at, ids, contents, records, reason AS rejected
+         FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.request = sends.request
+           AND requests.state = 'rejected' AND parent IS NOT NULL AND rows + requests.merged = 1
+         WHERE scope = ? AND kind = ? ORDER BY send`,
         id,
         kind,
       );
-      for await (const { send, run, state, at, ...prints } of sends) {
+      for await (const { send, run, state, at, rejected, ...prints } of sends) {
         const old = since !== null && (at === null || at < since || at > now);
-        index.apply(printsOf(prints), state === SEND.completed, { send, run, old });
+        index.apply(printsOf(prints), state === SEND.completed, { send, run, old }, rejected);
       }
       this.#loaded = { scope: id, kind, ids: index.size };
       return index;

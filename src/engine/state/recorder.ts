@@ -112,7 +112,8 @@ export class Requests {
     const of = { run, scope: await this.access.idOf(tx, scope), kind, request: id };
     if (sent) {
       if (!isNew) await unlinkSends(tx, '= ?', id);
-      await this.#send(tx, of, sent);
+      // Rows that are rejected before they are sent are only noted.
+      if (request.state !== 'rejected') await this.#send(tx, of, sent);
       if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows, isNew);
     }
     const { job } = request;

@@ -158,6 +158,10 @@ export function notReplaced(records: readonly RequestRecord[]): readonly Request
   return records.filter(({ seq }) => !parents.has(seq));
 }
 
+/** Whether it was not sent, because the service rejected its rows before: in this run, it has no failure. */
+export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
+  state === 'rejected' && failure === null;
+
 /** Whether its rows are in other requests by now, or will be, which do not name it as their parent. */
 export const isDividedAgain = ({ state, parent }: RequestRecord): boolean =>
   parent === null && (state === 'withdrawn' || state === 'divided');

@@ -129,7 +129,7 @@ const isSame = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>):
 /** The same by the items themselves. */
 async function straight(before: string, after: string): Promise<PlanChanges> {
   const [was, is] = [await merged(before), await merged(after)];
-  const changes = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const changes = { new: 0, changed: 0, refreshed: 0, unchanged: 0, rejected: 0 };
   const keys = new Map<string, number>();
   for (const [id, { rows, metadata }] of is) {
     const earlier = was.get(id);
@@ -202,7 +202,14 @@ describe('for any two files', () => {
         await service.import('one', write('first.csv', first), { items });
         await service.import('two', write('second.csv', second), { items });
         const { changes, repeats } = await service.compare(write('second.csv', second));
-        expect(changes).toEqual({ new: 0, changed: 0, refreshed: 0, unchanged: second.length, keys: [] });
+        expect(changes).toEqual({
+          new: 0,
+          changed: 0,
+          refreshed: 0,
+          unchanged: second.length,
+          rejected: 0,
+          keys: [],
+        });
         expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
       }),
       { numRuns: 100 },
@@ -263,6 +270,7 @@ describe('rows that were completed long ago', () => {
       changed: 1,
       refreshed: 3,
       unchanged: 0,
+      rejected: 0,
       keys: [{ key: 'a', rows: 1 }],
     });
   });

@@ -242,7 +242,7 @@ describe('countRows', () => {
 
   test('a plan has sent nothing', () => {
     const planned = { read: 14, filtered: 4, rejected: 2 };
-    expect(countPlanned(planned, { merged: 1, unchanged: 3 })).toEqual({
+    expect(countPlanned(planned, { merged: 1, unchanged: 3, rejected: 0 })).toEqual({
       read: 14,
       filtered: 4,
       rejected: 2,
@@ -252,7 +252,7 @@ describe('countRows', () => {
       completed: 0,
       unsent: 4,
     });
-    expect(countPlanned(planned, { merged: 0, unchanged: 8 })).not.toHaveProperty('unsent');
+    expect(countPlanned(planned, { merged: 0, unchanged: 8, rejected: 0 })).not.toHaveProperty('unsent');
   });
 });
 
