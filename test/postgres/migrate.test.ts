@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/copy.js';
-import { openPostgres } from '../../src/engine/state/postgres/index.js';
+import { openPostgres } from '../../src/engine/state/postgres/backend.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
 import { fates, status } from '../loss/faults.js';
 import { Machine } from '../loss/support.js';

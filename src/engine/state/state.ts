@@ -153,6 +153,6 @@ export async function openBackend(folder: string, elsewhere: Elsewhere | undefin
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;
   if (at.kind === 'sqlite') return openSqlite(at.folder);
-  const { openPostgres, readPostgresUrl } = await import('./postgres/index.js');
+  const { openPostgres, readPostgresUrl } = await import('./postgres/backend.js');
   return openPostgres(readPostgresUrl(at.url, origin, { env, user: userInfo().username }), signal);
 }

@@ -7,6 +7,8 @@ import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
 import { prepareSchema } from './schema.js';
 
+export { readPostgresUrl } from './location.js';
+
 async function bytesOf(db: PostgresDatabase): Promise<number> {
   const row = await db.read((on) =>
     on.get<{ bytes: number }>(

@@ -6,7 +6,10 @@
  * The result of heartbeats is in shared memory, not in messages, because `check` (`lease.ts`) must know it in
  * the tick in which a request is written.
  */
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
 import { literal, quoted } from './sql.js';
@@ -20,7 +23,19 @@ export interface KeptLease {
   pulse: BigInt64Array;
 }
 
-export type LeaseKey = Pick<KeptLease, 'scope' | 'kind'>;
+type LeaseKey = Pick<KeptLease, 'scope' | 'kind'>;
+
+/** What the thread of the heartbeats gets. */
+export interface HeartData {
+  location: PostgresLocation;
+  life: BigInt64Array;
+  /**
+   * Monotonic clock of the main thread when it started this thread, in milliseconds. The clock that is
+   * computed from it can be behind that of the main thread, but never ahead.
+   */
+  now: number;
+}
+export type HeartOrder = { do: 'keep'; lease: KeptLease } | { do: 'drop'; lease: LeaseKey };
 
 /**
  * Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; and 1 if the lease is
@@ -132,3 +147,52 @@ export class Heart {
 }
 
 const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;
+
+/**
+ * The file of the thread, next to the bundle of this module. It does not exist if the sources are run
+ * directly; then the main thread sends the heartbeats.
+ */
+const WORKER = new URL('./heart-worker.cjs', import.meta.url);
+
+/** The side of the main thread: starts the thread of the heartbeats, and shows that this one is active. */
+export class Pulse {
+  readonly #life = new BigInt64Array(new SharedArrayBuffer(8));
+  #alive: NodeJS.Timeout | undefined;
+  #thread: Worker | null = null;
+  #heart: Heart | null = null;
+
+  constructor(private readonly location: PostgresLocation) {}
+
+  keep(lease: KeptLease): void {
+    this.#start();
+    this.#heart?.keep(lease);
+    this.#thread?.postMessage({ do: 'keep', lease } satisfies HeartOrder);
+  }
+
+  drop({ scope, kind }: KeptLease): void {
+    const lease = { scope, kind };
+    this.#heart?.drop(lease);
+    this.#thread?.postMessage({ do: 'drop', lease } satisfies HeartOrder);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#alive);
+    await Promise.all([this.#heart?.stop(), this.#thread?.terminate()]);
+  }
+
+  #start(): void {
+    if (this.#alive) return;
+    const show = (): void => void Atomics.store(this.#life, 0, BigInt(Math.round(performance.now())));
+    show();
+    this.#alive = setInterval(show, this.location.leaseMs / 12).unref();
+    if (!existsSync(fileURLToPath(WORKER))) {
+      this.#heart = new Heart(this.location, this.#life, clockOf(0));
+      return;
+    }
+    const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
+    this.#thread = new Worker(WORKER, { workerData: data });
+    this.#thread.unref();
+    // Ignored: without heartbeats, the lease expires, and `check` reports it.
+    this.#thread.on('error', () => {});
+  }
+}

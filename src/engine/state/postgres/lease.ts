@@ -16,8 +16,16 @@ import type { Locks } from '../backend.js';
 import { sameScope } from '../scopes.js';
 import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
-import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
-import { Pulse } from './pulse.js';
+import {
+  clockOf,
+  isLost,
+  type KeptLease,
+  markLost,
+  newPulse,
+  Pulse,
+  sincePulse,
+  type Times,
+} from './heart.js';
 import { literal } from './sql.js';
 
 const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
