@@ -159,6 +159,8 @@ export type Problem =
   | { code: 'apostrophes' }
   /** Numbers of a column lose trailing zeros. */
   | { code: 'digits_lost'; column: string }
+  /** The point in the numbers of a column may be for thousands, as in other columns. */
+  | { code: 'point_for_thousands'; column: string; type: string }
   /** A column of money has amounts in several currencies. */
   | { code: 'mixed_currencies'; column: string }
   /** Texts that look like missing values. Without them, the column would have the type `type`. */

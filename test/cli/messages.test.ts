@@ -197,6 +197,10 @@ const CASES: {
     "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
   ],
   mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
+  point_for_thousands: [
+    { column: 'Staff', type: 'number:1.234,56' },
+    '--type Staff=number:1.234,56 reads thousands; --type Staff=number keeps them as they are',
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   stray_quotes: [{}, '--lenient-quotes reads them'],
   looks_typed: [{ path: 'a b.csv' }, "to see the flags:\n  profiles inspect 'a b.csv'"],

@@ -276,6 +276,9 @@ export const INPUT_WORDS = {
 
   mixed_currencies: ({ column }) => ({ hint: `${typeFlag(column, 'string')} keeps them with the amounts` }),
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  point_for_thousands: ({ column, type }) => ({
+    hint: `${typeFlag(column, type)} reads thousands; ${typeFlag(column, 'number')} keeps them as they are`,
+  }),
   null_markers: ({ column, markers, type }) => ({
     hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),
   }),

@@ -22,6 +22,9 @@ import type { ColumnPart } from './scan.js';
 /** Whether all cells would fit. */
 const isSure = ({ markers, strays }: Suggestion): boolean => markers.length === 0 && strays === null;
 
+/** How numbers are written whose point is for thousands: the end of such a type. */
+const POINT_FOR_THOUSANDS = '1.234,56';
+
 export class CsvTotals implements ColumnTotals {
   readonly #path: string;
   readonly #targets: Target[];
@@ -123,7 +126,24 @@ export class CsvTotals implements ColumnTotals {
       const found = suggestions[index];
       return found && isSure(found) ? [{ column, types: found.types }] : [];
     });
-    return [...looksTyped(this.#path, columns), ...this.#nearly(suggestions)];
+    return [...looksTyped(this.#path, columns), ...this.#nearly(suggestions), ...this.#points(suggestions)];
+  }
+
+  /** Numbers such as 1.188, where another column is written as 1.234,56: their point may be for thousands. */
+  #points(suggestions: readonly (Suggestion | null)[]): Warning[] {
+    const types = [
+      ...this.#decisions.map(({ type }) => type),
+      ...suggestions.flatMap((found) => found?.types ?? []),
+    ];
+    if (!types.some((type) => type.endsWith(POINT_FOR_THOUSANDS))) return [];
+    return this.#targets.flatMap(({ column }, index): Warning[] => {
+      const first = this.#columns[index]!.stats.notInteger;
+      const isNumber = this.#inferred(index) && this.#decisions[index]!.type === 'number';
+      if (!isNumber || first === null || !/^-?\d{1,3}\.\d{3}$/.test(first.text)) return [];
+      const message = `${column}: ${this.place} ${first.line} ${quoted(first.text)} is sent as ${Number(first.text)}, but other columns have a point for thousands`;
+      const type = `number:${POINT_FOR_THOUSANDS}`;
+      return [{ message, problem: { code: 'point_for_thousands', column, type } }];
+    });
   }
 
   /** Columns that would have a type if a few cells were different. */

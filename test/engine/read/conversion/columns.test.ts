@@ -367,6 +367,24 @@ describe('suggestions', () => {
     expect(pinned.scan.warnings).toEqual([]);
   });
 
+  it('a number with a point is doubted where another column has points for thousands', async () => {
+    const text = (umsatz: string, staff: string) =>
+      `company_id;Umsatz;Staff\nc1;${umsatz};417\nc2;5,00;${staff}\n`;
+    const codes = async (given: string, rules?: ReturnType<typeof types>) =>
+      (await readText('a.csv', given, rules)).scan.warnings.map(({ problem }) => problem?.code);
+    const { scan } = await readText('a.csv', text('1.234,56', '1.188'));
+    expect(scan.warnings).toContainEqual({
+      message: 'Staff: line 3 "1.188" is sent as 1.188, but other columns have a point for thousands',
+      problem: { code: 'point_for_thousands', column: 'Staff', type: 'number:1.234,56' },
+    });
+    expect(await codes(text('1.234,56', '1.18'))).toEqual(['looks_typed']);
+    expect(await codes(text('x', '1.188'))).toEqual([]);
+    expect(await codes(text('1.234,56', '1.188'), types(['Staff', 'number']))).toEqual(['looks_typed']);
+    expect(await codes(text('1.234,56', '1.188'), types(['Umsatz', 'money:1.234,56']))).toEqual([
+      'point_for_thousands',
+    ]);
+  });
+
   it('a marker is shown with how often it stands', async () => {
     const { scan } = await readText('a.csv', dates('1', '2', 'NA', '4', '-', ...times(20_000, '5'), 'NA'));
     expect(scan.warnings[0]!.message).toBe(
