@@ -1,6 +1,6 @@
 /** Converts the text of a column with a pinned type (contract §3 "Types"). */
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
-import { jsonString, jsonStringBytes } from '../json/text.js';
+import { jsonString } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
 import { type DateParts, isDay, isTime, utc } from './calendar.js';
 import { ISO_8601, ISO_DATE } from './iso-8601.js';
@@ -77,7 +77,7 @@ export function converterOf(type: CellType): Converter | null {
     case 'lower':
       return {
         json: (text) => jsonString(text.toLowerCase()),
-        size: (text) => jsonStringBytes(text.toLowerCase()),
+        size: (text) => Buffer.byteLength(jsonString(text.toLowerCase())),
         cause: () => ({ code: 'form' }),
       };
     default:

@@ -2,14 +2,13 @@
 import { type Converter, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
 import { type Likely, nextLikely, noLikely } from '../conversion/likely.js';
-import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { TOO_LARGE } from '../item-writer.js';
-import { jsonStringBytes } from '../json/text.js';
 import { classify } from '../mapping/plain-number.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
+import { itemText } from './build.js';
 import type { Cells } from './cells.js';
 import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
 import { plainRow } from './plain-row.js';
@@ -36,6 +35,8 @@ export function scanCsv(
   const { itemLimitBytes } = options;
   const accepted = new ScanRows(input, options);
   const plain = plainRow(input, layout, null);
+  /** The item, if every inferred column were text. */
+  const itemOf = itemText(layout, { types: layout.targets.map(() => 'string'), itemLimitBytes });
   const plainCell = (column: number): string => plain!.cells.text(column);
   const read = rowReader(input);
   let likely = layout.targets.map(noLikely);
@@ -68,13 +69,14 @@ export function scanCsv(
         const itsOwn =
           row.length === layout.targets.length && reason !== REPEATED_HEADER && !rows.broken?.has(number);
         if (itsOwn) {
-          columns.measure(row, line);
+          columns.countTexts(row, line);
           columns.leaveOut(row);
           onCounted?.(number, (column) => row[column]!);
         }
         continue;
       }
-      const bytes = columns.measure(row, line);
+      columns.countTexts(row, line);
+      const bytes = Buffer.byteLength(itemOf(row));
       onCounted?.(number, (column) => row[column]!);
       if (bytes <= itemLimitBytes) {
         accepted.accept(number, layout.idOf(row), layout.companyOf(row), bytes);
@@ -94,36 +96,30 @@ export function scanCsv(
 /** Counts the columns of a batch cell by cell. */
 class Columns {
   readonly parts: ColumnPart[];
-  /** In the row measured last: cells that may turn out to be numbers. */
+  /** In the last row of texts: cells that may turn out to be numbers. */
   perhapsNumbers = 0;
-  readonly #layout: CsvLayout;
   /** Columns whose cells are only counted: identifiers, those left out, and `metadata`. */
   readonly #others: { index: number; stats: ColumnStats }[];
   readonly #metadata: {
     index: number;
     stats: ColumnStats;
-    keyBytes: number;
     inferred: boolean;
     converter: Converter | null;
     currencies: Currencies | null;
   }[];
   /** For each column: whether to look at its cells instead of only counting them. */
   readonly #open: boolean[];
-  readonly #emptyBytes: number;
-  readonly #constantBytes: number;
 
   constructor(layout: CsvLayout, likely: readonly Likely[]) {
-    this.#layout = layout;
     this.parts = layout.targets.map(({ pinned }, index) => ({
       stats: emptyStats(likely[index]),
       outside: 0,
       currencies: pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null,
     }));
     const stats = this.parts.map((part) => part.stats);
-    this.#metadata = layout.metadata.map(({ index, key, converter, target: { pinned } }) => ({
+    this.#metadata = layout.metadata.map(({ index, converter, target: { pinned } }) => ({
       index,
       stats: stats[index]!,
-      keyBytes: Buffer.byteLength(key),
       inferred: pinned === null,
       converter,
       currencies: this.parts[index]!.currencies,
@@ -135,8 +131,6 @@ class Columns {
       ({ role, pinned }, index) =>
         (role === 'metadata' && pinned === null) || this.parts[index]!.currencies !== null,
     );
-    this.#emptyBytes = layout.empty?.length ?? 0;
-    this.#constantBytes = Buffer.byteLength(layout.constants);
   }
 
   /** Counts the cells of a plain row. */
@@ -165,48 +159,28 @@ class Columns {
     this.#open[index] = isUndecided(stats);
   }
 
-  /** Counts the cells of a row, and the bytes of its item if every inferred column is text. */
-  measure(row: readonly string[], line: number): number {
-    const { head } = this.#layout;
+  /** Counts the cells of a row. */
+  countTexts(row: readonly string[], line: number): void {
     this.perhapsNumbers = 0;
-    let members = this.#constantBytes;
-    for (const { index, stats, keyBytes, inferred, converter, currencies } of this.#metadata) {
+    for (const { index, stats, inferred, converter, currencies } of this.#metadata) {
       const cell = row[index]!;
-      if (cell === '') {
-        stats.empty++;
-        if (this.#emptyBytes > 0) members += keyBytes + this.#emptyBytes;
-        continue;
-      }
-      if (inferred) {
+      if (cell === '') stats.empty++;
+      else if (inferred) {
         addCell(stats, cell, line);
         if (stats.notNumber === null) this.perhapsNumbers++;
       } else {
         stats.cells++;
+        // A cell that does not fit is in a row that is not sent.
+        if (currencies !== null && converter!.size(cell) >= 0) addCurrency(currencies, cell, line);
       }
-      if (converter === null) {
-        members += keyBytes + jsonStringBytes(cell);
-        continue;
-      }
-      const size = converter.size(cell);
-      // A cell that does not fit is in a row that is not sent.
-      members += keyBytes + Math.max(0, size);
-      if (currencies !== null && size >= 0) addCurrency(currencies, cell, line);
     }
     for (const { index, stats } of this.#others) {
       if (row[index] === '') stats.empty++;
       else stats.cells++;
     }
-    const spread = this.#layout.spread(row);
-    if (spread !== '') members += Buffer.byteLength(spread);
-    const company = this.#layout.companyOf(row);
-    let bytes = head.length + jsonStringBytes(this.#layout.idOf(row)) + '}'.length;
-    if (company !== '') bytes += COMPANY.length + jsonStringBytes(company);
-    // There is a comma before each member but the first.
-    if (members > 0) bytes += METADATA_OPEN.length + members - 1 + METADATA_CLOSE.length;
-    return bytes;
   }
 
-  /** Records that a measured row is not accepted. */
+  /** Records that a counted row is not accepted. */
   leaveOut(row: readonly string[]): void {
     for (const [index, part] of this.parts.entries()) if (row[index] !== '') part.outside++;
   }

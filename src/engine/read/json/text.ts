@@ -18,21 +18,6 @@ export function jsonString(text: string): string {
   return `"${text}"`;
 }
 
-/** UTF-8 bytes of `jsonString(text)`. */
-export function jsonStringBytes(text: string): number {
-  let bytes = 2;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0x80) {
-      if (code < 0x20 || code === 0x22 || code === 0x5c) return Buffer.byteLength(JSON.stringify(text));
-      bytes++;
-    } else if (code < 0x800) bytes += 2;
-    else if (code < 0xd800 || code >= 0xe000) bytes += 3;
-    else return Buffer.byteLength(JSON.stringify(text));
-  }
-  return bytes;
-}
-
 /** Far more characters than any double is printed with. */
 const MOST_DIGITS = 400;
 

@@ -4,7 +4,6 @@ import {
   inexactNumber,
   isExactNumber,
   jsonString,
-  jsonStringBytes,
 } from '../../../../src/engine/read/json/text.js';
 
 const anyText = fc.oneof(
@@ -19,7 +18,6 @@ describe('a JSON string', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(jsonString(text)).toBe(JSON.stringify(text));
-        expect(jsonStringBytes(text)).toBe(Buffer.byteLength(JSON.stringify(text)));
       }),
       { numRuns: 1000 },
     );
