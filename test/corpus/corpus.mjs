@@ -85,7 +85,7 @@ async function importOne({ runImport }, service, folder, files, options) {
       error: [error.message, error.file, error.line, error.hint].join(' | '),
     };
   }
-  const found = readdirSync(folder).filter((file) => /\.rejects\./.test(file));
+  const found = readdirSync(folder).filter((file) => /\.rejects\.(?:csv|tsv|ndjson)$/.test(file));
   const sent = (service.bodies.get(token) ?? []).sort();
   service.bodies.delete(token);
   const rejects = found.map((file) => quiet(readFileSync(join(folder, file), 'utf8')));

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  inexactNumber,
-  isExactNumber,
-  jsonString,
-} from '../../../../src/engine/read/json/text.js';
+import { inexactNumber, isExactNumber, jsonString } from '../../../../src/engine/read/json/text.js';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
