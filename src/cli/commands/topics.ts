@@ -14,7 +14,7 @@ export interface Topic {
 }
 
 /** The meaning of each exit code. An exit code without a meaning does not compile. */
-export const MEANING: Record<keyof typeof Exit, string> = {
+const MEANING: Record<keyof typeof Exit, string> = {
   done: 'done',
   unexpected: 'unexpected failure',
   usage: 'usage, config, or input that cannot be read',

@@ -26,7 +26,7 @@ export function isOutcomes(text: Buffer): boolean {
 }
 
 /** A saved plan: its first members are always these. */
-export const isPlan = (text: Buffer): boolean =>
+const isPlan = (text: Buffer): boolean =>
   /^\s*\{\s*"version":\s*\d+,\s*"totals":\s*\{\s*"read":/.test(text.toString('utf8', 0, 200));
 
 /** The first member of the file beside a rejects file. */

@@ -24,7 +24,7 @@ export type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
 };
 
 /** @param rejects path of the rejects file */
-export const originPath = (rejects: string): string => `${rejects}.json`;
+const originPath = (rejects: string): string => `${rejects}.json`;
 
 /** Whether a file that no import has written stands where the file beside this rejects file would. */
 export const isOriginTaken = (rejects: string): boolean =>

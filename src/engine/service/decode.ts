@@ -16,16 +16,13 @@ export interface Content {
   coding?: string;
 }
 
-/** The decompressed reply would have more bytes than allowed. */
-export class TooLongError extends Error {}
-
 export const isCoded = (contentEncoding: string): boolean => /[^\s,]/.test(contentEncoding);
 
 /**
  * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
  * header. It streams through the thread pool, and ends as soon as there is more than allowed.
  * @param maxOutputLength for each encoding
- * @throws TooLongError
+ * @throws an error if there is more
  */
 export async function decoded(
   bytes: Buffer,
@@ -54,7 +51,7 @@ export async function decoded(
       else if (/^(?:zstd|(?:x-)?compress)$/.test(name))
         coding = `${name}, which this version of Node cannot read`;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw new TooLongError();
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw error;
     }
   }
   return { bytes: rest, ...(coding && { coding }) };

@@ -231,7 +231,7 @@ const spelled = ({ pinned }: Target, id: string): string => (pinned === 'lower' 
 const WHOLE = /^-?\d+$/;
 
 /** JSON values keep their types; a pinned type only checks those that are not text. `null` fits: it removes the key. */
-export function isOfType(actual: JsonType, type: CellType): boolean {
+function isOfType(actual: JsonType, type: CellType): boolean {
   const sent = sentAs(type);
   if (actual === 'null') return true;
   // Text that must be converted does not have the type yet.

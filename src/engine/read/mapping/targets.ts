@@ -1,6 +1,6 @@
 /** Where the values of each column or JSON field go, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
-import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
+import { type CellType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule, Warning } from '../../problems.js';
 import { converterOf } from '../conversion/converter.js';
@@ -122,18 +122,6 @@ function checkKeys(targets: readonly Target[]): void {
     }
     owner.set(key, column);
   }
-}
-
-/**
- * One type for each column: `string` for those that are not metadata. Empty for JSON, whose values have types.
- */
-export function metadataTypes<T>(
-  targets: readonly Target[],
-  typeOf: (target: Target, index: number) => T,
-): (T | 'string')[] {
-  return targets.map((target, index) =>
-    target.role === 'metadata' ? typeOf(target, index) : ('string' satisfies ColumnType),
-  );
 }
 
 /** The JSON text of a single value, typed like a CSV cell. */
