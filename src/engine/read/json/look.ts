@@ -10,12 +10,15 @@ export const seen = {
   depth: 0,
   /** A number that a double may not hold exactly, or what may be half of a character. */
   isSuspect: false,
-  /** A number that may be written in another way than `String` would: with a point, an exponent, or as -0. */
+  /** A number that may be written in another way than `String` would: with an exponent, as 1.50, or as -0. */
   isSpelled: false,
+  /** Whether `JSON.stringify` writes the value like this: it is flat, without white space, escapes, and such numbers. */
+  isCompact: false,
 };
 
 /** Any number with this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
+const SPACE = 0x20;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
@@ -28,13 +31,16 @@ export function look(bytes: Uint8Array, view: DataView, start: number, end: numb
   let deepest = 0;
   let isSuspect = false;
   let isSpelled = false;
+  let isCompact = true;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte === QUOTE) {
       for (at = skipText(view, at + 1, end); at < end; at = skipText(view, at + 1, end)) {
         const special = bytes[at]!;
         if (special === QUOTE) break;
-        if (special === BACKSLASH && isSurrogate(bytes, ++at)) isSuspect = true;
+        if (special !== BACKSLASH) continue;
+        isCompact = false;
+        if (isSurrogate(bytes, ++at)) isSuspect = true;
       }
     } else if (byte === COLON) members++;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
@@ -42,20 +48,24 @@ export function look(bytes: Uint8Array, view: DataView, start: number, end: numb
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
     else if (byte >= ZERO && byte <= NINE) {
       const from = at;
-      let isLong = false;
+      let [isLong, hasPoint] = [false, false];
       while (at + 1 < end && isOfNumber(bytes[at + 1]!)) {
         const next = bytes[++at]!;
-        if (next === POINT) isSpelled = true;
+        if (next === POINT) hasPoint = true;
         else if ((next | 0x20) === LETTER_E) isLong = isSpelled = true;
       }
+      // A double below a millionth is printed with an exponent.
+      if (hasPoint && (bytes[at] === ZERO || (byte === ZERO && bytes[from + 2] === ZERO))) isSpelled = true;
       if (isLong || at - from >= EXACT_DIGITS) isSuspect ||= !isPrinted(bytes, from, at + 1);
       if (byte === ZERO && from > start && bytes[from - 1] === MINUS) isSpelled = true;
-    }
+    } else if (byte <= SPACE) isCompact = false;
   }
   seen.members = members;
   seen.depth = deepest;
   seen.isSuspect = isSuspect;
   seen.isSpelled = isSpelled;
+  // Inside of others, names such as 2 and 1 are put in order.
+  seen.isCompact = isCompact && deepest === 1 && !isSpelled && !isSuspect;
 }
 
 const LETTER_E = 0x65;

@@ -15,6 +15,8 @@ export interface JsonRecord {
   isSuspect: boolean;
   /** Whether numbers in the text may have other digits than those of the value. */
   isSpelled: boolean;
+  /** Whether the text is as `JSON.stringify` writes the value, except where names are numbers. */
+  isCompact: boolean;
 }
 
 /**
@@ -28,15 +30,15 @@ export function recordReader(batch: RecordBatch, input: OpenedInput): (number: n
   return (number) => {
     const [start, end] = [spans[2 * number]!, spans[2 * number + 1]!];
     look(bytes, view, start, end);
-    const { members, depth, isSuspect, isSpelled } = seen;
+    const { members, depth, isSuspect, isSpelled, isCompact } = seen;
     const text = bytes.toString('utf8', start, end);
     const isLarge = members > MOST_COLUMNS || depth > MAX_LEVELS;
     const excess = isLarge ? excessIn(text) : null;
-    if (excess !== null) return { text, value: undefined, excess, isSuspect, isSpelled };
+    if (excess !== null) return { text, value: undefined, excess, isSuspect, isSpelled, isCompact };
     try {
       const value: unknown = JSON.parse(text);
       const isWhole = depth <= MAX_LEVELS && membersIn(value) === members;
-      return { text, value, excess, isSuspect: isSuspect || !isWhole, isSpelled };
+      return { text, value, excess, isSuspect: isSuspect || !isWhole, isSpelled, isCompact };
     } catch (error) {
       throw notJson((error as Error).message, text, batch, number, input);
     }

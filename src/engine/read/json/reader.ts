@@ -52,7 +52,13 @@ export const jsonReader: TextReader = {
   },
   item(input, _, original) {
     const text = 'item' in original ? String(original.item) : '';
-    const laid = jsonLayout(input)({ value: JSON.parse(text), text, isSuspect: true, isSpelled: true });
+    const laid = jsonLayout(input)({
+      value: JSON.parse(text),
+      text,
+      isSuspect: true,
+      isSpelled: true,
+      isCompact: false,
+    });
     return isLaidOut(laid) ? JSON.parse(laid.item) : null;
   },
   placeOf,
