@@ -280,7 +280,7 @@ describe('a reader that leaves does not stop an import', () => {
       cwd: machine.folder,
       env: { ...environment(), NODE: process.execPath, BIN },
     });
-    if (form === '--ndjson') expect(JSON.parse(stdout)).toMatchObject({ type: 'plan' });
+    if (form === '--ndjson') expect(JSON.parse(stdout)).toMatchObject({ type: 'warning' });
     expect((await report()).summary).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
   });
 

@@ -12,7 +12,6 @@ export interface Words {
   hint?: string;
 }
 
-/** The texts for each code. */
 export type Dictionary = { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Commands) => Words };
 
 /** The flag of each rule about columns. */
@@ -275,7 +274,7 @@ export const INPUT_WORDS = {
   }),
 
   mixed_currencies: ({ column }) => ({ hint: `${typeFlag(column, 'string')} keeps them with the amounts` }),
-  digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  digits_lost: ({ column }) => ({ hint: `${typeFlag(column, 'string')} keeps them` }),
   point_for_thousands: ({ column, type }) => ({
     hint: `${typeFlag(column, type)} reads thousands; ${typeFlag(column, 'number')} keeps them as they are`,
   }),
@@ -297,5 +296,5 @@ export const INPUT_WORDS = {
   stray_values: ({ column, markers, type, rows }) => ({
     hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,
   }),
-  type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+  type_changed: ({ column, before }) => ({ hint: `${typeFlag(column, before)} pins it` }),
 } satisfies Partial<Dictionary>;
