@@ -18,20 +18,7 @@ import {
 /** The form of a result. */
 export const RESULT = {
   csv: { type: FLAG, summary: 'print CSV', conflicts: [{ with: '--ndjson' }] },
-  ndjson: {
-    type: FLAG,
-    summary: 'print one JSON record per line',
-    commands: [
-      'lookups',
-      'jobs',
-      'runs',
-      'history',
-      'history company',
-      'history user',
-      'config list',
-      'sandbox list',
-    ],
-  },
+  ndjson: { type: FLAG, summary: 'print one JSON record per line' },
 } as const satisfies Table;
 
 /** Options for selecting records. */

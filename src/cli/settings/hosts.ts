@@ -10,6 +10,7 @@ import { NAME, NAME_RULE } from './keys.js';
 import type { Settings } from './sources.js';
 import {
   asUsage,
+  type Choice,
   type Found,
   flagOrVariable,
   inFile,
@@ -80,14 +81,9 @@ export function overriddenRegion(
   });
 }
 
-/** @param ignore warns that a variable is ignored, if it is set */
 export function findHost(
   { world, flags, config }: Sources,
-  {
-    region,
-    sections,
-    ignore,
-  }: { region: Found<string>; sections: readonly Section[]; ignore: (name: string, why: string) => void },
+  { region, sections, ignore }: Choice,
   option: 'baseUrl' | 'lookupBaseUrl',
 ): Found<string | null> {
   const given = flags[option];

@@ -16,6 +16,7 @@ import { TOKEN_KEYS } from './keys.js';
 import { readToken, Secret } from './secret.js';
 import {
   asUsage,
+  type Choice,
   configLocation,
   type Found,
   flagOrVariable,
@@ -116,14 +117,7 @@ type FoundToken = Found<Secret | null> & {
   file?: NonNullable<Settings['tokenFile']>;
 };
 
-function findToken(
-  { world, flags, config }: Sources,
-  choice: {
-    region: Found<string>;
-    sections: readonly Section[];
-    ignore: (name: string, why: string) => void;
-  },
-): FoundToken {
+function findToken({ world, flags, config }: Sources, choice: Choice): FoundToken {
   const region = choice.region.value;
   // The sandbox uses a token made for this process, so the settings must not contain a real one.
   if (region === 'sandbox') return { value: null, origin: 'embedded' };
@@ -192,8 +186,10 @@ function findState({ world, flags, config }: Sources, sections: readonly Section
     state: { value: { kind: 'sqlite', folder } as Settings['state'], origin },
     stateDir: { value: folder, origin },
   });
-  const machine = (): Found<string> => stateLocation(world);
-  if (!found) return inFolder(machine().value, machine().origin);
+  if (!found) {
+    const machine = stateLocation(world);
+    return inFolder(machine.value, machine.origin);
+  }
   const { value: text, origin } = found;
   const name = setting(found);
   const location = origin.startsWith('flag ')
@@ -201,7 +197,7 @@ function findState({ world, flags, config }: Sources, sections: readonly Section
     : stateLocationOf(text, name, world);
   if (location.kind === 'sqlite') return inFolder(location.folder, origin);
   const state: Settings['state'] = { kind: 'postgres', url: new Secret(location.url) };
-  return { state: { value: state, origin }, stateDir: machine() };
+  return { state: { value: state, origin }, stateDir: stateLocation(world) };
 }
 
 /** @throws UsageError, also for a password */

@@ -99,6 +99,14 @@ export interface Sources {
   config: ReadConfig;
 }
 
+/** What hosts and token depend on. */
+export interface Choice {
+  region: Found<string>;
+  sections: readonly Section[];
+  /** Warns that a variable is ignored, if it is set. */
+  ignore(variable: string, why: string): void;
+}
+
 /** An environment variable. An empty one counts as absent, because CI systems pass missing secrets that way. */
 export const variable = ({ env }: SettingsWorld, name: string): string | undefined => env[name] || undefined;
 

@@ -5,8 +5,7 @@ import { fileTrouble } from '../../engine/file-trouble.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { hinted, toRun } from '../hint.js';
 import { refuseExposed } from './file.js';
-import type { Secret } from './secret.js';
-import { readToken } from './secret.js';
+import { readToken, type Secret } from './secret.js';
 import type { CommandWorld, Settings, SettingsWorld } from './sources.js';
 
 type TokenSettings = Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>;

@@ -6,9 +6,12 @@ import type { MappingRules } from '../mapping-rules.js';
 import { type CellType, type ColumnPlan, envelopeBytes, KINDS, type Kind, SOME_ZONE } from '../model.js';
 import {
   converterOf,
+  isSameStyle,
+  isStyled,
   likeliestIds,
   type OpenedInput,
   originalRows,
+  POINT_FOR_THOUSANDS,
   type Pool,
   type Scan,
   scanInput,
@@ -164,10 +167,6 @@ const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
       : nearly.map(({ type, markers, strays }) => ({ column, type, markers, strays }));
   });
 
-/** A type whose numbers show how they are written, and the one in which a point is for thousands. */
-const STYLED = /^(?:number:|money|percent:)/;
-const POINT_FOR_THOUSANDS = 'number:1.234,56';
-
 /** Numbers such as 841 and 3.456 may be in thousands: as other columns are written, or as a person says. */
 function withThousands(
   found: readonly Suggested[],
@@ -175,9 +174,9 @@ function withThousands(
   counts: Counts,
   { types }: MappingRules,
 ): Suggested[] {
-  const styled = found.flatMap(({ type }) => (STYLED.test(type) ? [type] : []));
-  const isLikely = styled.some((type) => type.endsWith('1.234,56'));
-  if (styled.some((type) => !type.endsWith('1.234,56'))) return [...found];
+  const styled = found.filter(({ type }) => isStyled(type));
+  if (!styled.every(({ type }) => isSameStyle(type, POINT_FOR_THOUSANDS))) return [...found];
+  const isLikely = styled.length > 0;
   const inferred = looks.flatMap(({ column, type }): Suggested[] =>
     type === 'number' && types.every(([ruled]) => ruled !== column)
       ? [{ column, type, markers: [], strays: 0 }]

@@ -18,6 +18,7 @@ export {
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
 export { BOOLEAN_TYPES, type Converter, converterOf, partsOf } from './conversion/converter.js';
 export { textsIn } from './conversion/found.js';
+export { isSameStyle, isStyled, POINT_FOR_THOUSANDS } from './conversion/suggest.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';

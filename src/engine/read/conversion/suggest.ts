@@ -56,6 +56,9 @@ const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';
 /** Whether a type shows how the numbers of its file are written. */
 export const isStyled = (type: string): boolean => /^(?:number:|money|percent:)/.test(type);
 
+/** Numbers whose point is for thousands. */
+export const POINT_FOR_THOUSANDS = 'number:1.234,56';
+
 export const isSameStyle = (a: string, b: string): boolean => styleOfType(a) === styleOfType(b);
 
 /** The warning about text columns that another type would fit. */

@@ -9,6 +9,7 @@ import {
   isStyled,
   looksTyped,
   nounOf,
+  POINT_FOR_THOUSANDS,
   type Suggestion,
   suggestionOf,
 } from '../conversion/suggest.js';
@@ -21,9 +22,6 @@ import type { ColumnPart } from './scan.js';
 
 /** Whether all cells would fit. */
 const isSure = ({ markers, strays }: Suggestion): boolean => markers.length === 0 && strays === null;
-
-/** How numbers are written whose point is for thousands: the end of such a type. */
-const POINT_FOR_THOUSANDS = '1.234,56';
 
 export class CsvTotals implements ColumnTotals {
   readonly #path: string;
@@ -135,14 +133,13 @@ export class CsvTotals implements ColumnTotals {
       ...this.#decisions.map(({ type }) => type),
       ...suggestions.flatMap((found) => found?.types ?? []),
     ];
-    if (!types.some((type) => type.endsWith(POINT_FOR_THOUSANDS))) return [];
+    if (!types.some((type) => isStyled(type) && isSameStyle(type, POINT_FOR_THOUSANDS))) return [];
     return this.#targets.flatMap(({ column }, index): Warning[] => {
       const first = this.#columns[index]!.stats.notInteger;
       const isNumber = this.#inferred(index) && this.#decisions[index]!.type === 'number';
       if (!isNumber || first === null || !/^-?\d{1,3}\.\d{3}$/.test(first.text)) return [];
       const message = `${column}: ${this.place} ${first.line} ${quoted(first.text)} is sent as ${Number(first.text)}, but other columns have a point for thousands`;
-      const type = `number:${POINT_FOR_THOUSANDS}`;
-      return [{ message, problem: { code: 'point_for_thousands', column, type } }];
+      return [{ message, problem: { code: 'point_for_thousands', column, type: POINT_FOR_THOUSANDS } }];
     });
   }
 
