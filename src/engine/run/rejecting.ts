@@ -20,10 +20,10 @@ import { type Chunk, rowsIn } from '../send/chunk.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
+import { type FileMark, isFileOf } from './file-mark.js';
 import { readingOf, rowKey } from './origin.js';
 import { writeOrigin } from './origin-file.js';
 import { createRejects, type Rejects } from './rejects.js';
-import { type FileMark, isFileOf } from './rejects-file.js';
 import { keepFirst } from './summary.js';
 import type { Unsent } from './unsent.js';
 

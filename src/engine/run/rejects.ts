@@ -8,7 +8,8 @@ import { basename, dirname, extname } from 'node:path';
 import type { StateError } from '../errors.js';
 import type { Format, RejectedRow } from '../model.js';
 import { OWN_COLUMNS, OWN_PREFIX, quotedCell, rejectedCells } from '../read/index.js';
-import { type FileMark, RejectsFile, type Replaceable, type WrittenFile } from './rejects-file.js';
+import type { FileMark } from './file-mark.js';
+import { RejectsFile, type Replaceable, type WrittenFile } from './rejects-file.js';
 
 /** The properties of an input that decide the name and form of its rejects file. */
 export interface RejectsInput {

@@ -95,10 +95,24 @@ async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Pro
   // The rejects file first: if the record says "rejected", the rows must be in the file.
   await deps.reject(chunk, reason, deps.emit);
   Object.assign(record, described, { state: 'rejected', reason });
-  const { run, scope, state, remembering } = deps;
-  const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
-  await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
+  await recordRows(chunk, record, deps);
 }
+
+/** Records a request with the contents of its rows. */
+const recordRows = (
+  chunk: Chunk,
+  record: RequestRecord,
+  { run, scope, state, remembering }: DeliverDeps,
+): Promise<void> =>
+  state.requests.record(
+    run,
+    scope,
+    chunk.kind,
+    record,
+    remembering.printsOf(chunk),
+    chunk.shared,
+    rowsToRecord(chunk),
+  );
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
 function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
@@ -127,15 +141,14 @@ async function deliverHalves(
 
 /** If a request may have arrived, so may its halves: they are recorded as if each had been sent. In one transaction. */
 async function inheritDoubt(halves: readonly Chunk[], of: RequestRecord, deps: DeliverDeps): Promise<void> {
-  const { run, scope, state, remembering } = deps;
+  const { run, scope, state } = deps;
   const { reason, possibleDuplicate } = of;
   const given = { state: 'unknown', reason, possibleDuplicate } as const;
   Object.assign(of, { state: 'divided', possibleDuplicate: null });
   const written = [state.requests.record(run, scope, halves[0]!.kind, of, null)];
   for (const half of halves) {
     half.recorded = newRecord(half, { ...prepare(half).described, ...given }, deps);
-    const [prints, rows] = [remembering.printsOf(half), rowsToRecord(half)];
-    written.push(state.requests.record(run, scope, half.kind, half.recorded, prints, half.shared, rows));
+    written.push(recordRows(half, half.recorded, deps));
   }
   await Promise.all(written);
 }
