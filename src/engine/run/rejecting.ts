@@ -5,17 +5,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
-import { KINDS, type RejectedRow, type Rejection } from '../model.js';
+import type { RejectedRow, Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
-import {
-  idHashes,
-  idOfOriginal,
-  KeptRecords,
-  type Marks,
-  type OpenedInput,
-  readRows,
-  ShapeRejections,
-} from '../read/index.js';
+import { KeptRecords, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
@@ -24,6 +16,7 @@ import { type FileMark, isFileOf } from './file-mark.js';
 import { readingOf, rowKey } from './origin.js';
 import { writeOrigin } from './origin-file.js';
 import { createRejects, type Rejects } from './rejects.js';
+import { RememberedRejects } from './remembered-rejects.js';
 import { keepFirst } from './summary.js';
 import type { Unsent } from './unsent.js';
 
@@ -51,12 +44,8 @@ const NO_FILE: Rejects = {
   close: async () => null,
 };
 
-/** The most rejected rows of a run that are recorded for the history of profiles. */
-const MOST_REMEMBERED = 10_000;
-
 export class Rejecting {
-  readonly #remembered = new Map<number, { ids: string[]; lines: number[] }>();
-  #rememberedRows = 0;
+  readonly #remembered: RememberedRejects;
   /** The first rejections, for the summary (`keepFirst`). */
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
@@ -78,6 +67,7 @@ export class Rejecting {
     private readonly inputs: readonly OpenedInput[],
     private readonly where: Where,
   ) {
+    this.#remembered = new RememberedRejects(inputs);
     const key = rowKey(where.state.secret);
     this.#shapes = inputs.map((input) => new ShapeRejections(input, key));
   }
@@ -171,27 +161,9 @@ export class Rejecting {
     });
   }
 
-  /** Records rows that the plan rejected, at most `MOST_REMEMBERED`, for the history of profiles. */
-  async keepRemembered(scope: Scope): Promise<void> {
-    const { state, run } = this.where;
-    for (const kind of KINDS) {
-      const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
-      if (mine.length === 0) continue;
-      const ids = mine.flatMap(([, row]) => row.ids);
-      const lines = mine.map(([input, row]) => ({ input, lines: row.lines }));
-      await state.history.putRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
-    }
-  }
-
-  #remember(input: number, { line, original }: RejectedRow): void {
-    if (this.#rememberedRows >= MOST_REMEMBERED) return;
-    const id = idOfOriginal(original, this.inputs[input]!);
-    if (id === '') return;
-    this.#rememberedRows++;
-    const known = this.#remembered.get(input) ?? { ids: [], lines: [] };
-    known.ids.push(id);
-    known.lines.push(line);
-    this.#remembered.set(input, known);
+  /** Records rows that the plan rejected for the history of profiles. */
+  keepRemembered(scope: Scope): Promise<void> {
+    return this.#remembered.record(this.where.run(), scope, this.where.state);
   }
 
   /** Adds a row that the plan rejected. */
@@ -199,7 +171,7 @@ export class Rejecting {
     this.#shapes[input]!.add(row);
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
     this.causes.add(this.inputs[input]!, row);
-    this.#remember(input, row);
+    this.#remembered.add(input, row);
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }
 
