@@ -5,7 +5,7 @@ import { closeAll } from '../engine/close-all.js';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
-import { commandsOf } from './again.js';
+import { commandsOf } from './advice/commands.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeHint } from './output/hint-text.js';
 import { safeLine } from './output/safe.js';

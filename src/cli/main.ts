@@ -7,7 +7,7 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
-import type { Commands } from './again.js';
+import type { Commands } from './advice/commands.js';
 import { declare, examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import type { Context, GlobalFlags, World } from './context.js';
@@ -190,7 +190,7 @@ async function report(
   const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { errorLines } = await import('./output/error.js');
-  const { commandsOf } = await import('./again.js');
+  const { commandsOf } = await import('./advice/commands.js');
   const commands = 'command' in from ? from : commandsOf({ argv: from, world });
   const { text, exit } = errorLines(error, flags, commands, world.platform);
   await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it

@@ -1,6 +1,6 @@
 /**
  * The causes of errors and warnings as data, without sentences. A program that uses the engine can give
- * advice with its own names of options and commands, as the command line does in `cli/messages.ts`.
+ * advice with its own names of options and commands, as the command line does in `cli/advice/words.ts`.
  */
 
 /** A rule about columns, by its name in a mapping file. */

@@ -1,6 +1,6 @@
 /** Commands to paste: the command line that was typed, with other flags. */
 import { expect, test } from 'vitest';
-import { type Changes, commandsOf } from '../../src/cli/again.js';
+import { type Changes, commandsOf } from '../../src/cli/advice/commands.js';
 
 const typed = (line: string, env = {}) =>
   commandsOf({ argv: line.split(' '), world: { env, platform: 'linux', cwd: '/' } });

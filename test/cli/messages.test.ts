@@ -1,7 +1,7 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
-import { type Commands, commandsOf } from '../../src/cli/again.js';
-import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { type Commands, commandsOf } from '../../src/cli/advice/commands.js';
+import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, StateError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';

@@ -1,7 +1,7 @@
 /** What to run next, by how an import ended and by the command line that ran it. */
 import { describe, expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/again.js';
-import { type Known, nextSteps } from '../../src/cli/next-steps.js';
+import { commandsOf } from '../../src/cli/advice/commands.js';
+import { type Known, nextSteps } from '../../src/cli/advice/next.js';
 import type { Summary } from '../../src/engine/model.js';
 import type { Problem } from '../../src/engine/problems.js';
 import { aCause, aJob, aSummary } from '../support/runs.js';

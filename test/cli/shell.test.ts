@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/again.js';
-import { commandLines, powerShellWord, shellWord } from '../../src/cli/shell.js';
+import { commandsOf } from '../../src/cli/advice/commands.js';
+import { commandLines, powerShellWord, shellWord } from '../../src/cli/advice/shell.js';
 
 test.each([
   ['companies.csv', 'companies.csv'],

@@ -4,8 +4,8 @@
  */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
+import { hintLines } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { hintLines } from '../hint.js';
 import { safeLine } from '../output/safe.js';
 import { type Style, stylesOn } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';

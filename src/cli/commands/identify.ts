@@ -18,6 +18,7 @@ import {
   oddWords,
   writtenAgain,
 } from '../../engine/read/index.js';
+import { shellWord } from '../advice/shell.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
@@ -25,7 +26,6 @@ import { safeLine } from '../output/safe.js';
 import { stylesOn } from '../output/style.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { shellWord } from '../shell.js';
 import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';

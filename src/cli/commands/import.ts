@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
+import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { toRun } from '../hint.js';
 import { safeHint } from '../output/hint-text.js';
 import { writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';

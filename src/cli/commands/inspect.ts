@@ -24,7 +24,10 @@ import {
 } from '../../engine/read/index.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
-import type { Commands } from '../again.js';
+import type { Commands } from '../advice/commands.js';
+import { inOneLine } from '../advice/hint.js';
+import { shellWord } from '../advice/shell.js';
+import { warningText } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { saveMapping } from '../guide/files.js';
 import { mappingOf } from '../guide/mapping.js';
@@ -36,15 +39,12 @@ import {
   suggestedAnswers,
 } from '../guide/questions.js';
 import { Spool, sourceDeps } from '../guide/spool.js';
-import { inOneLine } from '../hint.js';
-import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
 import { formOn } from '../output/style.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
 

@@ -3,8 +3,8 @@ import { AuthError, ConfigError, ServiceError, StateError, UsageError } from '..
 import { hasEnded } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob } from '../../engine/state/state.js';
+import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { hinted, toRun } from '../hint.js';
 import { stopOnSignal } from '../output/waiting.js';
 import { idsLike, severalFit } from './recorded-service.js';
 

@@ -7,10 +7,10 @@ import { nearest } from '../../engine/nearest.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
-import type { Commands } from '../again.js';
+import type { Commands } from '../advice/commands.js';
+import { hinted, inOneLine, toRun } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { hinted, inOneLine, toRun } from '../hint.js';
-import { errorWords } from '../messages.js';
 import { resolveSettings } from '../settings/index.js';
 import type { Settings } from '../settings/sources.js';
 

@@ -11,8 +11,8 @@ import { hasEnded } from '../../engine/service/names.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
+import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { hinted, toRun } from '../hint.js';
 import {
   COLUMNS,
   engineValues,

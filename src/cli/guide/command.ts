@@ -1,7 +1,7 @@
 /** The commands that do what a guided import did, without questions. */
 import { KINDS, type Kind } from '../../engine/model.js';
 import { FACTS, factKey, type MappingFile, type MappingSection } from '../../engine/read/index.js';
-import type { Commands } from '../again.js';
+import type { Commands } from '../advice/commands.js';
 import { OPTIONS, spelled } from '../options/index.js';
 
 /** What the mapping holds, so that the command needs no flag for it. */

@@ -6,9 +6,9 @@ import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import type { MappingFile } from '../../engine/read/index.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import { hinted, toRun } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { hinted, toRun } from '../hint.js';
-import { errorWords } from '../messages.js';
 import { sourceDeps } from './spool.js';
 
 /** Several inputs share one name, so that a later import of all of them finds it. */

@@ -1,8 +1,8 @@
 /** Errors as text and as JSON (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
-import type { Commands } from '../again.js';
-import { hintLines } from '../hint.js';
-import { errorWords } from '../messages.js';
+import type { Commands } from '../advice/commands.js';
+import { hintLines } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
 import { safeJson, safeLine, safeMessage } from './safe.js';
 
 /**

@@ -1,5 +1,5 @@
 /** Hints as text for a terminal. */
-import { hintLines } from '../hint.js';
+import { hintLines } from '../advice/hint.js';
 import { safeLine, safeMessage } from './safe.js';
 
 /** A sentence and its hint for a terminal: unusual spaces are made visible, but not in a command, which is to be pasted. */

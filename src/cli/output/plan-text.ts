@@ -3,7 +3,7 @@ import type { FilePlan, Plan } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import type { PlanChanges, PropertyCheck } from '../../engine/plan-changes.js';
 import { formatSize } from '../../engine/size.js';
-import { suggestedLines } from '../messages/input.js';
+import { suggestedLines } from '../advice/input-words.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';

@@ -2,10 +2,10 @@
 
 import type { ImportEvent } from '../../engine/events.js';
 import type { RejectionCause, Summary } from '../../engine/model.js';
-import type { Commands } from '../again.js';
-import { inOneLine } from '../hint.js';
-import { warningText, wordsOf } from '../messages.js';
-import { type Known, nextSteps, type Step } from '../next-steps.js';
+import type { Commands } from '../advice/commands.js';
+import { inOneLine } from '../advice/hint.js';
+import { type Known, nextSteps, type Step } from '../advice/next.js';
+import { warningText, wordsOf } from '../advice/words.js';
 
 /** The summary as commands print it: `resume` is a command line, and `next` has the next steps. */
 export interface PrintedSummary extends Summary {

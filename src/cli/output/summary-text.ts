@@ -4,7 +4,7 @@ import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
-import { commandLines } from '../shell.js';
+import { commandLines } from '../advice/shell.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
 import type { PrintedSummary } from './result.js';

@@ -9,8 +9,8 @@ import { ensureFolder } from '../../engine/private-folder.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { hinted, toRun } from '../hint.js';
-import { shellWord } from '../shell.js';
+import { hinted, toRun } from '../advice/hint.js';
+import { shellWord } from '../advice/shell.js';
 import type { ConfigFile, ConfigSection } from './keys.js';
 import type { ReadConfig, SettingsWorld } from './sources.js';
 

@@ -2,8 +2,8 @@
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { parseHost } from '../../engine/service/address.js';
-import type { Commands } from '../again.js';
-import { type Hint, hinted, toRun } from '../hint.js';
+import type { Commands } from '../advice/commands.js';
+import { type Hint, hinted, toRun } from '../advice/hint.js';
 import { FLAGLESS, GLOBAL, spelled } from '../options/index.js';
 import type { AccountSection } from './keys.js';
 import { NAME, NAME_RULE } from './keys.js';

@@ -7,7 +7,7 @@ import { ConfigError, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
 import type { Elsewhere } from '../../engine/state/state.js';
-import { hinted } from '../hint.js';
+import { hinted } from '../advice/hint.js';
 import { camelCase, FLAGLESS, GLOBAL } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { readConfig } from './file.js';

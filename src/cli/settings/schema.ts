@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
 import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
-import { hinted, toRun } from '../hint.js';
+import { hinted, toRun } from '../advice/hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
 import { KEYS, type Key, NAME, NAME_RULE, type Scalar, sentence } from './keys.js';

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { AuthError, ConfigError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble } from '../../engine/file-trouble.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
-import { hinted, toRun } from '../hint.js';
+import { hinted, toRun } from '../advice/hint.js';
 import { refuseExposed } from './file.js';
 import { readToken, type Secret } from './secret.js';
 import type { CommandWorld, Settings, SettingsWorld } from './sources.js';

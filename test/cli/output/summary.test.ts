@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { shellWord } from '../../../src/cli/advice/shell.js';
 import { planText } from '../../../src/cli/output/plan-text.js';
 import type { PrintedSummary } from '../../../src/cli/output/result.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
-import { shellWord } from '../../../src/cli/shell.js';
 import { aCause, aJob, aPlan, aStep, aSummary, withRejections } from '../../support/runs.js';
 
 const plain = stylesFor(false);

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { errorWords } from '../../../src/cli/messages.js';
+import { errorWords } from '../../../src/cli/advice/words.js';
 import { readConfig, writeConfig } from '../../../src/cli/settings/file.js';
 import { requireBaseUrl, requireLookupBaseUrl } from '../../../src/cli/settings/hosts.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';

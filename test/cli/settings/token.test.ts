@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { errorWords } from '../../../src/cli/messages.js';
+import { errorWords } from '../../../src/cli/advice/words.js';
 import { readToken, Secret } from '../../../src/cli/settings/secret.js';
 import { readTokenFile, requireToken } from '../../../src/cli/settings/token.js';
 import { systemClock } from '../../../src/engine/clock.js';

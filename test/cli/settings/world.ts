@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorWords } from '../../../src/cli/messages.js';
+import { errorWords } from '../../../src/cli/advice/words.js';
 import { resolveSettings } from '../../../src/cli/settings/index.js';
 import type { Settings, SettingsFlags, SettingsWorld } from '../../../src/cli/settings/sources.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';

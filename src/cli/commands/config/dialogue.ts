@@ -4,8 +4,8 @@
  */
 
 import { ConfigError } from '../../../engine/errors.js';
+import { errorWords } from '../../advice/words.js';
 import type { Context } from '../../context.js';
-import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
 import type { Check, Prompter } from '../../prompts/index.js';
 import type { ConfigFile } from '../../settings/keys.js';

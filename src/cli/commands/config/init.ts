@@ -1,7 +1,7 @@
 /** `config init`: writes the config file from flags, from answers at a terminal, or from both. */
 import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
+import { toRun } from '../../advice/hint.js';
 import type { Context } from '../../context.js';
-import { toRun } from '../../hint.js';
 import { writeJson } from '../../output/write.js';
 import { openPrompter, type Prompter } from '../../prompts/index.js';
 import { hostLines } from '../../settings/hosts.js';

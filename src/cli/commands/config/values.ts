@@ -3,8 +3,8 @@
 import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { nearest } from '../../../engine/nearest.js';
 import { hasPassword } from '../../../engine/state/location.js';
+import { hinted, toRun } from '../../advice/hint.js';
 import type { Context } from '../../context.js';
-import { hinted, toRun } from '../../hint.js';
 import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { openPrompter } from '../../prompts/index.js';

@@ -1,7 +1,7 @@
 /** The result of one check of `doctor`, and the exit code of all of them. Pure. */
 import { Exit, type ExitCode, InterruptedError, ProfilesError } from '../../../engine/errors.js';
-import type { Commands } from '../../again.js';
-import { errorWords } from '../../messages.js';
+import type { Commands } from '../../advice/commands.js';
+import { errorWords } from '../../advice/words.js';
 
 export interface Finding {
   /** The name of the check. */

@@ -4,7 +4,7 @@ import { ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
 import { formatSize } from '../../../engine/size.js';
 import type { StateAge } from '../../../engine/state/state.js';
-import type { Commands } from '../../again.js';
+import type { Commands } from '../../advice/commands.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
 import { readConfig } from '../../settings/file.js';

@@ -5,7 +5,7 @@ import type { Clock } from '../../../engine/clock.js';
 import { formatDuration } from '../../../engine/duration.js';
 import { AuthError, ServiceError } from '../../../engine/errors.js';
 import type { ServiceClient } from '../../../engine/service/client.js';
-import type { Commands } from '../../again.js';
+import type { Commands } from '../../advice/commands.js';
 import type { Context } from '../../context.js';
 import type { Secret } from '../../settings/secret.js';
 import type { Settings } from '../../settings/sources.js';

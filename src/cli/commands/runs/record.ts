@@ -1,6 +1,6 @@
 /** A run as `profiles runs` lists it, and the commands for it. */
 import type { StoredRun } from '../../../engine/state/runs.js';
-import type { Commands } from '../../again.js';
+import type { Commands } from '../../advice/commands.js';
 import type { Context } from '../../context.js';
 import { type ListRecord, Names } from '../../output/records.js';
 import { commandsAt } from '../recorded-service.js';

@@ -4,10 +4,10 @@ import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { nearest } from '../../../engine/nearest.js';
 import { isLoopback } from '../../../engine/service/address.js';
 import { readLookups, type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/index.js';
+import { shellWord } from '../../advice/shell.js';
 import type { Context } from '../../context.js';
 import { SANDBOX, valuesOf } from '../../options/index.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { shellWord } from '../../shell.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
 

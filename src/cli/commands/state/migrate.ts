@@ -3,8 +3,8 @@ import { Exit, type ExitCode, InterruptedError } from '../../../engine/errors.js
 import { count, grouped } from '../../../engine/numbers.js';
 import { migrateState } from '../../../engine/state/copy.js';
 import { openBackend } from '../../../engine/state/state.js';
+import { toRun } from '../../advice/hint.js';
 import type { Context } from '../../context.js';
-import { toRun } from '../../hint.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { stateElsewhere, stateNamed } from '../../settings/index.js';

@@ -2,8 +2,8 @@
 import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
 import type { HeldLock } from '../../../engine/state/state.js';
+import { hinted, toRun } from '../../advice/hint.js';
 import type { Context } from '../../context.js';
-import { hinted, toRun } from '../../hint.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { canAsk } from '../config/store.js';

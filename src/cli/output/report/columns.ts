@@ -1,7 +1,7 @@
 /** Report sections about columns and keys: types, the service's properties, and what changed. */
 import type { ColumnPlan, FilePlan, Plan } from '../../../engine/model.js';
 import { count, grouped } from '../../../engine/numbers.js';
-import { suggestedLines } from '../../messages/input.js';
+import { suggestedLines } from '../../advice/input-words.js';
 import type { Facts, Wording } from './facts.js';
 import { fitting, foreign, type Html, html, type Part } from './html.js';
 import { cutNote, meter, percent, type Room, section } from './parts.js';

@@ -2,8 +2,8 @@
  * Hints that name commands. Which flags a command needs is known where an error is printed, not where it is thrown, so
  * such a hint is a function that is stored with the error.
  */
-import type { ProfilesError } from '../engine/errors.js';
-import type { Commands } from './again.js';
+import type { ProfilesError } from '../../engine/errors.js';
+import type { Commands } from './commands.js';
 import { commandLines } from './shell.js';
 
 export type Hint = (commands: Commands) => string;

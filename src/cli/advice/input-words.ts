@@ -1,9 +1,9 @@
 /** Texts for problems with inputs, columns, and cells: hints with the flags that help. */
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
-import type { Commands } from '../again.js';
-import { toRun } from '../hint.js';
-import { shellWord } from '../shell.js';
+import type { Commands } from './commands.js';
+import { toRun } from './hint.js';
+import { shellWord } from './shell.js';
 
 export interface Words {
   /** Replaces the engine's sentence, if the problem is with a flag that was given. */

@@ -2,12 +2,12 @@
  * The texts for the engine's problems: sentences, hints with the flags of this command line, and next
  * commands. The engine provides a code and data. A code without texts here does not compile.
  */
-import { formatDuration } from '../engine/duration.js';
-import type { ProfilesError } from '../engine/errors.js';
-import type { Problem, ProblemOf, Warning } from '../engine/problems.js';
-import { type Commands, commandsOf } from './again.js';
+import { formatDuration } from '../../engine/duration.js';
+import type { ProfilesError } from '../../engine/errors.js';
+import type { Problem, ProblemOf, Warning } from '../../engine/problems.js';
+import { type Commands, commandsOf } from './commands.js';
 import { hintOf, toRun } from './hint.js';
-import { type Dictionary, INPUT_WORDS, type Words } from './messages/input.js';
+import { type Dictionary, INPUT_WORDS, type Words } from './input-words.js';
 import { shellWord } from './shell.js';
 
 const STATE_FOLDER = {

@@ -1,10 +1,10 @@
 /** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
-import type { Summary } from '../engine/model.js';
-import { count } from '../engine/numbers.js';
-import type { Problem } from '../engine/problems.js';
-import { hasEnded } from '../engine/service/names.js';
-import { isRejectedBefore, type RequestRecord } from '../engine/state/requests.js';
-import type { Changes, Commands } from './again.js';
+import type { Summary } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import type { Problem } from '../../engine/problems.js';
+import { hasEnded } from '../../engine/service/names.js';
+import { isRejectedBefore, type RequestRecord } from '../../engine/state/requests.js';
+import type { Changes, Commands } from './commands.js';
 import { shellWord } from './shell.js';
 
 export interface Step {
