@@ -69,6 +69,26 @@ describe('a new import of the file', () => {
     ]);
   });
 
+  test.each<[string, number[], string[]]>([
+    ['refused', [429, 429], []],
+    ['refused for its rows, and then not sent again', [422, 401], ['--on-failure', 'isolate']],
+  ])('has no doubt of its own about rows that were %s', async (_, answers, flags) => {
+    write(['a', 'b']);
+    service.trouble = { submit: (nth) => (nth === 1 ? lost : undefined) };
+    await run(...SEND);
+    write(['a', 'b'], 'new');
+    service.trouble = { submit: (nth) => (answers[nth - 2] ? status(answers[nth - 2]!) : undefined) };
+    const flagsOf = ['-o', 'retries=1', '--outcomes', 'outcomes.ndjson', ...flags];
+    const { summary, stderr } = await run('import', 'a.csv', ...flagsOf);
+    expect(summary, stderr).toMatchObject({ rows: { unsent: 2 }, maybe_sent_twice: [] });
+    const outcomes = readFileSync(join(machine.folder, 'outcomes.ndjson'), 'utf8').trim().split('\n');
+    expect(outcomes.map((line) => JSON.parse(line).outcome)).toEqual(['unsent', 'unsent']);
+    const last = await run('resume');
+    expect(last.summary!.maybe_sent_twice).toMatchObject([
+      { rows: 2, reason: expect.stringContaining('may have sent it') },
+    ]);
+  });
+
   test.skipIf(onPostgres)(
     'leaves the import of another machine alone, unless the file is the same',
     async () => {

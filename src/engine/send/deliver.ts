@@ -56,8 +56,6 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const record = chunk.recorded
     ? await repeated(chunk, described, chunk.recorded, deps)
     : newRecord(chunk, described, deps);
-  if (record.rows > 0 && record.state !== 'acknowledged')
-    record.possibleDuplicate ??= lostBefore(chunk, deps);
   const { onFailure } = deps.options;
   const isolate = onFailure === 'isolate';
   // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
@@ -202,6 +200,9 @@ export async function sendAndFollow(
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
+    // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
+    if (isAccepted(record) || record.state === 'unknown')
+      record.possibleDuplicate ??= lostBefore(chunk, deps);
     const prints = intent && deps.remembering.printsOf(intent);
     const rows = intent && rowsToRecord(intent);
     intent = null;
