@@ -47,6 +47,11 @@ const CASES: {
     'it does not fit into a request; check the format, or set it with --format',
   ],
   cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise it with -o max_cell'],
+  too_many_columns: [
+    { columns: 20_000 },
+    'leave some out of the export; for a CSV, check that its delimiter is the right one; to read them all:\n  profiles import -o max_columns=20000',
+  ],
+  over_limit: [{ option: 'maxDepth', needed: 65 }, '-o max_depth=65 reads them'],
   quote_not_closed: [
     { maxBytes: 9 },
     'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',

@@ -159,6 +159,14 @@ describe('rows are invalid, and nothing was sent', () => {
     ]);
   });
 
+  test('of a setting, the value that is enough for all causes replaces the one that was typed', () => {
+    const deeper = (needed: number) => ({ code: 'over_limit', option: 'maxDepth', needed }) as const;
+    const causes = [deeper(70), deeper(90), deeper(80)];
+    expect(nextOf('import a.json -o max_depth=65 -o max_columns=9', rejected(causes))).toEqual([
+      'import again with what reads the rejected rows: profiles import a.json -o max_columns=9 -o max_depth=90',
+    ]);
+  });
+
   test.each<[string, readonly Problem[]]>([
     ['no flag reads them', [{ code: 'short_rows' }]],
     ['another type would change the other rows', [{ ...money, isWider: undefined } as never]],

@@ -123,7 +123,8 @@ export function commandsOf(running: Running, isShared = false): Commands {
         const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
         if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, keys, long, words)) return [];
-        if (optionTyped(long)?.distinct && isReplaced(long, words, plus)) return [];
+        const isPair = optionTyped(long)?.distinct || long === '--option';
+        if (isPair && isReplaced(long, words, plus)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       return compose([command], [...kept, ...plus], paths, isRemoved);
@@ -158,7 +159,9 @@ const valueIn = (long: string, words: readonly string[]): string =>
 /** Whether a pair is added that has the same left side. */
 function isReplaced(long: string, words: readonly string[], plus: readonly string[]): boolean {
   const [left] = valueIn(long, words).split('=');
-  return plus.some((word, at) => plus[at - 1] === long && word.split('=')[0] === left);
+  return typedIn(plus).flags.some(
+    ([name, added]) => name === long && valueIn(name, added).split('=')[0] === left,
+  );
 }
 
 /** Whether a flag is a rule that an identifier cannot have. */

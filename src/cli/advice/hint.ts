@@ -3,6 +3,7 @@
  * such a hint is a function that is stored with the error.
  */
 import type { ProfilesError } from '../../engine/errors.js';
+import type { ProblemOf } from '../../engine/problems.js';
 import type { Commands } from './commands.js';
 import { commandLines } from './shell.js';
 
@@ -38,3 +39,9 @@ export function hinted<E extends ProfilesError>(error: E, hint: Hint): E {
 }
 
 export const hintOf = (error: ProfilesError): Hint | undefined => hints.get(error);
+
+/** The setting with which the rows beyond a limit are read. */
+export const limitFlags = ({ option, needed }: ProblemOf<'over_limit'>): string[] => [
+  '-o',
+  `${option === 'maxColumns' ? 'max_columns' : 'max_depth'}=${needed}`,
+];

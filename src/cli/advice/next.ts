@@ -5,6 +5,7 @@ import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { isRejectedBefore, type RequestRecord } from '../../engine/state/requests.js';
 import type { Changes, Commands } from './commands.js';
+import { limitFlags } from './hint.js';
 import { shellWord } from './shell.js';
 
 export interface Step {
@@ -165,12 +166,13 @@ function sendHeld({ run, plan }: Summary, known: Known): Step[] {
 function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Step[] {
   const saved = plan === undefined ? [] : ['--save-plan', plan];
   const all = rows.read - rows.filtered;
-  const flags = new Map(
-    causes.flatMap(({ problem, rows }) => {
-      const words = problem ? readingFlags(problem, rows === all) : [];
-      return words.length > 0 ? [[words.join(' '), words] as const] : [];
-    }),
-  );
+  const flags = new Map<string, string[]>();
+  for (const { problem, rows } of causes.toSorted((a, b) => neededBy(a) - neededBy(b))) {
+    const words = problem ? readingFlags(problem, rows === all) : [];
+    // Of a setting, the largest value is enough for all causes.
+    const key = problem?.code === 'over_limit' ? problem.option : words.join(' ');
+    if (words.length > 0) flags.set(key, words);
+  }
   if (flags.size > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
     return sendAll(known, 'import again with what reads the rejected rows', [
@@ -188,6 +190,9 @@ function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known 
     : sendAll(known, `save a plan of the valid rows, and ${kept}`, [...saved, '--skip-invalid']);
 }
 
+const neededBy = ({ problem }: Summary['causes'][number]): number =>
+  problem?.code === 'over_limit' ? problem.needed : 0;
+
 /** The flags with which the rows of a cause are read, and every other row as before. @param isOfAll whether these are all rows */
 function readingFlags(problem: Problem, isOfAll: boolean): string[] {
   switch (problem.code) {
@@ -199,6 +204,8 @@ function readingFlags(problem: Problem, isOfAll: boolean): string[] {
       return ['--lenient-quotes'];
     case 'white_space':
       return ['--trim'];
+    case 'over_limit':
+      return limitFlags(problem);
     default:
       return [];
   }

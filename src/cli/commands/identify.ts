@@ -9,6 +9,7 @@ import { isObject } from '../../engine/json-object.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import {
+  DEFAULT_LIMITS,
   identifierCheck,
   inexactNumber,
   isOdd,
@@ -116,7 +117,7 @@ function metadataOf({
   if (json !== undefined) {
     const given = jsonObject(json);
     for (const [key, value] of Object.entries(given)) {
-      const text = writtenAgain(value);
+      const text = writtenAgain(value, DEFAULT_LIMITS.maxDepth);
       if (text === null) {
         throw new UsageError(`--metadata: ${key} is nested too deeply`, {
           hint: 'make it flatter, or pass it as text',

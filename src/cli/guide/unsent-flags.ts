@@ -38,7 +38,7 @@ export async function unsentFlags(
 
 /** Null if each kind has its own rules, which flags cannot say. */
 function flagsIn(options: ImportOptions): string[] | null {
-  const { kind, limit, changedOnly, maxCellBytes, userId, byKind = {} } = options;
+  const { kind, limit, changedOnly, userId, byKind = {} } = options;
   const [own, other] = Object.values(byKind);
   if (other) return null;
   const { rules, id, companyId } = { ...options, ...own };
@@ -56,8 +56,16 @@ function flagsIn(options: ImportOptions): string[] | null {
   return [
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
-    ...(maxCellBytes === NUMBERS.maxCellBytes.default ? [] : ['-o', `max_cell=${maxCellBytes}`]),
+    ...LIMITS.flatMap(([name, key]) =>
+      options[name] === NUMBERS[name].default ? [] : ['-o', `${key}=${options[name]}`],
+    ),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];
 }
+
+const LIMITS = [
+  ['maxCellBytes', 'max_cell'],
+  ['maxColumns', 'max_columns'],
+  ['maxDepth', 'max_depth'],
+] as const;

@@ -133,11 +133,11 @@ export function defaultOf({ type, default: value, otherwise }: Option): string |
 
 /** The unit, bounds, and default of a number of the engine, to begin a row of the table with. */
 export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholder?: string) {
-  const { unit, least, default: value }: NumberOption = NUMBERS[sets];
+  const { unit, least, most, default: value }: NumberOption = NUMBERS[sets];
   const types = {
     ms: () => duration(least),
     bytes: () => SIZE_TYPE,
-    count: () => countType(least, placeholder === undefined ? {} : { placeholder }),
+    count: () => countType(least, { ...(placeholder && { placeholder }), ...(most && { most }) }),
   };
   return { type: types[unit](), sets, default: value as (typeof NUMBERS)[K]['default'] };
 }

@@ -170,6 +170,18 @@ export const READING = {
     config: 'import.max_cell',
     flag: false,
   },
+  maxColumns: {
+    ...engineNumber('maxColumns'),
+    summary: 'the most columns of a file, and keys of a JSON item',
+    config: 'import.max_columns',
+    flag: false,
+  },
+  maxDepth: {
+    ...engineNumber('maxDepth'),
+    summary: 'the most levels of nesting in a JSON value',
+    config: 'import.max_depth',
+    flag: false,
+  },
 } as const satisfies Table;
 
 /** Which rows are used. */

@@ -242,7 +242,7 @@ function inputsOf(request: ReadRequest): string[] {
   return [RECORDS];
 }
 
-type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes'>;
+type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes' | 'maxColumns' | 'maxDepth'>;
 
 const given = (named: { [K in keyof Named]?: Named[K] | undefined }): Named =>
   Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));

@@ -30,6 +30,8 @@ export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   jsonPath: true,
   roundNumbers: true,
   maxCellBytes: true,
+  maxColumns: true,
+  maxDepth: true,
   where: true,
   limit: true,
   service: true,

@@ -49,6 +49,7 @@ export { placeWord } from './formats.js';
 export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
+export { beyondLimit, DEFAULT_LIMITS, limitIn } from './limits.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
 export { FACTS, factKey, factsOf, writtenFacts } from './mapping/facts.js';
 export { hasIdentifierRule } from './mapping/id-column.js';

@@ -2,10 +2,10 @@
 import { resolve } from 'node:path';
 import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
-import { NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { cleaner } from './identifier.js';
+import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { selectRecords } from './selection.js';
@@ -69,12 +69,12 @@ async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
 
 /** What is known about an input before it is examined, and how to recognize its columns. */
 function known(options: InputOptions, location: string) {
-  const { path, maxCellBytes, rules, decidedTypes } = options;
+  const { path, maxCellBytes, maxColumns, maxDepth, rules, decidedTypes } = options;
   const { where = [], limit = null, roundNumbers = false } = options;
   return {
     shared: {
-      ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
-      roundNumbers,
+      ...{ path, location, rules, constants: [], decidedTypes },
+      ...{ maxCellBytes, maxColumns, maxDepth, roundNumbers },
       selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
     },
     names: options,
@@ -136,7 +136,7 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
   const shared = {
     path,
     location,
-    maxCellBytes: NUMBERS.maxCellBytes.default,
+    ...DEFAULT_LIMITS,
     rules: NO_RULES,
     constants: [],
     roundNumbers: false,

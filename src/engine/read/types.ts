@@ -31,7 +31,16 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
 export interface AgainOptions
   extends Pick<
     InputOptions,
-    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
+    | 'kind'
+    | 'id'
+    | 'userId'
+    | 'companyId'
+    | 'rules'
+    | 'byKind'
+    | 'maxCellBytes'
+    | 'maxColumns'
+    | 'maxDepth'
+    | 'excelText'
   > {
   again: Again | undefined;
 }
@@ -82,6 +91,9 @@ export interface OpenedInput {
   constants: [key: string, json: string][];
   /** The largest cell, in bytes of UTF-8. */
   maxCellBytes: number;
+  /** The most columns of the input, or keys of an item, and the most levels of a value. */
+  maxColumns: number;
+  maxDepth: number;
   /** A workbook's sheet. */
   sheet?: SheetChoice | undefined;
   /** JSON: round a number that a double cannot hold exactly, instead of rejecting its row. */

@@ -3,11 +3,13 @@ import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
   BOOLEAN_TYPES,
+  beyondLimit,
   type Converter,
   converterOf,
   isAfterQuote,
   isBehindBackslash,
   isShortRow,
+  limitIn,
   type OpenedInput,
   partsOf,
   quoted,
@@ -114,6 +116,10 @@ export class CauseTotals {
       const texts = [...new Set([...group.advice.texts, ...described.advice.texts])];
       group.advice = { ...group.advice, texts: texts.slice(0, MOST_CHARACTERS) };
     }
+    if (described.advice?.code === 'over_limit' && group.advice?.code === 'over_limit') {
+      const { needed } = group.advice;
+      group.advice = { ...group.advice, needed: Math.max(needed, described.advice.needed) };
+    }
     for (const character of characters ?? []) {
       if (group.characters!.size <= MOST_CHARACTERS) group.characters!.add(character);
     }
@@ -132,7 +138,9 @@ export class CauseTotals {
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     // The type may contain digits, such as those of `number:1.234,56`. They are not values.
     const ofType = cause && ` of type ${cause.type}`;
-    rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
+    rest =
+      beyondLimit(rest) ??
+      (ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest));
     rest = rest.slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
     if (advice?.code === 'missing_value') rest = 'holds a null marker';
@@ -198,6 +206,8 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isAfterQuote(reason)) return { code: 'stray_quotes' };
   if (isShortRow(reason)) return { code: 'short_rows' };
   if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
+  const limit = limitIn(reason);
+  if (limit) return limit;
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }

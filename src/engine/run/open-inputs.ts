@@ -134,10 +134,11 @@ function openOne(
   deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
   began: Pick<InputOptions, 'decidedTypes'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
-  const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
-  const { where, limit, jsonPath, roundNumbers } = options;
-  const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
+  const { kind, id, userId, companyId, format, encoding, sheet, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, sheet, rules, byKind };
+  const { where, limit, jsonPath, roundNumbers, maxCellBytes, maxColumns, maxDepth } = options;
+  const limits = { maxCellBytes, maxColumns, maxDepth };
+  const reading = { ...how, ...limits, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
   const place = { path, location, cwd: deps.cwd, inputs: options.paths };
   return openInput({ ...place, ...reading, ...began, rejects }, deps.stop);

@@ -36,6 +36,8 @@ export const originSchema = z.strictObject({
     rules,
     set: pairs,
     maxCellBytes: z.int().min(1),
+    maxColumns: z.int().min(1),
+    maxDepth: z.int().min(1),
     excelText: z.boolean().optional(),
   }),
   unsent: z

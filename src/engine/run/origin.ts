@@ -30,6 +30,8 @@ export interface Reading {
   /** Metadata keys that the run set to a constant value for every item, each with a keyed digest of the value. */
   set: [key: string, digest: string][];
   maxCellBytes: number;
+  maxColumns: number;
+  maxDepth: number;
   excelText?: boolean | undefined;
 }
 
@@ -39,7 +41,8 @@ export function readingOf(
   types: readonly MappingRules['types'][number][1][],
   key: string,
 ): Reading {
-  const { path, kind, idColumn, companyIdColumn, rules, targets, maxCellBytes, excelText } = input;
+  const { path, kind, idColumn, companyIdColumn, rules, targets, excelText } = input;
+  const { maxCellBytes, maxColumns, maxDepth } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
@@ -53,7 +56,7 @@ export function readingOf(
     companyId: companyIdColumn,
     rules: { ...rules, set: [], types: [...new Map([...decided, ...pinned])] },
     set: rules.set.map(([name, value]) => [name, digestOf(name, value, key)]),
-    maxCellBytes,
+    ...{ maxCellBytes, maxColumns, maxDepth },
     excelText,
   };
 }
@@ -80,7 +83,7 @@ export async function readAgain(
   state: State,
 ): Promise<AgainOptions> {
   const { path } = input;
-  const { rules, byKind, maxCellBytes, excelText, stated } = options;
+  const { rules, byKind, maxCellBytes, maxColumns, maxDepth, excelText, stated } = options;
   const location = resolve(input.cwd, path);
   const known = found.run === null ? [] : await state.rejects.ofRun(found.run);
   const chosen = chooseInput(known, found, location);
@@ -89,8 +92,9 @@ export async function readAgain(
   const key = beside?.key ?? rowKey(state.secret);
   if (record === null) {
     const { kind, id, userId, companyId } = options;
+    const limits = { maxCellBytes, maxColumns, maxDepth };
     if (stated?.columns)
-      return { kind, id, userId, companyId, rules, byKind, maxCellBytes, excelText, again: undefined };
+      return { kind, id, userId, companyId, rules, byKind, ...limits, excelText, again: undefined };
     const sentence =
       known.length > 0 ? `may hold rows of ${known.length} files of run ${found.run}` : unknown(found);
     throw new UsageError(`${path}: is a rejects file that ${sentence}`, {
@@ -110,6 +114,8 @@ export async function readAgain(
     byKind: undefined,
     rules: { ...mergeRules(reading.rules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
+    maxColumns: Math.max(maxColumns, reading.maxColumns),
+    maxDepth: Math.max(maxDepth, reading.maxDepth),
     excelText: excelText || reading.excelText,
     again: {
       runs: [...new Set(parts.flatMap(({ run, owner }) => [run, owner]))],

@@ -26,8 +26,9 @@ export function identityOf(
   inputs: readonly { digest: string; kind: Kind }[],
   options: ImportOptions,
 ): string {
-  const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const { kind, id, companyId, format, delimiter, encoding, rules, chunkBytes } = options;
   const { where = [], limit, jsonPath, roundNumbers = false } = options;
+  const { maxCellBytes, maxColumns, maxDepth } = options;
   const { userId, byKind } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
@@ -36,7 +37,7 @@ export function identityOf(
   if (sheet !== undefined) mapping.push({ sheet });
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
-  const bounds = [maxCellBytes, chunkBytes];
+  const bounds = [maxCellBytes, maxColumns, maxDepth, chunkBytes];
   // Also only if they were given.
   const { delimiter: _, ...dialect } = dialectOptions(options);
   const read = Object.keys(dialect).length > 0 ? [dialect] : [];

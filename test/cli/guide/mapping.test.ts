@@ -15,11 +15,11 @@ import {
 import { NUMBERS } from '../../../src/engine/options.js';
 import { lookAt, scanFirst } from '../../../src/engine/plan/look.js';
 import { NO_RULES, openInput, openZones, Pool } from '../../../src/engine/read/index.js';
+import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import { scratch } from '../../support/cli.js';
 
 const NOTHING: Given = { all: false, columns: false, zone: null };
 const chunkBytes = NUMBERS.chunkBytes.default;
-const maxCellBytes = NUMBERS.maxCellBytes.default;
 const { signal } = new AbortController();
 
 /** What flags say. */
@@ -30,7 +30,15 @@ async function lookAtText(name: string, text: string, flags: Flags = {}): Promis
   writeFileSync(join(cwd, name), text);
   const pool = new Pool({ threads: 0 });
   try {
-    const where = { path: name, location: name, cwd, rules: NO_RULES, maxCellBytes, guess: true, ...flags };
+    const where = {
+      path: name,
+      location: name,
+      cwd,
+      rules: NO_RULES,
+      ...DEFAULT_LIMITS,
+      guess: true,
+      ...flags,
+    };
     const first = await scanFirst(await openInput(where), { chunkBytes, pool, signal });
     return { ...(await lookAt(first.opened, first, signal)), known: false };
   } finally {

@@ -1,10 +1,13 @@
 /** Small files with very many columns, keys, or levels: each is a clear error, before it takes many times its size. */
 import { describe, expect, it } from 'vitest';
-import { MOST_COLUMNS } from '../../../src/engine/bounds.js';
+import type { InputError } from '../../../src/engine/errors.js';
+import { NUMBERS } from '../../../src/engine/options.js';
 import { cellsOf } from '../../../src/engine/read/csv/rows.js';
-import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
-import { file, open, readText } from './reading.js';
+import { DEFAULT_LIMITS, limitIn } from '../../../src/engine/read/limits.js';
+import { workbook } from '../../support/workbook.js';
+import { file, open, read, readText } from './reading.js';
 
+const { maxColumns: MOST_COLUMNS, maxDepth: MAX_LEVELS } = DEFAULT_LIMITS;
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `k${n}`);
 const header = (columns: number): string => ['company_id', ...names(columns - 1)].join(',');
 const members = (count: number): string =>
@@ -19,9 +22,18 @@ describe('columns of a CSV', () => {
     expect(input.columns).toHaveLength(MOST_COLUMNS);
   });
 
-  it('one more is an error', async () => {
+  it.each([
+    ['plain', {}],
+    ['another dialect', { comment: '#' }],
+  ])('%s: one more is an error, unless the setting allows it', async (_, dialect) => {
     const path = file('wider.csv', `${header(MOST_COLUMNS + 1)}\na\n`);
-    await expect(open(path)).rejects.toThrow(`${path}:1: has more than 16,384 columns`);
+    const error = await open(path, dialect).catch((thrown: InputError) => thrown);
+    expect(error).toMatchObject({
+      message: `${path}:1: has more than 16,384 columns`,
+      problem: { code: 'too_many_columns', columns: MOST_COLUMNS + 1 },
+    });
+    const input = await open(path, { ...dialect, maxColumns: MOST_COLUMNS + 1 });
+    expect(input.columns).toHaveLength(MOST_COLUMNS + 1);
   });
 });
 
@@ -48,6 +60,27 @@ describe('cells of a row', () => {
   });
 });
 
+describe('cells of a sheet', () => {
+  const wide = (rows: number, cell: string): string => {
+    const header = ['company_id', ...names(MOST_COLUMNS - 1)].map((name) => `<c t="str"><v>${name}</v></c>`);
+    const row = `<row><c r="A"><v>1</v></c>${cell}</row>`;
+    const data = `<sheetData><row>${header.join('')}</row>${row.repeat(rows)}</sheetData>`;
+    const sheet = (text: string): string => text.replace(/<sheetData>.*<\/sheetData>/s, data);
+    return file('sparse.xlsx', workbook([['company_id']], { sheet }));
+  };
+
+  it('many rows that are almost empty are an error', async () => {
+    await expect(read(wide(2_000, '<c r="XFD"><v>1</v></c>'))).rejects.toThrow(
+      /sparse\.xlsx:1026: the header names 16,384 columns, and rows fill 2 of them on average$/,
+    );
+  });
+
+  it('fewer are read', async () => {
+    const { items } = await read(wide(100, ''));
+    expect(items).toHaveLength(100);
+  });
+});
+
 describe('keys of a JSON item', () => {
   it.each([
     ['beside each other', item(MOST_COLUMNS)],
@@ -58,18 +91,21 @@ describe('keys of a JSON item', () => {
   });
 
   it.each([
-    ['beside each other', item(MOST_COLUMNS + 1)],
-    ['in metadata', `{"company_id":"b","metadata":{${members(MOST_COLUMNS)}}}`],
-    ['in a list', `{"company_id":"b","list":[{${members(MOST_COLUMNS + 1)}}]}`],
-  ])('%s: more reject the row', async (_, text) => {
-    const { items, reasons } = await readText('more.ndjson', `{"company_id":"a"}\n${text}\n`);
+    ['beside each other', item(MOST_COLUMNS + 1), '16,385'],
+    ['in metadata', `{"company_id":"b","metadata":{${members(MOST_COLUMNS)}}}`, '16,386'],
+    ['in a list', `{"company_id":"b","list":[{${members(MOST_COLUMNS + 1)}}]}`, '16,387'],
+  ])('%s: more reject the row', async (_, text, keys) => {
+    const both = `{"company_id":"a"}\n${text}\n`;
+    const { items, reasons } = await readText('more.ndjson', both);
     expect(items).toEqual([{ company_id: 'a' }]);
-    expect(reasons).toEqual(['2: has more than 16,384 keys']);
+    expect(reasons).toEqual([`2: has ${keys} keys, more than 16,384`]);
+    const needed = limitIn(reasons[0]!)!;
+    expect((await readText('more.ndjson', both, { maxColumns: needed.needed })).items).toHaveLength(2);
   });
 
   it('if no other item names the columns, the file is an error', async () => {
     const path = file('only.ndjson', `${item(MOST_COLUMNS + 1)}\n`);
-    await expect(open(path)).rejects.toThrow(`${path}:1: an item has more than 16,384 keys`);
+    await expect(open(path)).rejects.toThrow(`${path}:1: an item has 16,385 keys, more than 16,384`);
   });
 
   it('text that is not JSON is named as such, whatever it holds', async () => {
@@ -85,7 +121,16 @@ describe('levels of a value', () => {
     const text = ['a', 'b', 'c'].map((id, n) => `{"company_id":"${id}","x":${nested(MAX_LEVELS + n)}}\n`);
     const { items, reasons } = await readText('deep.ndjson', text.join(''));
     expect(items).toHaveLength(1);
-    expect(reasons).toEqual(['2: x is nested too deeply', '3: x is nested too deeply']);
+    expect(reasons).toEqual(['2: x has 65 levels, more than 64', '3: x has 66 levels, more than 64']);
+    const all = await readText('deep.ndjson', text.join(''), { maxDepth: limitIn(reasons[1]!)!.needed });
+    expect(all.items).toHaveLength(3);
+  });
+
+  it('as many as the setting can allow are read and written whole', async () => {
+    const value = `{"k":${nested(NUMBERS.maxDepth.most - 1)}}`;
+    const text = `{"company_id":"a","x":${value}}\n`;
+    const { texts } = await readText('deepest.ndjson', text, { maxDepth: NUMBERS.maxDepth.most });
+    expect(texts).toEqual([`{"company_id":"a","metadata":{"x":${value}}}`]);
   });
 
   it('a million reject it too', async () => {

@@ -4,6 +4,7 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { grouped } from '../../../src/engine/numbers.js';
 import {
   buildItems,
   type ItemBatch,
@@ -17,7 +18,7 @@ import {
   type Schema,
   scanInput,
 } from '../../../src/engine/read/index.js';
-import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
+import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import { collected } from '../../support/collected.js';
 import { writeCsv } from './csv-writer.js';
 import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
@@ -264,19 +265,20 @@ describe('the scan', () => {
     expect(scan.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
   });
 
-  it.each([MAX_LEVELS + 1, 10_000, 100_000])(
+  it.each([DEFAULT_LIMITS.maxDepth + 1, 10_000, 100_000])(
     'rejects what is nested in %i levels, on every Node',
     async (levels) => {
       const { json, csv } = await readNested(levels);
-      expect(json.reasons).toEqual(['1: a is nested too deeply', '2: b is nested too deeply']);
-      expect(csv.reasons).toEqual(['2: metadata is nested too deeply']);
+      const wrong = `has ${grouped(levels)} levels, more than 64`;
+      expect(json.reasons).toEqual([`1: a ${wrong}`, `2: b ${wrong}`]);
+      expect(csv.reasons).toEqual([`2: metadata ${wrong}`]);
       expect(json.items).toEqual([{ company_id: 'c3', metadata: { a: 5 } }]);
       expect(csv.items).toEqual([{ company_id: 'c3' }]);
     },
   );
 
   it('sends as many levels as are allowed, whole', async () => {
-    const { json, csv, value } = await readNested(MAX_LEVELS);
+    const { json, csv, value } = await readNested(DEFAULT_LIMITS.maxDepth);
     expect([...json.reasons, ...csv.reasons]).toEqual([]);
     expect(json.texts.slice(0, 2)).toEqual([
       `{"company_id":"c1","metadata":{"a":${value}}}`,

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
   checkIdentifierKeys,
@@ -18,6 +17,7 @@ import {
   type Scan,
   scanInput,
 } from '../../../src/engine/read/index.js';
+import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import { scratch } from '../../support/cli.js';
 
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/', import.meta.url));
@@ -47,7 +47,7 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
     path,
     location: path,
     cwd: FIXTURES,
-    maxCellBytes: NUMBERS.maxCellBytes.default,
+    ...DEFAULT_LIMITS,
     rules: NO_RULES,
     ...options,
   });

@@ -2,7 +2,6 @@
  * Finds the cells of a record of plain CSV in its bytes. The splitter has checked the record's quotes. A property test
  * compares the result with csv-parse.
  */
-import { MOST_COLUMNS } from '../../bounds.js';
 import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import type { RecordBatch } from '../types.js';
 
@@ -29,9 +28,12 @@ export class Cells {
   /** 0 for a cell whose bytes are also its JSON text; otherwise twice the bytes that JSON adds, plus `DOUBLED`. */
   markup = new Int32Array(64);
   readonly #delimiter: number;
+  readonly #most: number;
   #spans = new Uint32Array(0);
 
-  constructor(delimiter: string) {
+  /** @param most cells of a record: all that follows is one more, so that a very wide row takes no more memory */
+  constructor(delimiter: string, most: number) {
+    this.#most = most;
     this.#delimiter = delimiter.charCodeAt(0);
   }
 
@@ -41,17 +43,14 @@ export class Cells {
     this.#spans = spans;
   }
 
-  /**
-   * Reads a record of the batch. Beyond as many cells as an input may have columns, all that follows is one more cell,
-   * so that a row far wider than its header takes no more memory.
-   * @returns how many cells it has
-   */
+  /** Reads a record of the batch. @returns how many cells it has */
   read(number: number): number {
     const { bytes, view } = this;
     // The loops use no property of `this`, because it would be loaded again for each byte.
     let { starts, ends, markup } = this;
     const delimiter = this.#delimiter;
     const delimiters = four(delimiter);
+    const most = this.#most;
     const end = this.#spans[2 * number + 1]!;
     let at = this.#spans[2 * number]!;
     let count = 0;
@@ -61,7 +60,7 @@ export class Cells {
         ({ starts, ends, markup } = this);
       }
       let marks = 0;
-      if (count === MOST_COLUMNS) {
+      if (count === most) {
         starts[count] = at;
         ends[count] = at = end;
       } else if (at < end && bytes[at] === QUOTE) {

@@ -1,4 +1,5 @@
 /** Finds the delimiter of a CSV from its first rows. */
+import { DEFAULT_LIMITS } from '../limits.js';
 import type { RecordBatch } from '../types.js';
 import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
 import { csvRows } from './rows.js';
@@ -54,11 +55,11 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
 /** The first whole rows of a text, each with its line end. A broken row has a single cell. @throws InputError */
 export function firstRows(head: Buffer, dialect: Dialect): string[][] {
   const batch = firstBatch(head, dialect);
-  return batch ? csvRows(batch, dialect) : [];
+  return batch ? csvRows(batch, dialect, DEFAULT_LIMITS.maxColumns) : [];
 }
 
 function firstBatch(head: Buffer, dialect: Dialect): RecordBatch | null {
-  const form = { path: '', dialect, maxCellBytes: head.length };
+  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: head.length };
   let batch: RecordBatch | null = null;
   for (const bytes of [...SAMPLES_BYTES, head.length]) {
     batch = splitterOf(form, { header: false }).push(head.subarray(0, bytes));

@@ -3,14 +3,15 @@
  * it finds where records end and leaves cells to the parser. A property test compares the two.
  */
 
-import { MOST_COLUMNS, TOO_WIDE } from '../../bounds.js';
+import { tooWide } from '../limits.js';
 import { Numbers, type Splitter } from '../text/splitter.js';
 import type { BrokenRecord, RecordBatch } from '../types.js';
 import type { Dialect } from './dialect.js';
-import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
+import { type CsvLimits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
 
-export interface DialectForm extends Limits {
+export interface DialectForm extends CsvLimits {
+  maxColumns: number;
   dialect: Dialect;
   /** Line of the first byte, from 1. */
   line: number;
@@ -241,8 +242,8 @@ export class DialectSplitter implements Splitter {
     }
     const number = this.#lines.length;
     if (broken) this.#broken.push({ number, line: this.#brokenLine });
-    else if (this.#delimiters >= MOST_COLUMNS)
-      this.#broken.push({ number, line: this.#recordLine, reason: TOO_WIDE });
+    else if (this.#delimiters >= this.#form.maxColumns)
+      this.#broken.push({ number, line: this.#recordLine, reason: tooWide(this.#form) });
     const record = this.#text.subarray(this.#recordStart, end);
     this.#lines.push(this.#recordLine);
     this.#spans.push(this.#length);

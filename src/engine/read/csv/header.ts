@@ -1,9 +1,9 @@
 /** Reads the beginning of a CSV: its dialect, and the names of its columns. */
-import { MOST_COLUMNS, tooManyColumns } from '../../bounds.js';
 import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../size.js';
+import { tooManyColumns } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
@@ -27,6 +27,7 @@ export type HeaderOptions = Pick<
   | 'companyId'
   | 'byKind'
   | 'maxCellBytes'
+  | 'maxColumns'
   | 'delimiter'
   | 'quote'
   | 'escape'
@@ -73,7 +74,6 @@ function headerIn(head: Text, options: HeaderOptions, format: Format, asked: Ask
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));
   const dialect = { ...asked, delimiter };
   const row = firstRow({ text, whole: head.whole }, dialect, options);
-  if (row && row.cells.length > MOST_COLUMNS) throw tooManyColumns(options.path, row.line);
   if (row) return { dialect, ...row };
   if (head.whole)
     throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
@@ -96,9 +96,16 @@ const CR = 0x0d;
 function firstRow(
   { text, whole }: Text,
   dialect: Dialect,
-  { path, maxCellBytes }: HeaderOptions,
+  { path, maxCellBytes, maxColumns }: HeaderOptions,
 ): { cells: string[]; line: number } | null {
-  const splitter = () => splitterOf({ path, dialect, maxCellBytes }, { header: false });
+  /** At least as many as there are: it also counts delimiters in quotes. */
+  const cellsIn = (record: string): number => {
+    let cells = 1;
+    for (let at = record.indexOf(dialect.delimiter); at >= 0; cells++)
+      at = record.indexOf(dialect.delimiter, at + dialect.delimiter.length);
+    return cells;
+  };
+  const splitter = () => splitterOf({ path, dialect, maxCellBytes, maxColumns }, { header: false });
   // Most headers end within the first bytes: the parser need not read all of the text for it.
   let batch = splitter().push(text.subarray(0, 4096));
   if (!batch) {
@@ -108,15 +115,19 @@ function firstRow(
   if (!batch) return null;
   const [broken] = batch.broken ?? [];
   if (broken?.number === 0) {
-    if (broken.reason !== undefined) throw tooManyColumns(path, broken.line);
+    if (broken.reason !== undefined)
+      throw tooManyColumns({ path, maxColumns }, cellsIn(broken.text), broken.line);
     throw new InputError('text follows the closing quote of a cell in the header', {
       file: path,
       line: broken.line,
       hint: 'double a quote that belongs to the text ("")',
     });
   }
-  const [cells] = csvRows(batch, dialect);
-  return { cells: cells!, line: batch.lines[0]! };
+  const line = batch.lines[0]!;
+  const cells = csvRows(batch, dialect, maxColumns)[0]!;
+  if (cells.length > maxColumns)
+    throw tooManyColumns({ path, maxColumns }, maxColumns + cellsIn(cells.at(-1)!), line);
+  return { cells, line };
 }
 
 /**

@@ -1,11 +1,11 @@
 /** How the rows of a CSV become items: computed once from header and rules, then applied to every row. */
 
-import { MOST_COLUMNS, TOO_WIDE } from '../../bounds.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
+import { tooWide } from '../limits.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { refusalAgain } from '../rejects-rows.js';
@@ -90,7 +90,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const styled = keyStyle(rules.keys);
   /** The members of a `metadata` cell with their keys, or why the cell is not valid. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
-    const members = membersOf(cell, input.roundNumbers);
+    const members = membersOf(cell, input);
     if (!rules.keys || typeof members === 'string') return members;
     const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
     const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
@@ -134,7 +134,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       if (row.length !== width) {
         if (row.every(isEmpty)) return BLANK;
         if (row.length < width ? !pads : row.slice(width).some((cell) => cell !== '')) {
-          if (row.length > MOST_COLUMNS) return TOO_WIDE;
+          if (row.length > input.maxColumns) return tooWide(input);
           return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${width}`;
         }
         while (row.length < width) row.push('');

@@ -4,20 +4,17 @@
  */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
+import type { Limits } from '../limits.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
 import type { BrokenRecord } from '../types.js';
 
-export interface Limits {
-  /** For messages. */
-  path: string;
-  maxCellBytes: number;
-}
+export type CsvLimits = Pick<Limits, 'path' | 'maxCellBytes'>;
 
-export const maxRecordBytes = ({ maxCellBytes }: Limits): number =>
+export const maxRecordBytes = ({ maxCellBytes }: CsvLimits): number =>
   Math.max(MAX_RECORD_BYTES, maxCellBytes * 2);
 
 /** @param line the line of the opening quote @param within bytes in which no quote closed it; default: to the end */
-export function unclosed({ path, maxCellBytes }: Limits, line: number, within?: number): InputError {
+export function unclosed({ path, maxCellBytes }: CsvLimits, line: number, within?: number): InputError {
   const how = within === undefined ? 'never closed' : `not closed within ${formatSize(within)}`;
   return new InputError(`the quote that opens on this line is ${how}`, {
     file: path,
@@ -27,7 +24,7 @@ export function unclosed({ path, maxCellBytes }: Limits, line: number, within?: 
   });
 }
 
-export function tooLong({ path, maxCellBytes }: Limits, line: number): InputError {
+export function tooLong({ path, maxCellBytes }: CsvLimits, line: number): InputError {
   return new InputError(`a cell is longer than ${formatSize(maxCellBytes)}`, {
     file: path,
     line,
@@ -36,7 +33,7 @@ export function tooLong({ path, maxCellBytes }: Limits, line: number): InputErro
   });
 }
 
-export function recordTooLarge(limits: Limits, line: number): InputError {
+export function recordTooLarge(limits: CsvLimits, line: number): InputError {
   return new InputError(`the record is larger than ${formatSize(maxRecordBytes(limits))}`, {
     file: limits.path,
     line,

@@ -59,7 +59,7 @@ export class PlainRow extends RawItem {
 
   constructor(input: OpenedInput, layout: CsvLayout, types: Schema['types'] | null) {
     super(input, layout.constants);
-    this.cells = new Cells(input.dialect!.delimiter);
+    this.cells = new Cells(input.dialect!.delimiter, input.maxColumns);
     this.#layout = layout;
     this.#width = layout.targets.length;
     const { metadata, empty } = layout;

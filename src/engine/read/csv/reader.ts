@@ -19,8 +19,11 @@ export const csvReader: TextReader = {
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
   columns: async (file, head) => named(namesIn(await headerOf(head, file, file.format), file)),
-  split: ({ path, maxCellBytes, dialect }, notes, from) =>
-    splitterOf({ path, maxCellBytes, dialect: dialect!, notes, from }, { header: from === undefined }),
+  split: ({ path, maxCellBytes, maxColumns, dialect }, notes, from) =>
+    splitterOf(
+      { path, maxCellBytes, maxColumns, dialect: dialect!, notes, from },
+      { header: from === undefined },
+    ),
   scan: scanCsv,
   totals: (input) => new CsvTotals(input),
   build: buildCsv,

@@ -1,7 +1,7 @@
 /** The cells of a batch, as the parser sees them. */
 import { parse } from 'csv-parse/sync';
-import { TOO_WIDE } from '../../bounds.js';
 import type { RejectedRow } from '../../model.js';
+import { tooWide } from '../limits.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { Cells } from './cells.js';
 import { type Dialect, isPlain } from './dialect.js';
@@ -10,9 +10,9 @@ import { type Dialect, isPlain } from './dialect.js';
  * The cells of each record of a batch, from which records with misplaced quotes were removed.
  * @throws Error if parser and splitter disagree, which would shift line numbers
  */
-export function csvRows(batch: RecordBatch, dialect: Dialect): string[][] {
+export function csvRows(batch: RecordBatch, dialect: Dialect, maxColumns: number): string[][] {
   if (isPlain(dialect)) {
-    const cells = new Cells(dialect.delimiter);
+    const cells = new Cells(dialect.delimiter, maxColumns);
     cells.begin(batch);
     return Array.from(batch.lines, (_, number) => cells.texts(number));
   }
@@ -46,13 +46,14 @@ export interface Rows {
 export function rowReader({
   dialect,
   excelText,
-}: Pick<OpenedInput, 'dialect' | 'excelText'>): (batch: RecordBatch) => Rows {
+  maxColumns,
+}: Pick<OpenedInput, 'dialect' | 'excelText' | 'maxColumns'>): (batch: RecordBatch) => Rows {
   const reasonOf = (text: string, line: number | null): string =>
     `${escapes(text, dialect!) ? AFTER_BACKSLASH : AFTER_QUOTE}${line === null ? '' : `, on line ${line}`}`;
-  const plain = isPlain(dialect!) ? new Cells(dialect!.delimiter) : null;
+  const plain = isPlain(dialect!) ? new Cells(dialect!.delimiter, maxColumns) : null;
   return (batch) => {
     plain?.begin(batch);
-    const rows = plain ? null : csvRows(batch, dialect!);
+    const rows = plain ? null : csvRows(batch, dialect!, maxColumns);
     const texts = new Map<number, string>();
     const broken = new Map<number, string>();
     for (const { number, line, text, reason } of batch.broken ?? []) {
@@ -63,7 +64,8 @@ export function rowReader({
       broken: batch.broken ? broken : null,
       cells(number) {
         const text = texts.get(number);
-        if (text !== undefined) return broken.get(number) === TOO_WIDE ? [text] : brokenCells(text, dialect!);
+        if (text !== undefined)
+          return broken.get(number) === tooWide({ maxColumns }) ? [text] : brokenCells(text, dialect!);
         const cells = rows?.[number] ?? plain!.texts(number);
         return excelText ? cells.map(textOfExcel) : cells;
       },

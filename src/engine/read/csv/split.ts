@@ -3,11 +3,12 @@ import type { Splitter } from '../text/splitter.js';
 import type { RecordBatch, Start } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
 import { DialectSplitter } from './dialect-splitter.js';
-import type { Limits } from './limits.js';
+import type { CsvLimits } from './limits.js';
 import type { Notes } from './notes.js';
 import { CsvSplitter } from './splitter.js';
 
-export interface SplitForm extends Limits {
+export interface SplitForm extends CsvLimits {
+  maxColumns: number;
   dialect: Dialect;
   notes?: Notes | undefined;
   /** Plain dialect only: where the text begins. */

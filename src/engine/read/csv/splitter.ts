@@ -7,10 +7,10 @@ import type { InputError } from '../../errors.js';
 import { skipLetters, viewOf } from '../text/fours.js';
 import { Numbers, PartialRecords, type Splitter, without } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
-import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
+import { type CsvLimits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
 
-export interface CsvForm extends Limits {
+export interface CsvForm extends CsvLimits {
   /** One ASCII character. */
   delimiter: string;
   /** Line of the first byte, from 1. */

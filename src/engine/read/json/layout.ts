@@ -6,6 +6,7 @@ import { type Converter, converterOf, sentAs } from '../conversion/converter.js'
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { tooDeep } from '../limits.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import { otherRun } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
@@ -111,8 +112,8 @@ export function jsonLayout(input: OpenedInput): Layout {
         cause: { column, code: 'type', type: pinned },
       };
     }
-    const json = textOf(member);
-    if (json === null) reason ??= `${column} is nested too deeply`;
+    const json = textOf(member, input.maxDepth);
+    if (json === null) reason ??= `${column} ${tooDeep(member, input.maxDepth)}`;
     put(field, json);
   };
 
@@ -221,10 +222,10 @@ function membersWithout(object: Record<string, unknown>, others: readonly string
   return json === '{}' ? '' : `,${json.slice(1, -1)}`;
 }
 
-/** A value as JSON text; null if it is nested too deeply. */
-function textOf(member: unknown): string | null {
+/** A value as JSON text; null if it has more levels. */
+function textOf(member: unknown, maxDepth: number): string | null {
   if (typeof member === 'string') return jsonString(member);
-  return typeof member === 'object' && member !== null ? writtenAgain(member) : String(member);
+  return typeof member === 'object' && member !== null ? writtenAgain(member, maxDepth) : String(member);
 }
 
 /** The digits of a number as they are written. */

@@ -1,15 +1,15 @@
 /** Parses the items of a batch of JSON. */
-import { MOST_COLUMNS } from '../../bounds.js';
 import { InputError } from '../../errors.js';
+import { tooManyKeys } from '../limits.js';
 import { viewOf } from '../text/fours.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { look, membersIn, seen } from './look.js';
-import { excessIn, MAX_LEVELS } from './text.js';
+import { deepestName, PARSED_LEVELS } from './text.js';
 
 export interface JsonRecord {
   text: string;
   value: unknown;
-  /** Why it was not parsed (`excessIn`); null if it was. */
+  /** Why it was not parsed: it would take many times its size in memory. Null if it was. */
   excess: string | null;
   /** Whether the value may lack something that the text has: a member, digits, or half of a character. */
   isSuspect: boolean;
@@ -32,12 +32,13 @@ export function recordReader(batch: RecordBatch, input: OpenedInput): (number: n
     look(bytes, view, start, end);
     const { members, depth, isSuspect, isSpelled, isCompact } = seen;
     const text = bytes.toString('utf8', start, end);
-    const isLarge = members > MOST_COLUMNS || depth > MAX_LEVELS;
-    const excess = isLarge ? excessIn(text) : null;
+    const deep = depth > PARSED_LEVELS ? deepestName(text) : null;
+    const excess =
+      members > input.maxColumns ? tooManyKeys(members, input) : deep && `${deep} is nested too deeply`;
     if (excess !== null) return { text, value: undefined, excess, isSuspect, isSpelled, isCompact };
     try {
       const value: unknown = JSON.parse(text);
-      const isWhole = depth <= MAX_LEVELS && membersIn(value) === members;
+      const isWhole = depth <= input.maxDepth && membersIn(value) === members;
       return { text, value, excess, isSuspect: isSuspect || !isWhole, isSpelled, isCompact };
     } catch (error) {
       throw notJson((error as Error).message, text, batch, number, input);

@@ -1,9 +1,9 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
-import { MOST_COLUMNS } from '../../bounds.js';
 import { InputError, UsageError } from '../../errors.js';
 import { isObject } from '../../json-object.js';
 import type { Kind } from '../../model.js';
 import type { TextReader } from '../format.js';
+import { limitIn } from '../limits.js';
 import { identify, inArray } from '../mapping/id-column.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
@@ -145,7 +145,7 @@ function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
   const flat = new Set<string>();
   const nested = new Set<string>();
   const add = (fields: Set<string>, value: object): void => {
-    for (const field of Object.keys(value)) if (fields.size < MOST_COLUMNS) fields.add(field);
+    for (const field of Object.keys(value)) if (fields.size < opened.maxColumns) fields.add(field);
   };
   let refused: InputError | null = null;
   const read = recordReader(batch, opened);
@@ -153,10 +153,12 @@ function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
     const { value, excess } = read(number);
     if (excess !== null) {
       const line = batch.fileLines?.[number] ?? null;
+      const limit = limitIn(excess);
       refused ??= new InputError(`an item ${excess}`, {
         file: opened.path,
         ...(line !== null && { line }),
         hint: 'leave some keys out, or make it flatter',
+        ...(limit && { problem: { code: 'too_many_columns', columns: limit.needed } }),
       });
     }
     if (!isObject(value)) continue;

@@ -1,8 +1,7 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 
-import { MOST_COLUMNS } from '../../bounds.js';
 import { isObject } from '../../json-object.js';
-import { grouped } from '../../numbers.js';
+import { tooDeep } from '../limits.js';
 import { quoted } from '../wording.js';
 import { isSpace } from './bytes.js';
 
@@ -184,24 +183,16 @@ export function memberSpan(json: string, name: string): [start: number, end: num
   return found;
 }
 
-/** The deepest nesting that is accepted, in a member of an item. */
-export const MAX_LEVELS = 64;
-
 /** The deepest nesting that is parsed, so that the columns of the first items are known. */
-const PARSED_LEVELS = 128 * 1024;
+export const PARSED_LEVELS = 128 * 1024;
 
-/**
- * Why an item is not even parsed: it would take many times its size in memory. Null for others, and for text that is
- * not JSON.
- */
-export function excessIn(item: string): string | null {
-  if (item.length <= MOST_COLUMNS) return null;
-  let keys = 0;
+/** The member of an item, or of its metadata, that is nested more deeply than is parsed. */
+export function deepestName(item: string): string {
   let depth = 0;
   /** Where the last string began and ended, and the last names of the item and of its metadata. */
   let [start, end] = [0, 0];
   const names = ['', ''];
-  for (let at = 0; at < item.length; at++) {
+  for (let at = 0; at < item.length && depth <= PARSED_LEVELS; at++) {
     const code = item.charCodeAt(at);
     if (code === QUOTE) {
       start = at;
@@ -210,27 +201,19 @@ export function excessIn(item: string): string | null {
       }
       end = at + 1;
     } else if (code === 0x3a) {
-      if (++keys > MOST_COLUMNS) return `has more than ${grouped(MOST_COLUMNS)} keys`;
       if (depth === 1 || depth === 2) names[depth - 1] = item.slice(start, end);
-    } else if (code === 0x5b || code === 0x7b) {
-      depth++;
-      const inMetadata = names[0] === '"metadata"' ? 1 : 0;
-      if (depth > PARSED_LEVELS) return `${nameOf(names[inMetadata]!)} is nested too deeply`;
-    } else if (code === 0x5d || code === 0x7d) depth--;
+    } else if (code === 0x5b || code === 0x7b) depth++;
+    else if (code === 0x5d || code === 0x7d) depth--;
   }
-  return null;
-}
-
-function nameOf(key: string): string {
   try {
-    return JSON.parse(key) as string;
+    return JSON.parse(names[names[0] === '"metadata"' ? 1 : 0]!) as string;
   } catch {
     return 'it';
   }
 }
 
-/** A parsed value as JSON text; null if it has more than `MAX_LEVELS` levels. */
-export function writtenAgain(value: unknown): string | null {
+/** A parsed value as JSON text; null if it has more levels. */
+export function writtenAgain(value: unknown, maxDepth: number): string | null {
   let json: string;
   try {
     json = JSON.stringify(value);
@@ -238,7 +221,7 @@ export function writtenAgain(value: unknown): string | null {
     if (error instanceof RangeError) return null;
     throw error;
   }
-  return isDeeperThan(MAX_LEVELS, json) ? null : json;
+  return isDeeperThan(maxDepth, json) ? null : json;
 }
 
 function isDeeperThan(levels: number, json: string): boolean {
@@ -255,7 +238,10 @@ function isDeeperThan(levels: number, json: string): boolean {
 }
 
 /** The members of the JSON object in a `metadata` cell, as keys and JSON texts; or why the cell must be rejected. */
-export function membersOf(cell: string, rounds: boolean): [key: string, json: string][] | string {
+export function membersOf(
+  cell: string,
+  { roundNumbers, maxDepth }: { roundNumbers: boolean; maxDepth: number },
+): [key: string, json: string][] | string {
   let value: unknown;
   try {
     value = JSON.parse(cell);
@@ -263,11 +249,15 @@ export function membersOf(cell: string, rounds: boolean): [key: string, json: st
     return 'metadata is not a JSON object; to keep the column as text, map it to another key';
   }
   if (!isObject(value)) return 'metadata is not a JSON object';
-  const loss = lossIn(cell, value, rounds);
+  const loss = lossIn(cell, value, roundNumbers);
   if (loss !== null) return `metadata: ${loss}`;
-  const members = Object.entries(value).map(([key, member]) => [key, writtenAgain(member)] as const);
-  if (members.some(([, json]) => json === null)) return 'metadata is nested too deeply';
-  return members as [key: string, json: string][];
+  const members: [key: string, json: string][] = [];
+  for (const [key, member] of Object.entries(value)) {
+    const json = writtenAgain(member, maxDepth);
+    if (json === null) return `metadata ${tooDeep(member, maxDepth)}`;
+    members.push([key, json]);
+  }
+  return members;
 }
 
 /** JSON text of members, each with a comma before it. */

@@ -6,8 +6,8 @@ import {
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
-import { MOST_COLUMNS, tooManyColumns } from '../../bounds.js';
 import { InputError } from '../../errors.js';
+import { type Limits, tooManyColumns } from '../limits.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 
 /** The footer must fit into memory. */
@@ -19,8 +19,10 @@ export interface Footer {
   fileBytes: number;
 }
 
+type File = SourceFile & Pick<Limits, 'maxColumns'>;
+
 /** @throws InputError */
-export async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile): Promise<Footer> {
+export async function footerOf({ path, maxColumns }: File, { handle, stamp }: OpenFile): Promise<Footer> {
   const fileBytes = stamp.size;
   const read = async (start: number, end: number): Promise<ArrayBuffer> => {
     if (end - start > MAX_FOOTER_BYTES) throw new Error('its footer is too large');
@@ -45,9 +47,8 @@ export async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile
     }
     const file = { byteLength: fileBytes, slice: (start: number, stop = fileBytes) => read(start, stop) };
     const metadata = await parquetMetadataAsync(file, { geoparquet: false });
-    if (metadata.schema.filter(({ type }) => type !== undefined).length > MOST_COLUMNS) {
-      throw tooManyColumns(path);
-    }
+    const columns = metadata.schema.filter(({ type }) => type !== undefined).length;
+    if (columns > maxColumns) throw tooManyColumns({ path, maxColumns }, columns);
     return { metadata, schema: parquetSchema(metadata), fileBytes };
   } catch (error) {
     throw damaged(path, error);
@@ -74,7 +75,7 @@ export interface ParquetColumn {
 }
 
 /** The columns of a file, in its order. @throws InputError for a damaged file */
-export async function parquetColumns(file: SourceFile): Promise<ParquetColumn[]> {
+export async function parquetColumns(file: File): Promise<ParquetColumn[]> {
   const opened = await openFile(file);
   try {
     const { schema, metadata } = await footerOf(file, opened);

@@ -45,7 +45,7 @@ export const parquetReader: BinaryReader = {
 };
 
 /** @throws InputError for a damaged file, and for two columns with the same name */
-async function columnsOf(file: SourceFile): Promise<ParquetColumn[]> {
+async function columnsOf(file: SourceFile & { maxColumns: number }): Promise<ParquetColumn[]> {
   const found = await (await import('./records.js')).parquetColumns(file);
   const columns = namesOf(found);
   const seen = new Set<string>();

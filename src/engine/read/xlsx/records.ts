@@ -1,5 +1,6 @@
 /** The rows of a sheet as CSV records, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
+import { grouped } from '../../numbers.js';
 import { formatSize } from '../../size.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
@@ -172,6 +173,10 @@ const widthOf = (cells: readonly Cell[]): number =>
 const SPECIAL = /[",\r\n]/;
 const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
+/** Cells that rows may lack on average for each one that they have, in a sheet of more cells than `MANY_CELLS`. */
+const MOST_EMPTY = 256;
+const MANY_CELLS = 16 * 1024 ** 2;
+
 /** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
 const LEAST_ROWS = 256;
 
@@ -188,6 +193,9 @@ class BatchWriter {
   readonly #nulls: readonly string[];
   #broken: BrokenRecord[] = [];
   #first = 0;
+  /** Cells of all rows so far, and those that are not empty. */
+  #cells = 0;
+  #filled = 0;
 
   constructor(input: OpenedInput) {
     this.#input = input;
@@ -222,6 +230,9 @@ class BatchWriter {
       const record = [text, ...beyond.map((cell) => quotedCell(cell.text))].join(',');
       this.#broken.push({ number, line, text: record, reason });
     }
+    this.#filled += within.length;
+    this.#cells += this.#columns;
+    if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
     this.#lines.push(line);
     this.#spans.push(out.length);
     out.write(text);
@@ -240,6 +251,16 @@ class BatchWriter {
       }
     }
     return null;
+  }
+
+  /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
+  #tooSparse(line: number): InputError {
+    const { path } = this.#input;
+    const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
+    return new InputError(
+      `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
+      { file: path, line, hint: 'delete the columns that no row fills, and save the workbook again' },
+    );
   }
 
   take(): RecordBatch {

@@ -6,6 +6,7 @@ import { askedDialect, type Dialect, isPlain } from '../../../../src/engine/read
 import { Notes } from '../../../../src/engine/read/csv/notes.js';
 import { csvRows } from '../../../../src/engine/read/csv/rows.js';
 import { splitterOf } from '../../../../src/engine/read/csv/split.js';
+import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import type { RecordBatch } from '../../../../src/engine/read/types.js';
 
 interface Cut {
@@ -28,11 +29,14 @@ function cut(
 ): Cut {
   const bytes = Buffer.from(text);
   const notes = new Notes(dialect);
-  const splitter = splitterOf({ path: 'f.csv', dialect, maxCellBytes, notes }, { header: false });
+  const splitter = splitterOf(
+    { ...DEFAULT_LIMITS, path: 'f.csv', dialect, maxCellBytes, notes },
+    { header: false },
+  );
   const result: Cut = { rows: [], lines: [], broken: [], odd: [] };
   const add = (batch: RecordBatch | null): void => {
     if (!batch) return;
-    const rows = csvRows(batch, dialect);
+    const rows = csvRows(batch, dialect, DEFAULT_LIMITS.maxColumns);
     expect(rows.length).toBe(batch.lines.length);
     for (const { text, number } of batch.broken ?? []) {
       result.broken.push({ text, row: result.rows.length + number });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { plainDialect } from '../../../../src/engine/read/csv/dialect.js';
 import { csvRows } from '../../../../src/engine/read/csv/rows.js';
 import { CsvSplitter } from '../../../../src/engine/read/csv/splitter.js';
+import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import type { RecordBatch } from '../../../../src/engine/read/types.js';
 import { type Dialect, writeCsv } from '../csv-writer.js';
 
@@ -30,7 +31,7 @@ function cut(
   const result: Cut = { rows: [], texts: [], lines: [], firsts: [], broken: [] };
   const add = (batch: RecordBatch | null): void => {
     if (!batch) return;
-    const rows = csvRows(batch, plainDialect(delimiter));
+    const rows = csvRows(batch, plainDialect(delimiter), DEFAULT_LIMITS.maxColumns);
     result.broken.push(
       ...(batch.broken ?? []).map(({ text, number }) => ({ text, row: result.rows.length + number })),
     );

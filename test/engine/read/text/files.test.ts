@@ -26,6 +26,7 @@ import {
   scanInput,
   spoolStdin,
 } from '../../../../src/engine/read/index.js';
+import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { ByteTotals, readBytes } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
 import { file, HERE, KEY, open, read, readText } from '../reading.js';
@@ -312,7 +313,14 @@ describe('stdin', () => {
 
   it('is shown as -, and read from where it was kept', async () => {
     const location = await spoolStdin(Readable.from([Buffer.from('company_id\n\n,\n')]), scratch());
-    const input = await openInput({ path: '-', location, cwd: '/', maxCellBytes: 100, rules: NO_RULES });
+    const input = await openInput({
+      ...DEFAULT_LIMITS,
+      path: '-',
+      location,
+      cwd: '/',
+      maxCellBytes: 100,
+      rules: NO_RULES,
+    });
     expect(input).toMatchObject({ path: '-', location, format: 'csv' });
   });
 });

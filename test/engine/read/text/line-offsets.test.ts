@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NO_RULES } from '../../../../src/engine/mapping-rules.js';
+import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { openInput } from '../../../../src/engine/read/open.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';
@@ -13,7 +14,7 @@ import { scratch } from '../../../support/cli.js';
 const folder = scratch();
 const open = (text: string | Buffer, name = 'a.csv'): Promise<OpenedInput> => {
   writeFileSync(join(folder, name), text);
-  return openInput({ path: name, location: name, cwd: folder, maxCellBytes: 1000, rules: NO_RULES });
+  return openInput({ path: name, location: name, cwd: folder, ...DEFAULT_LIMITS, rules: NO_RULES });
 };
 
 /** Records with their numbers and lines. */
