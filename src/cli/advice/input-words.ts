@@ -1,9 +1,8 @@
 /** Texts for problems with inputs, columns, and cells: hints with the flags that help. */
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
-import { NUMBERS } from '../../engine/options.js';
 import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from './commands.js';
-import { limitFlags, toRun } from './hint.js';
+import { toRun } from './hint.js';
 import { shellWord } from './shell.js';
 
 export interface Words {
@@ -123,13 +122,6 @@ export const INPUT_WORDS = {
     hint: 'it does not fit into a request; check the format, or set it with --format',
   }),
   cell_too_long: () => ({ hint: 'shorten it, or raise it with -o max_cell' }),
-  too_many_columns: ({ columns }, { again }) => {
-    const wrong = 'leave some out of the export; for a CSV, check that its delimiter is the right one';
-    if (columns > NUMBERS.maxColumns.most) return { hint: wrong };
-    const next = again({ plus: ['-o', `max_columns=${columns}`] });
-    return { hint: toRun(`${wrong}; to read them all`, next) };
-  },
-  over_limit: (problem) => ({ hint: `${limitFlags(problem).join(' ')} reads them` }),
   quote_not_closed: () => ({
     hint: 'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',
   }),

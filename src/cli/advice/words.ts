@@ -4,9 +4,10 @@
  */
 import { formatDuration } from '../../engine/duration.js';
 import type { ProfilesError } from '../../engine/errors.js';
+import { NUMBERS } from '../../engine/options.js';
 import type { Problem, ProblemOf, Warning } from '../../engine/problems.js';
 import { type Commands, commandsOf } from './commands.js';
-import { hintOf, toRun } from './hint.js';
+import { hintOf, limitFlags, toRun } from './hint.js';
 import { type Dictionary, INPUT_WORDS, type Words } from './input-words.js';
 import { shellWord } from './shell.js';
 
@@ -59,6 +60,13 @@ const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/
 const WORDS: Dictionary = {
   ...INPUT_WORDS,
 
+  too_many_columns: ({ columns }, { again }) => {
+    const wrong = 'leave some out of the export; for a CSV, check that its delimiter is the right one';
+    if (columns > NUMBERS.maxColumns.most) return { hint: wrong };
+    const next = again({ plus: ['-o', `max_columns=${columns}`] });
+    return { hint: toRun(`${wrong}; to read them all`, next) };
+  },
+  over_limit: (problem) => ({ hint: `${limitFlags(problem).join(' ')} reads them` }),
   zone_open: (_, { again }) => ({
     hint: toRun(
       'write it there, or name it with --zone, such as',
