@@ -1,7 +1,7 @@
 /**
  * Finds the history of one profile (contract §1 `history`): the recorded rows that were sent, rejected, or
- * left out, and rows that an import found unchanged. The latter are not recorded, so they are searched in the
- * inputs of the import, if these have not changed.
+ * left out. Rows that an import found unchanged are not recorded: if asked, they are searched in the inputs of the
+ * import, if these have not changed.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -44,20 +44,21 @@ export interface HistoryRecord {
   region: string;
 }
 
-/** An input of a run with unchanged rows in which the profile could not be searched. */
+/** A run with unchanged rows, in an input of which the profile was not searched. */
 export interface Unread {
   run: string;
-  file: string;
   /**
-   * `changed`: the input has changed or is missing. `selected`: the run read only some rows, and the state
-   * does not store which ones.
+   * `unasked`: searching was not asked for. `changed`: the input has changed or is missing. `selected`: the run read
+   * only some rows, and the state does not store which ones.
    */
-  why: 'changed' | 'selected';
+  why: 'unasked' | 'changed' | 'selected';
 }
 
 export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' | 'clock' | 'threads'> {
   /** Milliseconds: older rows are not reported. */
   keepMs: number;
+  /** Whether to search inputs for rows that were unchanged, which takes as long as reading them. */
+  unchanged: boolean;
 }
 
 /** @returns `records`: newest first. @throws the reason of `stop` */
@@ -76,10 +77,14 @@ export async function historyOf(
   for (const entry of entries) records.push(...(await known.recordsOf(entry, runs.get(entry.run ?? ''))));
   const listed = new Set(entries.map(({ run }) => run));
   const unread: Unread[] = [];
+  const unchanged = await state.history.unchanged();
   for (const run of runs.values()) {
     if (listed.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
-    const requests = await known.requests(run.run);
-    if (!requests.some((r) => r.unchanged > 0 && run.inputs[r.input]?.kind === kind)) continue;
+    if (!unchanged.get(run.run)?.some((input) => run.inputs[input]?.kind === kind)) continue;
+    if (!deps.unchanged) {
+      unread.push({ run: run.run, why: 'unasked' });
+      continue;
+    }
     const found = await known.lookUp(run, kind, hash!);
     records.push(...found.records);
     unread.push(...found.unread);
@@ -183,7 +188,7 @@ class Known {
       if (run.inputs[input]!.kind !== kind) continue;
       const isAsItWas = (await this.#digestOf(resolve(cwd, location))) === digest;
       if (!isAsItWas || isSelected) {
-        unread.push({ run: run.run, file: path, why: isAsItWas ? 'selected' : 'changed' });
+        unread.push({ run: run.run, why: isAsItWas ? 'selected' : 'changed' });
         continue;
       }
       const pool = new Pool({ threads });
@@ -211,7 +216,7 @@ class Known {
       } catch (error) {
         // The input can no longer be read as the run read it.
         if (!(error instanceof ProfilesError) || stop.aborted) throw error;
-        unread.push({ run: run.run, file: path, why: 'changed' });
+        unread.push({ run: run.run, why: 'changed' });
       } finally {
         await pool.close();
       }

@@ -30,8 +30,8 @@ interface Told {
 }
 
 const run = (argv: string[]) => machine.run(argv, { clock: machine.clock });
-async function history(id: string, kind = 'company'): Promise<Told[]> {
-  const { code, stdout, stderr } = await cli(['history', kind, id, '--json'], {
+async function history(id: string, kind = 'company', ...more: string[]): Promise<Told[]> {
+  const { code, stdout, stderr } = await cli(['history', kind, id, '--json', ...more], {
     cwd: machine.folder,
     env: machine.env,
     clock: machine.clock,
@@ -65,7 +65,7 @@ test('imported, rejected, retried, unchanged and sent by identify: all five', as
   });
   expect(code).toBe(0);
 
-  const records = await history('x', 'user');
+  const records = await history('x', 'user', '--unchanged');
   expect(told(records)).toEqual([
     ['import', 'completed', 3, 1],
     ['import', 'rejected', 4, null],
@@ -95,16 +95,39 @@ test('imported, rejected, retried, unchanged and sent by identify: all five', as
   expect(await history('x', 'company')).toEqual([]);
 });
 
+test('unchanged rows are searched if asked; otherwise, a command that does is printed', async () => {
+  machine.write('nightly.csv', 'company_id,name\na,A\nb,B\n');
+  await run(['import', 'nightly.csv']);
+  const again = await run(['import', 'nightly.csv', '--changed-only']);
+  const { stdout, stderr } = await cli(['history', 'company', 'a', '--csv'], {
+    cwd: machine.folder,
+    env: machine.env,
+    clock: machine.clock,
+  });
+  expect(stdout.trim().split('\n')).toHaveLength(2);
+  expect(stderr).toContain(
+    `1 import may have found it unchanged, but the state does not say: ${again.summary!.run}`,
+  );
+  const [, command] = /^ *profiles (history company a .*)$/m.exec(stderr)!;
+  const found = await cli(command!.split(' '), {
+    cwd: machine.folder,
+    env: machine.env,
+    clock: machine.clock,
+  });
+  expect([found.code, found.stderr, found.stdout.trim().split('\n').length]).toEqual([0, '', 3]);
+  expect(found.stdout).toContain(',unchanged,');
+});
+
 test('a file that has changed since: it says which imports it cannot tell of', async () => {
   machine.write('nightly.csv', 'company_id,name\na,A\nb,B\n');
   await run(['import', 'nightly.csv']);
   const again = await run(['import', 'nightly.csv', '--changed-only']);
-  expect(told(await history('a'))).toEqual([
+  expect(told(await history('a', 'company', '--unchanged'))).toEqual([
     ['import', 'completed', 2, 1],
     ['import', 'unchanged', 2, null],
   ]);
   rmSync(join(machine.folder, 'nightly.csv'));
-  const { stdout, stderr } = await cli(['history', 'company', 'a'], {
+  const { stdout, stderr } = await cli(['history', 'company', 'a', '--unchanged'], {
     cwd: machine.folder,
     env: machine.env,
   });
@@ -123,12 +146,15 @@ test('rows that a condition or a limit left out were not found unchanged', async
   const limit = await run(['import', 'plans.csv', 'more.csv', '--limit', '1', '--changed-only']);
   expect([where, alone, limit].map(({ summary }) => summary!.rows.unchanged)).toEqual([2, 1, 1]);
 
-  for (const id of ['b', 'd']) expect(told(await history(id))).toEqual([]);
-  expect(told(await history('a'))).toEqual([
+  for (const id of ['b', 'd']) expect(told(await history(id, 'company', '--unchanged'))).toEqual([]);
+  expect(told(await history('a', 'company', '--unchanged'))).toEqual([
     ['import', 'completed', 2, 1],
     ['import', 'unchanged', 2, null],
   ]);
-  const { stderr } = await cli(['history', 'company', 'b'], { cwd: machine.folder, env: machine.env });
+  const { stderr } = await cli(['history', 'company', 'b', '--unchanged'], {
+    cwd: machine.folder,
+    env: machine.env,
+  });
   const runs = [limit, where].map(({ summary }) => summary!.run);
   expect(stderr).toContain('2 imports may have found it unchanged, but sent only some of the rows');
   for (const each of runs) expect(stderr).toContain(each);

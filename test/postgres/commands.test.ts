@@ -47,7 +47,7 @@ describe.runIf(hasPostgres)('commands', () => {
       runs: 1,
       unfinished_runs: 0,
       locks: [{ kind: 'companies', holder: 'run r (c.csv) on build-7', fresh: true }],
-      known: [{ kind: 'companies', profiles: 12 }],
+      known: [{ kind: 'companies', rows: 12 }],
     });
     expect(info.bytes).toBeGreaterThan(100_000);
     expect(info.locks[0].heartbeat_age).toBeGreaterThanOrEqual(12);

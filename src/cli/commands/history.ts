@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { KINDS, type Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
+import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { ago } from '../output/ago.js';
 import type { ListRecord } from '../output/records.js';
@@ -42,6 +43,8 @@ interface Options {
   /** Both, if none is named. */
   kinds: readonly Kind[];
   id: string;
+  /** Whether to search the inputs of imports for rows that were unchanged. */
+  unchanged: boolean;
   listing: Listing;
 }
 
@@ -68,7 +71,7 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options(kinds: readonly Kind[], [id = '']: readonly string[], flags: Flags): Options {
-  if (id !== '') return { kinds, id, listing: readListing(flags) };
+  if (id !== '') return { kinds, id, unchanged: flags.unchanged === true, listing: readListing(flags) };
   throw new UsageError('the identifier is empty', {
     hint: 'profiles history <id>',
   });
@@ -77,11 +80,12 @@ function options(kinds: readonly Kind[], [id = '']: readonly string[], flags: Fl
 const SINGULAR = { companies: 'company', users: 'user' } as const;
 
 const UNREAD = {
+  unasked: 'the state does not say',
   changed: 'the files have changed since',
   selected: 'sent only some of the rows (--where, --limit), and which ones is not stored',
 };
 
-async function run({ kinds, id, listing }: Options, context: Context): Promise<ExitCode> {
+async function run({ kinds, id, unchanged, listing }: Options, context: Context): Promise<ExitCode> {
   const { clock, cwd, cores, flags } = context;
   const { historyKeepMs: keepMs } = await context.settings();
   const state = await stateToRead(context);
@@ -89,7 +93,8 @@ async function run({ kinds, id, listing }: Options, context: Context): Promise<E
   const found = await whileWaiting(`looking for ${id}`, context, () =>
     stopOnSignal(context, async (stop) => {
       const threads = Math.min(2, cores);
-      const one = (kind: Kind) => historyOf(kind, id, { state, clock, cwd, stop, threads, keepMs });
+      const one = (kind: Kind) =>
+        historyOf(kind, id, { state, clock, cwd, stop, threads, keepMs, unchanged });
       const all: (Awaited<ReturnType<typeof one>> & { kind: Kind })[] = [];
       for (const kind of kinds) all.push({ kind, ...(await one(kind)) });
       return all;
@@ -120,11 +125,13 @@ async function run({ kinds, id, listing }: Options, context: Context): Promise<E
     listing,
     context,
   );
-  for (const why of flags.quiet ? [] : (['changed', 'selected'] as const)) {
+  for (const why of flags.quiet ? [] : (['unasked', 'changed', 'selected'] as const)) {
     const runs = [...new Set(unread.filter((each) => each.why === why).map(({ run }) => run))];
     if (runs.length === 0) continue;
     const some = `${runs.slice(0, 3).join(', ')}${runs.length > 3 ? ', …' : ''}`;
-    context.warn(`${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${some}`);
+    const line = `${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${some}`;
+    const search = toRun('to look for it in their files', context.commands.again({ plus: ['--unchanged'] }));
+    context.warn(why === 'unasked' ? `${line}\n${search}` : line);
   }
   return Exit.done;
 }

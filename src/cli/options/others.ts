@@ -39,6 +39,14 @@ export const JOB = {
   refresh: { type: FLAG, summary: 'ask the service about unfinished jobs', commands: ['jobs'] },
 } as const satisfies Table;
 
+export const HISTORY = {
+  unchanged: {
+    type: FLAG,
+    summary: 'also look for it in the files of imports that left out unchanged rows',
+    commands: ['history', 'history company', 'history user'],
+  },
+} as const satisfies Table;
+
 export const RUNS = {
   forget: {
     type: text('run'),

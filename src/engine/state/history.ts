@@ -130,6 +130,15 @@ export class History {
     };
   }
 
+  /** The inputs that had unchanged rows, of which nothing else is stored, by run. */
+  async unchanged(): Promise<Map<string, number[]>> {
+    const found = new Map<string, number[]>();
+    const sql = 'SELECT DISTINCT run, input FROM requests WHERE unchanged > 0';
+    for (const { run, input } of await this.access.read((on) => on.all<{ run: string; input: number }>(sql)))
+      found.set(run, [...(found.get(run) ?? []), input]);
+    return found;
+  }
+
   /** Replaces the rows of a kind that the plan of a run rejected. */
   putRejected(
     run: string,

@@ -16,7 +16,7 @@ import type { Reader } from './database.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
 import { newestSend, SEND } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';
-import type { Scope, StateAge } from './types.js';
+import type { Scope } from './types.js';
 
 /** With fewer rows, compaction is not worth its time. */
 const FEW_ROWS = 1_000;
@@ -26,20 +26,8 @@ const FEW_ROWS = 1_000;
  */
 const IDS_AT_ONCE = 3_000_000;
 
-/** A send, as `newestFirst` passes it. */
-interface SentBefore {
-  send: number;
-  state: number;
-  completed_at: string | null;
-  is_open: number;
-  contents: BigUint64Array;
-}
-
 /** In place of a run: more than one run has sent the id, so all rows that are still older are outdated. */
 const OTHERS = 0xffff_ffff;
-
-/** Who sent the id of a row again later. */
-type Later = 'nobody' | 'same run' | 'others';
 
 export class Known {
   /** How many ids the last `load` found. The number of ids never decreases. */
@@ -127,24 +115,6 @@ export class Known {
     });
   }
 
-  /** How many ids have a fingerprint, and when the oldest and the newest of them were completed. */
-  async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
-    let profiles = 0;
-    const times = new Set<string | null>();
-    await this.#newestFirst(on, scope, kind, (later, { state, completed_at, contents }, at) => {
-      if (later !== 'nobody' || state !== SEND.completed || contents[at] === 0n) return;
-      profiles++;
-      times.add(completed_at);
-    });
-    times.delete(null);
-    const ascending = [...(times as Set<string>)].sort();
-    return {
-      profiles,
-      oldest_completed_at: ascending[0] ?? null,
-      newest_completed_at: ascending.at(-1) ?? null,
-    };
-  }
-
   /**
    * Deletes outdated rows, if they are more than a third of all rows. Open sends are not changed. Outdated rows stay
    * outdated, so they are found before the transactions, and others wait only while sends are rewritten.
@@ -176,34 +146,13 @@ export class Known {
     if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return null;
     let dropped = 0;
     const stays = new Map<number, Uint8Array>();
-    await this.#newestFirst(on, scope, kind, (later, { send, is_open, contents }, at) => {
-      if (later !== 'others' || is_open === 1) return;
-      const rows = stays.get(send) ?? new Uint8Array(contents.length).fill(1);
-      rows[at] = 0;
-      stays.set(send, rows);
-      dropped++;
-    });
-    return 3 * dropped > stored ? stays : null;
-  }
-
-  /** Calls `look` once for each row. The rows of one id come in order, the last one first. */
-  async #newestFirst(
-    on: Reader,
-    scope: number,
-    kind: Kind,
-    look: (later: Later, send: SentBefore, at: number) => void,
-  ): Promise<void> {
-    const stored = await storedRows(on, scope, kind);
     const parts = Math.ceil(stored / this.idsAtOnce);
     for (let part = 0; part < parts; part++) {
       // The number of the run that sent each id last, or `OTHERS`. Runs and single profiles get numbers from 1.
       const newest = new IdTable(Math.ceil(stored / parts));
       const runs = new Map<string | number, number>();
-      const sends = on.each<
-        Omit<SentBefore, 'contents'> & { run: string | null; ids: Uint8Array; contents: Uint8Array }
-      >(
-        `SELECT send, run, state, completed_at, ids, contents,
-           CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+      const sends = on.each<{ send: number; run: string | null; ids: Uint8Array; is_open: number }>(
+        `SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
          FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send DESC`,
         scope,
         kind,
@@ -213,18 +162,23 @@ export class Known {
         runs.set(row.run ?? row.send, own);
         const ids = hashesOf(row.ids);
         const words = wordsOf(ids);
-        const send = { ...row, contents: hashesOf(row.contents) };
-        for (let at = send.contents.length - 1; at >= 0; at--) {
+        for (let at = ids.length - 1; at >= 0; at--) {
           const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
           if (high % parts !== part) continue;
           const by = newest.putFirst(low, high, own);
+          if (by === 0 || by === own) continue;
           // Rows that a run sent before another run sent the id are outdated, even if the run sent the id
           // again later.
-          if (by !== 0 && by !== own && by !== OTHERS) newest.set(ids[at]!, OTHERS);
-          look(by === 0 ? 'nobody' : by === own ? 'same run' : 'others', send, at);
+          if (by !== OTHERS) newest.set(ids[at]!, OTHERS);
+          if (row.is_open === 1) continue;
+          const rows = stays.get(row.send) ?? new Uint8Array(ids.length).fill(1);
+          rows[at] = 0;
+          stays.set(row.send, rows);
+          dropped++;
         }
       }
     }
+    return 3 * dropped > stored ? stays : null;
   }
 }
 

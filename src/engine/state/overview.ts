@@ -1,16 +1,15 @@
 /** The content of a state and its age (contract §4). With these, users can recognize an outdated copy. */
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
-import type { Known } from './known.js';
 import { MOVED_TO } from './meta.js';
 import { SEND } from './sends.js';
 import type { Scope, StateAge } from './types.js';
 
-/** The known profiles of one account and kind, and when they were completed. */
-export interface KnownProfilesOverview extends Scope, StateAge {
+/** What is known of the profiles of one account and kind. */
+export interface KnownRows extends Scope, StateAge {
   kind: Kind;
-  /** Number of profiles that `changedOnly` skips if their rows have not changed. */
-  profiles: number;
+  /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
+  rows: number;
 }
 
 export interface StateOverview {
@@ -25,10 +24,10 @@ export interface StateOverview {
   unfinished_jobs: number;
   /** When a job was seen last; null if there is none. */
   last_job_seen_at: string | null;
-  known: KnownProfilesOverview[];
+  known: KnownRows[];
 }
 
-export async function overviewOf(on: Reader, profiles: Known): Promise<StateOverview> {
+export async function overviewOf(on: Reader): Promise<StateOverview> {
   const totals = await on.get<Omit<StateOverview, 'known'>>(
     `SELECT (SELECT value FROM meta WHERE name = ?) AS moved_to,
        (SELECT count(*) FROM runs) AS runs,
@@ -39,24 +38,18 @@ export async function overviewOf(on: Reader, profiles: Known): Promise<StateOver
        (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
     MOVED_TO,
   );
-  const groups = await on.all<Scope & { scope: number; kind: Kind }>(
-    `SELECT DISTINCT scope, account, region, base_url, kind FROM sends JOIN scopes USING (scope)
-     ORDER BY account, region, base_url, kind`,
+  const known = await on.all<KnownRows>(
+    `SELECT account, region, base_url, kind, sum(length(ids)) / 8 AS rows, ${AGE}
+     FROM sends JOIN scopes USING (scope) JOIN fingerprints USING (send) WHERE state = ?
+     GROUP BY account, region, base_url, kind ORDER BY account, region, base_url, kind`,
+    SEND.completed,
   );
-  const known: KnownProfilesOverview[] = [];
-  for (const { scope, kind, ...service } of groups) {
-    const extent = await profiles.extent(on, scope, kind);
-    if (extent.profiles > 0) known.push({ ...service, kind, ...extent });
-  }
   return { ...totals!, known };
 }
 
+const AGE = 'min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at';
+
 /** The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is outdated. */
 export async function ageOf(on: Reader): Promise<StateAge> {
-  const row = await on.get<StateAge>(
-    `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
-       FROM sends WHERE state = ?`,
-    SEND.completed,
-  );
-  return row!;
+  return (await on.get<StateAge>(`SELECT ${AGE} FROM sends WHERE state = ?`, SEND.completed))!;
 }

@@ -98,7 +98,7 @@ export class State {
 
   /** The content of the state and its age. */
   overview(): Promise<StateOverview> {
-    return this.#access.read((on) => overviewOf(on, this.known));
+    return this.#access.read(overviewOf);
   }
 
   /** The age of the fingerprints, without reading them. */

@@ -76,8 +76,8 @@ describe('state info', () => {
       unfinished_jobs: 0,
       locks: [],
       known: [
-        { account: 'sandbox', region: 'sandbox', kind: 'companies', profiles: 3 },
-        { account: 'sandbox', region: 'sandbox', kind: 'users', profiles: 1 },
+        { account: 'sandbox', region: 'sandbox', kind: 'companies', rows: 3 },
+        { account: 'sandbox', region: 'sandbox', kind: 'users', rows: 1 },
       ],
     });
     for (const { oldest_completed_at, newest_completed_at } of info.known) {
@@ -86,7 +86,7 @@ describe('state info', () => {
     }
     const text = (await run('state info', later(72))).stdout;
     expect(text).toMatch(/^state +.*\.state \(environment PROFILES_STATE_DIR\)$/m);
-    expect(text).toMatch(/^profiles +3$/m);
+    expect(text).toMatch(/^rows +3$/m);
     expect(text).toMatch(/^oldest_completed_at +\S+Z \((2|3) days ago\)$/m);
     expect(text).toMatch(/^locks +not held$/m);
   });

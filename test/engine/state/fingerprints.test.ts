@@ -415,7 +415,7 @@ describe('fingerprints', () => {
     expect(await counts()).toEqual([1_000, 1_000, 500, 300]);
     expect((await state.overview()).known).toMatchObject([
       {
-        profiles: 1_000,
+        rows: 1_000,
         oldest_completed_at: '2026-01-15T12:10:00.000Z',
         newest_completed_at: '2026-01-17T09:00:00.000Z',
       },

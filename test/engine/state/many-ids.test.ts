@@ -25,23 +25,15 @@ async function sendAll(state: State): Promise<void> {
   }
 }
 
-test.for([ROWS * 10, 100])(
-  'are counted and compacted, %s at a time',
-  async (atOnce, { state, folder, disk }) => {
-    await sendAll(state);
-    const { db } = openSqlite(folder);
-    const { scope } = (await db.read((on) => on.get<{ scope: number }>('SELECT scope FROM scopes')))!;
-    const known = new Known(new Access(db, folder, Date.now), async () => {}, atOnce);
-    const profiles = async (): Promise<number> =>
-      (await db.read((on) => known.extent(on, scope, KIND))).profiles;
-    const open = ROWS / 5;
-    expect(await profiles()).toBe(ROWS - open);
-    await known.compact(SCOPE, KIND);
-    // The last row of each id, and all those of the open send; what a send of the same id holds still counts until then.
-    const rows = disk.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get();
-    expect(rows).toEqual({ rows: ROWS });
-    expect((await state.known.load(SCOPE, KIND)).size).toBe(ROWS - open);
-    expect(await profiles()).toBe(ROWS - open);
-    await db.close();
-  },
-);
+test.for([ROWS * 10, 100])('are compacted, %s at a time', async (atOnce, { state, folder, disk }) => {
+  await sendAll(state);
+  const { db } = openSqlite(folder);
+  const known = new Known(new Access(db, folder, Date.now), async () => {}, atOnce);
+  const open = ROWS / 5;
+  await known.compact(SCOPE, KIND);
+  // The last row of each id, and all those of the open send; what a send of the same id holds still counts until then.
+  const rows = disk.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get();
+  expect(rows).toEqual({ rows: ROWS });
+  expect((await state.known.load(SCOPE, KIND)).size).toBe(ROWS - open);
+  await db.close();
+});
