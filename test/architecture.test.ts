@@ -14,7 +14,6 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 function layerOf(file: string): string {
   const [first, second] = file.split('/');
   if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
-  if (file.startsWith('cli/output/report/')) return 'cli/report';
   return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
@@ -120,10 +119,9 @@ const ALLOWED: Record<string, string[]> = {
   // Hints, and commands to paste.
   'cli/advice': [...BASE, 'contract', 'engine/service', 'engine/state', 'cli/options', 'cli/settings'],
   'cli/settings': [...BASE, 'contract', 'engine/service', 'engine/state', 'cli/advice', 'cli/options'],
-  'cli/output': [...BASE, 'contract', 'cli/advice'],
+  'cli/facts': [...BASE, 'contract', 'engine/send', 'engine/service', 'engine/state', 'cli/advice'],
+  'cli/output': [...BASE, 'contract', 'cli/advice', 'cli/facts'],
   'cli/optimizing': [],
-  // Made of what was recorded, for which the rest of the output has the summary.
-  'cli/report': [...BASE, 'contract', 'engine/send', 'engine/state', 'cli/advice', 'cli/output'],
   'cli/context': [
     'cli/advice',
     'engine/clock',
@@ -146,7 +144,16 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/prompts': [...BASE, 'cli/context', 'cli/output'],
-  'cli/guide': [...BASE, ...ENGINE, 'cli/advice', 'cli/context', 'cli/options', 'cli/output', 'cli/prompts'],
+  'cli/guide': [
+    ...BASE,
+    ...ENGINE,
+    'cli/advice',
+    'cli/context',
+    'cli/facts',
+    'cli/options',
+    'cli/output',
+    'cli/prompts',
+  ],
   'cli/commands': [
     'cli/advice',
     ...BASE,
@@ -161,7 +168,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/output',
     'cli/optimizing',
     'cli/prompts',
-    'cli/report',
+    'cli/facts',
     'cli/settings',
     'sandbox',
   ],

@@ -7,8 +7,7 @@ import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/clien
 import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './advice/commands.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
-import { safeHint } from './output/hint-text.js';
-import { safeLine } from './output/safe.js';
+import { safeHint, safeLine } from './output/safe.js';
 import { requireBaseUrl, requireLookupBaseUrl } from './settings/hosts.js';
 import { resolveSettings, stateElsewhere } from './settings/index.js';
 import type { Secret } from './settings/secret.js';

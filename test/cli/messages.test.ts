@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Commands, commandsOf } from '../../src/cli/advice/commands.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
-import { eventWords, summaryWords } from '../../src/cli/output/result.js';
+import { factsOf, inWords } from '../../src/cli/facts/index.js';
 import { InputError, StateError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
@@ -457,13 +457,13 @@ test.each([
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
   const resume = (run: string | null): string | null =>
-    summaryWords(aSummary({ resume: run }), { commands, failed: [] }).resume;
+    factsOf(aSummary({ resume: run }), { commands, failed: [] }).resume;
   expect(resume('run-1')).toBe('profiles resume run-1');
   expect(resume(null)).toBeNull();
 });
 
 test('events have the texts, and the summary those of all warnings; nothing else changes', () => {
-  const say = eventWords(commands);
+  const say = inWords(commands);
   const warning: ImportEvent = {
     type: 'warning',
     message: '"zip" is integer now',
@@ -478,13 +478,12 @@ test('events have the texts, and the summary those of all warnings; nothing else
     resume: 'run-1',
     warnings: [warning.message],
   });
-  expect(say({ type: 'summary', summary })).toEqual({
+  expect(say({ type: 'summary', summary })).toMatchObject({
     type: 'summary',
-    summary: {
-      ...summary,
+    facts: {
+      summary: { ...summary, warnings: [words] },
       next: [{ what: 'continue with', command: 'profiles resume run-1', shared: 'profiles resume run-1' }],
       resume: 'profiles resume run-1',
-      warnings: [words],
     },
   });
 });

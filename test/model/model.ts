@@ -1,6 +1,5 @@
 /** What the model knows: files, runs and plans, each with the age of its data. */
-import type { PrintedSummary } from '../../src/cli/output/result.js';
-import type { Kind } from '../../src/engine/model.js';
+import type { Kind, Summary } from '../../src/engine/model.js';
 import type { Outcome } from '../../src/engine/run/outcome.js';
 import type { Ran } from './machine.js';
 import type { Recorded } from './recorded.js';
@@ -122,4 +121,4 @@ export class Model {
 }
 
 /** The document of a command, in which the next steps are commands. */
-export type Document = Omit<PrintedSummary, 'next'> & { next: string[] };
+export type Document = Summary & { next: string[] };

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import type { Facts } from '../../src/cli/output/report/facts.js';
-import { reportPage } from '../../src/cli/output/report/page.js';
 import { cli, scratch } from '../support/cli.js';
-import { hostileFacts, someFacts } from '../support/reports.js';
-import { aPlan, withRejections } from '../support/runs.js';
+import { type About, hostileAbout, pageOf } from '../support/reports.js';
+import { aPlan, aStep, withRejections } from '../support/runs.js';
 import { test as base, fits, MISSING, press, seriousFindings, tabTo, title } from './browser.js';
 
 const WIDTHS = [360, 800, 1_600];
@@ -41,21 +39,21 @@ const test = base.extend<{ show: (page: string, options?: BrowserContextOptions)
   },
 });
 
-const CASES: [string, Facts][] = [
+const CASES: [string, About][] = [
   [
     'a run with rejected rows',
-    someFacts({
+    {
       summary: withRejections(40),
       plan: aPlan(),
-      next: [{ what: 'continue with', command: 'profiles resume x' }],
-    }),
+      next: [aStep('profiles resume x')],
+    },
   ],
-  ['what the state has of a run', someFacts({ summary: withRejections(3), stored: true })],
-  ['hostile texts', hostileFacts(3)],
+  ['what the state has of a run', { summary: withRejections(3), stored: true }],
+  ['hostile texts', hostileAbout(3)],
 ];
 
-describe.skipIf(MISSING).each(CASES)(title('the report of %s'), (_name, facts) => {
-  const html = reportPage(facts);
+describe.skipIf(MISSING).each(CASES)(title('the report of %s'), (_name, about) => {
+  const html = pageOf(about);
 
   test.for(WIDTHS)('fits %i pixels', async (width, { show }) => {
     const page = await show(html, { viewport: { width, height: 800 } });
@@ -94,7 +92,7 @@ describe.skipIf(MISSING).each(CASES)(title('the report of %s'), (_name, facts) =
 
 describe.skipIf(MISSING)(title('a report'), () => {
   test('is read with a keyboard: past the links, or along them', async ({ show }) => {
-    const page = await show(reportPage(someFacts({ plan: aPlan() })));
+    const page = await show(pageOf({ plan: aPlan() }));
     await press(page, page.getByRole('link', { name: 'Skip to the report' }));
     expect(page.url()).toMatch(/#content$/);
     await tabTo(page, page.getByRole('link', { name: 'Columns' }));

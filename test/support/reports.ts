@@ -1,7 +1,9 @@
 /** Made-up data for reports: an ordinary run, and what an attacker would put into each text. */
-import type { Facts } from '../../src/cli/output/report/facts.js';
+import type { Session } from '../../src/cli/facts/session.js';
+import { type Form, Texts } from '../../src/cli/facts/text.js';
+import { reportPage } from '../../src/cli/output/html/page.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
-import { aCause, aJob, aPlan, aSummary } from './runs.js';
+import { aCause, aJob, aPlan, aSummary, type Ended, factsAbout } from './runs.js';
 
 const START = Date.UTC(2026, 10, 22, 5);
 
@@ -38,27 +40,35 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
   };
 }
 
-export function someFacts(over: Partial<Facts> = {}): Facts {
-  const summary = over.summary === undefined ? aSummary() : over.summary;
-  return {
+/** What a page is about, and how it is shown. */
+export interface About extends Partial<Session> {
+  summary?: Ended | null;
+  form?: Form;
+}
+
+export function pageOf({ summary = aSummary(), form = 'shared', ...over }: About = {}): string {
+  const { plan = null, requests = [aRequest()] } = over;
+  const session: Session = {
     now: START + 60_000,
     startedAt: START,
     service: { account: 'production', region: 'eu', base_url: 'https://api.test' },
     paths: ['companies.csv'],
     run: summary?.run ?? null,
     status: summary?.status ?? 'stopped',
-    summary,
-    plan: null,
-    requests: [aRequest()],
+    facts:
+      summary &&
+      factsAbout(summary, { plan, requests, warnings: summary.warnings.map((message) => ({ message })) }),
+    plan,
+    requests,
     seen: new Map([['job-1', { submitted_at: moment(1), seen_at: moment(4) }]]),
-    waits: [],
+    waits: new Map(),
     failure: null,
     stored: false,
     resumed: false,
     next: [],
-    shown: { values: false, names: new Set() },
     ...over,
   };
+  return reportPage(session, form);
 }
 
 export const HOSTILE = [
@@ -74,10 +84,8 @@ export const HOSTILE = [
   '__proto__',
 ];
 
-/**
- * Facts in which every text is a hostile one. Lists have `times` as many entries as there are hostile texts.
- */
-export function hostileFacts(times = 1): Facts {
+/** A page in which every text is a hostile one. Lists have `times` as many entries as there are hostile texts. */
+export function hostileAbout(times = 1): About {
   const all = Array.from({ length: times }, () => HOSTILE).flat();
   const files = all.map((path) => ({
     path,
@@ -121,7 +129,7 @@ export function hostileFacts(times = 1): Facts {
     files: files.slice(0, 20).map((file) => ({ ...aPlan().files[0]!, ...file, columns: all.map(column) })),
   });
   const [first] = HOSTILE as [string];
-  return someFacts({
+  return {
     summary,
     plan: {
       ...plan,
@@ -143,8 +151,8 @@ export function hostileFacts(times = 1): Facts {
     service: { account: first, region: HOSTILE[1]!, base_url: HOSTILE[2]! },
     paths: all,
     run: first,
-    failure: { message: HOSTILE.join(' '), hint: undefined, errorCode: HOSTILE[3] },
-    next: all.map((command) => ({ what: command, command })),
+    failure: { message: new Texts(new Set()).of(HOSTILE.join(' '), HOSTILE[3]), hint: null },
+    next: all.map((text) => ({ what: text, command: text, shared: text })),
     requests: all.map((text, index) =>
       aRequest({
         seq: index + 1,
@@ -158,7 +166,7 @@ export function hostileFacts(times = 1): Facts {
       }),
     ),
     seen: new Map(all.map((text) => [text, { submitted_at: moment(1), seen_at: moment(4) }])),
-    waits: all.map((reason, index) => ({ request: index + 1, from: START, until: START + 500, reason })),
-    shown: { values: true, names: new Set() },
-  });
+    waits: new Map(all.map((_, index) => [index + 1, [[START, START + 500]]])),
+    form: 'full',
+  };
 }

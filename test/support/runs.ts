@@ -1,7 +1,9 @@
 /** Made-up results of imports, for tests of how they are shown. */
-import type { PrintedSummary } from '../../src/cli/output/result.js';
+import { commandsOf } from '../../src/cli/advice/commands.js';
+import type { Step } from '../../src/cli/advice/next.js';
+import { type Facts, factsOf, type Heard } from '../../src/cli/facts/index.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import type { Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
+import type { Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
 import type { PlanTotals } from '../../src/engine/plan-changes.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
@@ -18,8 +20,19 @@ export function aJob(over: Partial<RunJob> = {}): RunJob {
   };
 }
 
+/** A result with its next steps. */
+export interface Ended extends Summary {
+  next: Step[];
+}
+
+/** What is said about a result. */
+export function factsAbout({ next, ...summary }: Ended, heard: Heard = {}): Facts {
+  const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
+  return { ...factsOf(summary, { commands, failed: [] }, heard), next };
+}
+
 /** A successful import, unless `over` says otherwise. */
-export function aSummary(over: Partial<PrintedSummary> = {}): PrintedSummary {
+export function aSummary(over: Partial<Ended> = {}): Ended {
   return {
     run: 'run-1',
     status: 'completed',
@@ -51,11 +64,7 @@ export function aSummary(over: Partial<PrintedSummary> = {}): PrintedSummary {
 }
 
 /** A next step with a command. */
-export const aStep = (
-  command: string,
-  what = 'continue with',
-  shared = command,
-): PrintedSummary['next'][number] => ({
+export const aStep = (command: string, what = 'continue with', shared = command): Step => ({
   what,
   command,
   shared,
@@ -80,7 +89,7 @@ export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
  * A summary with `n` rejected rows of `companies.csv`, each for another reason. It has the first 20
  * rejections.
  */
-export function withRejections(n: number, over: Partial<PrintedSummary> = {}): PrintedSummary {
+export function withRejections(n: number, over: Partial<Ended> = {}): Ended {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',
     line: 17 + i,

@@ -1,22 +1,50 @@
 /**
- * Hints that name commands. Which flags a command needs is known where an error is printed, not where it is thrown, so
- * such a hint is a function that is stored with the error.
+ * Hints as data. Which flags a command needs is known where a hint is printed, not where it is thrown: so a hint names the
+ * command, and `hintText` writes it for this command line.
  */
 import type { ProfilesError } from '../../engine/errors.js';
-import type { ProblemOf } from '../../engine/problems.js';
-import type { Commands } from './commands.js';
+import type { Problem, ProblemOf } from '../../engine/problems.js';
+import type { Changes, Commands } from './commands.js';
 import { commandLines } from './shell.js';
 
-export type Hint = (commands: Commands) => string;
+/** A sentence; or a command of this program (`run`), or the one that was typed with changes (`again`), and what it is for. */
+export type Line =
+  | string
+  | { do: string; run: readonly string[]; below?: string }
+  | { do: string; again: Changes };
+/** The lines of a hint. Without any, there is none. */
+export type Advice = Line | readonly Line[];
 
-const hints = new WeakMap<ProfilesError, Hint>();
+export interface Words {
+  /** Replaces the engine's sentence, if the problem is with a flag that was given. */
+  message?: string;
+  /** Absent if the engine's own hint is enough. */
+  hint?: Advice;
+}
 
-/** Lines of a hint: commands to paste, each of which stands alone below their purpose. */
+/** What is said about a problem. */
+type Said = Advice | Words;
+/** What is said about each problem. A code that is not there does not compile. */
+export type Dictionary = {
+  [C in Problem['code']]: Said | ((problem: ProblemOf<C>, commands: Commands) => Said);
+};
+
+/** Lines of a hint: commands to paste, each of which stands alone below its purpose. */
 export const toRun = (purpose: string, ...commands: readonly string[]): string =>
   [`${purpose}:`, ...commands.map((command) => COMMAND + command)].join('\n');
 
 /** How the line of a command begins. */
 const COMMAND = '  ';
+
+/** A hint as text, with commands that work when pasted; undefined without lines. */
+export function hintText(advice: Advice, { command, again }: Commands): string | undefined {
+  const lines = typeof advice === 'object' && 'length' in advice ? advice : [advice];
+  const texts = lines.map((line) => {
+    if (typeof line === 'string') return line;
+    return toRun(line.do, 'again' in line ? again(line.again) : command(...line.run) + (line.below ?? ''));
+  });
+  return texts.length === 0 ? undefined : texts.join('\n');
+}
 
 /** A hint where it has only one line, such as in a warning of a JSON document. */
 export const inOneLine = (hint: string): string =>
@@ -32,16 +60,16 @@ export const hintLines = (hint: string, platform: NodeJS.Platform): string[] =>
         : [line],
     );
 
-/** `throw hinted(new UsageError('…'), ({ command }) => toRun('to list all imports', command('runs')))` */
+const hints = new WeakMap<ProfilesError, Hint>();
+export type Hint = Advice | ((commands: Commands) => Advice);
+
+/** `throw hinted(new UsageError('…'), { do: 'to list all imports', run: ['runs'] })` */
 export function hinted<E extends ProfilesError>(error: E, hint: Hint): E {
   hints.set(error, hint);
   return error;
 }
 
-export const hintOf = (error: ProfilesError): Hint | undefined => hints.get(error);
-
-/** The setting with which the rows beyond a limit are read. */
-export const limitFlags = ({ option, needed }: ProblemOf<'over_limit'>): string[] => [
-  '-o',
-  `${option === 'maxColumns' ? 'max_columns' : 'max_depth'}=${needed}`,
-];
+export function hintOf(error: ProfilesError, commands: Commands): string | undefined {
+  const hint = hints.get(error);
+  return hint && hintText(typeof hint === 'function' ? hint(commands) : hint, commands);
+}

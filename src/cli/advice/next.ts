@@ -5,7 +5,7 @@ import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { isRejectedBefore, type RequestRecord } from '../../engine/state/requests.js';
 import type { Changes, Commands } from './commands.js';
-import { limitFlags } from './hint.js';
+import { limitFlags } from './input-words.js';
 import { shellWord } from './shell.js';
 
 export interface Step {

@@ -11,9 +11,9 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { inWords } from '../facts/index.js';
 import { APPLY, given, MOVED, REJECTING, REPORTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
-import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { checkFilesDiffer, outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
 import { runAndReport } from './import-run.js';
@@ -151,14 +151,14 @@ async function nothingLeft(
   checkFilesDiffer({ '--outcomes': outcomes, '--report': page }, context.cwd);
   const writePage = page === null ? null : await reportWriter(page, values, state, context);
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
-  const inWords = eventWords(context.commands);
+  const tell = inWords(context.commands);
   try {
     await reporter.report({ type: 'notice', message });
     if (outcomes != null) {
       const unwritten = `${outcomes} was not written, since nothing was sent`;
-      await reporter.report(inWords({ type: 'warning', message: unwritten }));
+      await reporter.report(tell({ type: 'warning', message: unwritten }));
     }
-    if (summary) await reporter.report(inWords({ type: 'summary', summary: { ...summary, resume: null } }));
+    if (summary) await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
   } finally {
     await reporter.close();
   }

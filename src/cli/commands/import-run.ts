@@ -13,12 +13,10 @@ import { isWebAddress } from '../../engine/service/web-address.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { type Facts, inWords, type Told } from '../facts/index.js';
 import type { Rehearsal } from '../guide/rehearsal.js';
 import { optimizeLess } from '../optimizing.js';
-import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
-import { eventWords } from '../output/result.js';
-import { heldWords, partialWords } from '../output/summary-text.js';
 import { whileWaiting } from '../output/waiting.js';
 import { printReportPath } from '../output/write.js';
 import { requireBaseUrl } from '../settings/hosts.js';
@@ -74,11 +72,12 @@ export async function runAndReport(
     sendsNothing || isConfirmed ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
-  const inWords = eventWords(context.commands);
+  const tell = inWords(context.commands);
+  let facts: Facts | null = null;
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
-    const hasFailed = run !== null && (status === 'failed' || status === 'partial');
-    const failed = hasFailed ? failedOf(await base.state.requests.of(run)) : [];
+    const requests = run === null || status === 'completed' ? [] : await base.state.requests.of(run);
+    const failed = status === 'failed' || status === 'partial' ? failedOf(requests) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
     const set = earlier || context.commands.wasTyped('--mapping') ? setIn(options) : [];
@@ -87,6 +86,7 @@ export async function runAndReport(
       (await (await import('../guide/unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));
     return {
       failed,
+      requests,
       set,
       ...(again && { again }),
       plan: savePlan,
@@ -112,7 +112,8 @@ export async function runAndReport(
         const next = await events.next();
         if (next.done) return endOf(next.value);
         const { value } = next;
-        const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
+        const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
+        if (event.type === 'summary') facts = event.facts;
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
@@ -122,13 +123,13 @@ export async function runAndReport(
       await events.return(undefined as never);
     }
   };
-  const endOf = ({ failure, exit, summary }: ImportResult): ExitCode | Ending => {
+  const endOf = ({ failure, exit }: ImportResult): ExitCode | Ending => {
     // A failed job decides before a wait that timed out (contract §7); the summary shows both.
     if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
     const lost = reporter.lost();
     if (lost) throw lost;
-    if (exit === Exit.held) return { exit, message: heldWords(summary) };
-    return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
+    const hasReasons = exit === Exit.held || exit === Exit.rejected;
+    return hasReasons && facts ? { exit, message: facts.outcome.why } : exit;
   };
   try {
     return await (recorder ? writingReport(recorder, follow, context) : follow());
@@ -149,6 +150,13 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
 /** Removes the query of a URL, which may be a signature. */
 const withoutQuery = (path: string): string => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path);
 
+/** Hears an import, and writes its report. */
+interface Recorder {
+  hear(event: Told): void;
+  /** @param failure the error that ended the import early, or null */
+  write(failure: unknown): Promise<void>;
+}
+
 async function recorderOf(
   about: {
     page: string;
@@ -157,29 +165,31 @@ async function recorderOf(
     earlier: StoredRun | null;
     deps: ImportDeps;
   },
-  { cwd, clock, commands }: Context,
-): Promise<ReportRecorder> {
+  context: Context,
+): Promise<Recorder> {
   const { page, values, options, earlier, deps } = about;
-  const { ReportRecorder, reportFile } = await import('../output/report/index.js');
-  const where = { file: reportFile(page, cwd), values, state: deps.state, clock };
-  const resumed = earlier !== null;
-  return new ReportRecorder(where, {
+  const { SessionRecorder, reportFile } = await import('../output/html/index.js');
+  const write = reportFile(page, context.cwd);
+  const recorder = new SessionRecorder(context.clock, {
     service: deps.service,
     paths: options.paths.map(withoutQuery),
-    resumed,
-    commands,
+    resumed: earlier !== null,
+    commands: context.commands,
   });
+  return {
+    hear: (event) => recorder.hear(event),
+    write: async (failure) => {
+      await write(await recorder.session(failure, deps.state), values ? 'full' : 'shared');
+      await printReportPath(page, context);
+    },
+  };
 }
 
 /**
  * Runs the import, and writes the report also if the import fails. If both fail, the error of the import is
  * thrown, and the other one becomes a warning.
  */
-async function writingReport<T>(
-  recorder: ReportRecorder,
-  follow: () => Promise<T>,
-  context: Context,
-): Promise<T> {
+async function writingReport<T>(recorder: Recorder, follow: () => Promise<T>, context: Context): Promise<T> {
   let result: T;
   try {
     result = await follow();
@@ -188,13 +198,10 @@ async function writingReport<T>(
     // Nothing has been planned by then, and `apply` begins again.
     const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
     if (code === 'report_file' || isTooLate) throw error;
-    await recorder.write(error).then(
-      (name) => printReportPath(name, context),
-      (lost) => context.warn((lost as Error).message),
-    );
+    await recorder.write(error).catch((lost) => context.warn((lost as Error).message));
     throw error;
   }
-  await printReportPath(await recorder.write(null), context);
+  await recorder.write(null);
   return result;
 }
 

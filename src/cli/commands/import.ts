@@ -4,7 +4,7 @@ import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { safeHint } from '../output/hint-text.js';
+import { safeHint } from '../output/safe.js';
 import { writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';

@@ -140,7 +140,7 @@ async function run(
       const questions = [...identities, ...mappingQuestions(found, given, asked)];
       await writeJson(stdout, JSON.stringify({ files, questions }, null, 2));
     } else {
-      const { filesText } = await import('../output/plan-text.js');
+      const { filesText } = await import('../output/plan.js');
       const form = formOn(stdout, env, flags);
       await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
     }

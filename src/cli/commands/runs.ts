@@ -12,7 +12,7 @@ import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { findRun, isAlive, stateToRead, unknownRun } from './recorded-service.js';
 import { commandsFor, recordOf } from './runs/record.js';
-import { show, showWithReport } from './runs/show.js';
+import { show } from './runs/show.js';
 
 const FIELDS = [
   'run',
@@ -92,8 +92,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
   }
   const found = findRun(runs, options.run);
   const { report, values } = options;
-  if (report === null) await show(found, state, context);
-  else await showWithReport(found, { name: report, values }, state, context);
+  await show(found, report === null ? null : { name: report, values }, state, context);
   return Exit.done;
 }
 

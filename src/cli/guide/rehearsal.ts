@@ -2,8 +2,8 @@
 import type { Plan, Summary } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { causeText } from '../output/cause-text.js';
-import { planLine } from '../output/plan-line.js';
+import { causeText } from '../facts/index.js';
+import { planLine } from '../facts/rows.js';
 
 export interface Rehearsal {
   /** What will be sent. */
@@ -27,7 +27,7 @@ const MOST_CAUSES = 8;
 export function invalidLines({ summary, plan }: Rehearsal): string[] {
   const { causes } = summary;
   const shown = causes.slice(0, MOST_CAUSES).map((cause) => {
-    return `${plan.files.length > 1 ? `${cause.file}: ` : ''}${causeText(cause, true)}`;
+    return `${plan.files.length > 1 ? `${cause.file}: ` : ''}${causeText(cause)}`;
   });
   const more = causes.length - shown.length;
   return more > 0 ? [...shown, `and ${count(more, 'more cause')}`] : shown;

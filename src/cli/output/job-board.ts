@@ -7,10 +7,11 @@ import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
+import { toneOf } from '../facts/outcome.js';
 import type { DisplayView } from './display.js';
 import type { RegionSize } from './live.js';
 import { safeLine, safeMessage } from './safe.js';
-import type { Style, Styles } from './style.js';
+import { markOf, type Styles, styleOf } from './style.js';
 import { cutTo, layout, type Part, pad } from './width.js';
 
 /** The fields of a job's record that a line shows. */
@@ -52,9 +53,9 @@ export class JobBoard implements DisplayView {
   }
 
   #mark(job: JobSnapshot): string {
-    if (job.status !== 'completed') return this.#styles.red('✗');
     const isShort = completedOf(job) < (job.total_rows ?? 0);
-    return isShort ? this.#styles.yellow('!') : this.#styles.green('✓');
+    const tone = job.status !== 'completed' ? 'bad' : isShort ? 'warn' : 'good';
+    return styleOf(tone, this.#styles)(markOf(tone));
   }
 
   get size(): number {
@@ -108,7 +109,7 @@ export class JobBoard implements DisplayView {
       {
         text: columns > 58 ? pad(status, STATUS_WIDTH) : status,
         rank: 0,
-        style: statusStyle(job.status, this.#styles),
+        style: styleOf(toneOf(job.status), this.#styles),
       },
       { text: rowsOf(job), rank: 4 },
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
@@ -134,9 +135,3 @@ function completedOf(job: JobSnapshot): number {
 
 /** A duration rounded to tenths of a second: more digits would flicker. */
 const tenths = (ms: number): string => formatDuration(Math.round(ms / 100) * 100);
-
-/** Green for completed, red for failed, yellow for any other status. */
-export function statusStyle(status: string, styles: Styles): Style {
-  if (status === 'completed') return styles.green;
-  return status === 'failed' ? styles.red : styles.yellow;
-}

@@ -2,10 +2,10 @@
 import type { ImportEvent } from '../../engine/events.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
+import { planLine } from '../facts/rows.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import type { RegionSize } from './live.js';
-import { planLine } from './plan-line.js';
 import type { Styles } from './style.js';
 import { layout } from './width.js';
 

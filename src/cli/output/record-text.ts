@@ -2,10 +2,10 @@
 
 import { grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
-import { statusStyle } from './job-board.js';
+import { toneOf } from '../facts/outcome.js';
 import { cellText } from './records.js';
 import { safeLine } from './safe.js';
-import type { Styles } from './style.js';
+import { type Styles, styleOf } from './style.js';
 import { pad } from './width.js';
 
 /**
@@ -34,5 +34,5 @@ function valueText(field: string, value: unknown, styles: Styles): string {
   if (value === null) return '-';
   if (field.endsWith('_rows') && typeof value === 'number') return grouped(value);
   const text = safeLine(cellText(value));
-  return field === 'status' ? statusStyle(text, styles)(text) : text;
+  return field === 'status' ? styleOf(toneOf(text), styles)(text) : text;
 }

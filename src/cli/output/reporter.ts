@@ -1,18 +1,28 @@
-/** Reports an import: the conversation on stderr, and the result in the chosen form. */
+/** Reports an import: progress and what happens on stderr, and the result in the chosen form. */
+import { formatDuration } from '../../engine/duration.js';
 import { OutputError } from '../../engine/errors.js';
-import { type AnnotateOptions, annotate, namesIn } from './annotations.js';
-import { conversation, type Reporter } from './conversation.js';
-import { nextCommands, type PrintedEvent, type PrintedSummary } from './result.js';
+import type { Facts, Told } from '../facts/index.js';
+import { planLine } from '../facts/rows.js';
+import { createDisplay, lineWidth } from './display.js';
+import { documentOf, eventLine } from './document.js';
+import { annotate } from './github.js';
+import { ImportProgress } from './progress.js';
 import { inGitHubActions } from './runner.js';
-import { totalsLine } from './summary-text.js';
+import { safeHint, safeMessage } from './safe.js';
+import { formOn, type Styles, stylesOn } from './style.js';
+import { failureLines, summaryLines, totalsLine } from './summary.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 import { writeJson, writeOut } from './write.js';
 
-export interface ImportReporter extends Reporter {
+export interface ImportReporter {
+  /** Reports an event. If there are many events, await it: it resolves when stdout has accepted them. */
+  report(event: Told): Promise<void>;
   /** The error, if output could not be written. The import must then stop and still report its summary. */
   lost(): OutputError | null;
   /** Clears the display until the next event, to make room for a question. */
   pause(): void;
+  /** Ends the display and shows the cursor, also after a failure. Resolves when everything is written. */
+  close(): Promise<void>;
 }
 
 export interface ReporterOptions {
@@ -29,47 +39,91 @@ export interface ReporterOptions {
   clock: { now(): number; monotonic(): number };
 }
 
+type Part = (event: Told) => void | Promise<void>;
+
 /**
  * The reporter of one import (contract §3 "Result", §6).
  *
  * - `text`: progress, retries, warnings, and the summary on stderr; with `--dry-run` the plan on stdout.
- * - `json`: the same on stderr without the summary (only a line about a failure); the summary as one document
- * on stdout.
+ * - `json`: the same on stderr without the summary (only a line about a failure); the summary as one document on stdout.
  * - `ndjson`: like `json`, but stdout has a line for each event, except `progress` and `notice`.
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
 export function createReporter(options: ReporterOptions): ImportReporter {
-  const { mode, stdout, stderr, env, flags } = options;
+  const { mode, stdout, stderr, env, cwd, flags, platform = 'linux', clock } = options;
   // In one terminal, lines of events and a live region would overwrite each other.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
-  const progress = shared ? 'none' : progressMode(stderr, env, flags);
+  const drawn = shared ? 'none' : progressMode(stderr, env, flags);
+  const styles = stylesOn(stderr, env, flags);
+  const progress = new ImportProgress(clock, styles);
+  const display = createDisplay(progress, { stream: stderr, mode: drawn, clock });
   /** The first error while writing the result or the conversation. */
   let lost: OutputError | null = null;
-  const talk = conversation({ ...options, progress, stdoutLost: () => lost?.stream === 'stdout' });
-  const parts: Reporter[] = [
+
+  /** With `--quiet`, only the plan of a dry run and what went wrong are printed. */
+  const conclude = async (facts: Facts): Promise<void> => {
+    display.close();
+    const { plan, run } = facts.summary;
+    // If stdout has failed, the summary is printed on stderr, in every mode.
+    const isText = mode === 'text' || lost?.stream === 'stdout';
+    // Only for a dry run. An import that was held back also has a plan, but unlike a dry run it has a run.
+    if (mode === 'text' && plan && run === null && lost?.stream !== 'stdout') {
+      const { planText } = await import('./plan.js'); // only a dry run draws tables
+      await writeOut(stdout, planText(plan, formOn(stdout, env, flags)));
+    }
+    const lines = (isText && !flags.quiet ? summaryLines : failureLines)(facts, styles, platform);
+    await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
+  };
+  const talk: Part = (event) => {
+    if (event.type === 'summary') return conclude(event.facts);
+    if (drawn !== 'none') {
+      const ended = progress.apply(event, lineWidth(stderr));
+      if (ended !== undefined) display.finished(ended);
+    }
+    const isLog = drawn === 'plain' && event.type === 'plan';
+    const notice = isLog ? planLine(event.totals) : noticeOf(event, styles, platform);
+    if (notice !== undefined && !flags.quiet) display.notice(notice);
+    return display.changed();
+  };
+  const atEnd =
+    (write: (facts: Facts) => Promise<void>): Part =>
+    (event) =>
+      event.type === 'summary' ? write(event.facts) : undefined;
+  // It is short, and people read it in logs, so it is indented.
+  const document = atEnd((facts) =>
+    writeJson(stdout, JSON.stringify({ version: 1, ...documentOf(facts) }, null, 2)),
+  );
+  const events: Part = (event) => {
+    const line = eventLine(event, clock.now());
+    return line === null ? undefined : writeJson(stdout, line);
+  };
+  const form = options.reportValues ? 'full' : 'shared';
+  const parts: Part[] = [
     talk,
-    ...(mode === 'json' ? [documentResult(stdout)] : []),
-    ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
-    ...(inGitHubActions(env) ? [annotations(options)] : []),
-    // Last, so that a log ends with the totals.
-    ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
+    ...(mode === 'json' ? [document] : []),
+    ...(mode === 'ndjson' ? [events] : []),
+    ...(inGitHubActions(env) ? [atEnd((facts) => annotate(facts, { env, cwd, form }, stderr))] : []),
+    // Last, so that a log ends with the totals: the result on stdout is for programs.
+    ...(mode !== 'text' && drawn === 'plain'
+      ? [atEnd((facts) => writeOut(stderr, `${totalsLine(facts)}\n`))]
+      : []),
   ];
   /** If one part fails, the others must still report. */
-  const reportTo = async (part: Reporter, event: PrintedEvent): Promise<void> => {
+  const reportTo = async (part: Part, event: Told): Promise<void> => {
     try {
-      await part.report(event);
+      await part(event);
     } catch (error) {
       if (!(error instanceof OutputError)) throw error;
-      const before = lost;
+      const isFirst = lost === null;
       lost ??= error;
-      if (!before && event.type === 'summary' && error.stream === 'stdout') await reportTo(talk, event);
+      if (isFirst && event.type === 'summary' && error.stream === 'stdout') await reportTo(talk, event);
     }
   };
   let last: Promise<void> = Promise.resolve();
   return {
     lost: () => lost,
-    pause: () => talk.pause(),
+    pause: () => display.pause(),
     report: (event) => {
       // One event after the other: the live region must be cleared before the result is printed.
       last = last.then(async () => {
@@ -79,80 +133,16 @@ export function createReporter(options: ReporterOptions): ImportReporter {
       last.catch(() => {});
       return last;
     },
-    close: async () => {
-      try {
-        await last;
-      } finally {
-        for (const part of parts) await part.close();
-      }
-    },
+    close: () => last.finally(() => display.close()),
   };
 }
 
-function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Reporter {
-  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set() };
-  const warnings: string[] = [];
-  return {
-    report: (event) => {
-      if (event.type === 'plan') options.names = namesIn(event.plan);
-      if (event.type === 'warning' && !event.isKnown) {
-        // A command below the sentence may hold values that are not for all readers.
-        const [sentence] = (event.text ?? event.message).split('\n', 1);
-        warnings.push(sentence!);
-      }
-      return event.type === 'summary' ? annotate({ ...event.summary, warnings }, options, stderr) : undefined;
-    },
-    close: async () => {},
-  };
-}
-
-/** Prints the totals as the last line of a log, because the result on stdout is for programs. */
-function totals(stderr: TextStream): Reporter {
-  return {
-    report: (event) =>
-      event.type === 'summary' ? writeOut(stderr, `${totalsLine(event.summary)}\n`) : undefined,
-    close: async () => {},
-  };
-}
-
-/** `--json`: the summary as one document. It is short, and people read it in logs, so it is indented. */
-function documentResult(stdout: TextStream): Reporter {
-  return {
-    report: (event) =>
-      event.type === 'summary'
-        ? writeJson(stdout, JSON.stringify(documentOf(event.summary), null, 2))
-        : undefined,
-    close: async () => {},
-  };
-}
-
-/**
- * `--ndjson`: one line for each event, except `progress` and `notice`. Every line has `type`, `time` (ISO
- * 8601), and `version: 1`, then the event's own fields. The fields of the summary are at the top level, so
- * paths are the same as in the document of `--json`.
- */
-function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
-  return {
-    report: (event) =>
-      event.type === 'progress' || event.type === 'notice'
-        ? undefined
-        : writeJson(stdout, JSON.stringify(eventLine(event, clock.now()))),
-    close: async () => {},
-  };
-}
-
-/** The JSON document, with the version of its form: next steps as commands, and causes without their example cells. */
-function documentOf({ tokenFrom, ...summary }: PrintedSummary): Record<string, unknown> {
-  return {
-    version: 1,
-    ...summary,
-    next: nextCommands(summary),
-    causes: summary.causes.map(({ at, example, problem, ...cause }) => cause),
-  };
-}
-
-function eventLine(event: PrintedEvent, now: number): Record<string, unknown> {
-  const { type, ...fields } = event.type === 'warning' ? { type: event.type, message: event.message } : event;
-  const own = event.type === 'summary' ? documentOf(event.summary) : fields;
-  return { type, time: new Date(now).toISOString(), version: 1, ...own };
+function noticeOf(event: Told, styles: Styles, platform: NodeJS.Platform): string | undefined {
+  if (event.type === 'notice') return safeHint(event.message, platform);
+  if (event.type === 'warning')
+    return `${styles.yellow('warning:')} ${safeHint(event.text ?? event.message, platform)}`;
+  if (event.type !== 'retry') return undefined;
+  const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
+  const wait = formatDuration(event.delay_ms);
+  return `${styles.yellow('retry:')} request ${event.request} in ${wait}: ${safeMessage(event.reason)}${again}`;
 }

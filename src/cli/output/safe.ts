@@ -3,6 +3,7 @@
  * invisible characters. Direction marks can make a line read as another one, and zero-width characters can
  * make two identifiers look alike.
  */
+import { hintLines } from '../advice/hint.js';
 import { jsonWithoutForms } from './runner.js';
 
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
@@ -46,3 +47,9 @@ export function safeJson(json: string): string {
 
 /** Like `safeLine`, for text of several lines. */
 export const safeText = (text: string): string => text.split('\n').map(safeLine).join('\n');
+
+/** A sentence and its hint for a terminal: unusual spaces are made visible, but not in a command, which is to be pasted. */
+export function safeHint(text: string, platform: NodeJS.Platform): string {
+  const [first = '', ...more] = hintLines(text, platform);
+  return [safeMessage(first), ...more.map((line) => `  ${safeLine(line)}`)].join('\n');
+}

@@ -1,4 +1,5 @@
 /** Colors: whether a stream gets any, and the available styles. */
+import type { Tone } from '../facts/outcome.js';
 import { type Env, type OutputFlags, type TextStream, terminalWidth } from './terminal.js';
 
 /**
@@ -54,3 +55,14 @@ export const formOn = (stream: TextStream, env: Env, flags: OutputFlags) => ({
   width: terminalWidth(stream),
   color: usesColor(stream, env, flags),
 });
+
+/** The sign and the color of each tone. Statuses of jobs that the specification does not name are yellow, too. */
+const TONES = {
+  good: ['✓', 'green'],
+  warn: ['!', 'yellow'],
+  bad: ['✗', 'red'],
+  none: ['', 'yellow'],
+} as const;
+
+export const markOf = (tone: Tone): string => TONES[tone][0];
+export const styleOf = (tone: Tone, styles: Styles): Style => styles[TONES[tone][1]];

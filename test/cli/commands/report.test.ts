@@ -73,14 +73,14 @@ describe('--report', () => {
     expect(page).toContain('Import of in.csv ✓ completed');
     expect(page).toContain(`Run ${summary.run} Started`);
     expect(page).toMatch(/Completed 3 100% .*Read 3 100%/);
-    expect(page).toMatch(/1 lines 2 to 3 1 retry ✓ completed \S+ 2 of 2 (?:waited \d+ms, )?accepted at/);
+    expect(page).toMatch(/1 lines 2-3 1 retry ✓ completed \S+ 2 of 2 (?:waited \d+ms, )?accepted at/);
     expect(page).not.toMatch(CELLS);
 
     const again = await cli(['runs', summary.run!, '--report', 'again.html'], { cwd });
     expect([again.code, again.stderr]).toEqual([0, 'report: again.html\n']);
     expect(again.stdout).toMatch(/^run +\d{8}-/);
     const stored = read(cwd, 'again.html');
-    expect(stored).toMatch(/1 lines 2 to 3 1 retry ✓ completed \S+ 2 of 2 accepted at/);
+    expect(stored).toMatch(/1 lines 2-3 1 retry ✓ completed \S+ 2 of 2 accepted at/);
     expect(stored).toContain('The state does not keep the plan of a run');
     expect(stored).not.toMatch(CELLS);
     expect((await cli(['runs', '--report', 'again.html'], { cwd })).code).toBe(2);

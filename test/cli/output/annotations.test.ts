@@ -6,17 +6,17 @@ import {
   annotate,
   annotationCommands,
   workspacePath,
-} from '../../../src/cli/output/annotations.js';
-import type { PrintedSummary } from '../../../src/cli/output/result.js';
-import { stepSummary } from '../../../src/cli/output/step-summary.js';
-import type { FileRange, RunJob, Summary } from '../../../src/engine/model.js';
+} from '../../../src/cli/output/github.js';
+import { markdown } from '../../../src/cli/output/markdown.js';
+import type { FileRange, Plan, RunJob } from '../../../src/engine/model.js';
 import { scratch } from '../../support/cli.js';
-import { aCause, aJob, aStep, aSummary, withRejections } from '../../support/runs.js';
+import { aCause, aJob, aStep, aSummary, type Ended, factsAbout, withRejections } from '../../support/runs.js';
 import { sink } from '../../support/sink.js';
 
-const HERE: AnnotateOptions = { env: {}, cwd: '/', values: false, names: new Set(['tier']) };
-const commands = (over: Partial<Summary>, options: Partial<AnnotateOptions> = {}): string[] =>
-  annotationCommands(aSummary(over), { ...HERE, ...options })
+const HERE: AnnotateOptions = { env: {}, cwd: '/', form: 'shared' };
+const plan = { files: [{ columns: [{ column: 'tier', key: 'tier' }] }] } as Plan;
+const commands = (over: Partial<Ended>, options: Partial<AnnotateOptions> = {}): string[] =>
+  annotationCommands(factsAbout(aSummary(over), { plan }), { ...HERE, ...options })
     .split('\n')
     .slice(0, -1);
 
@@ -60,7 +60,7 @@ describe('annotationCommands', () => {
       '::warning::tier: line 3: "…" becomes another',
       '::warning::"tier" is now string',
     ]);
-    expect(commands({ causes, warnings }, { values: true }).join()).toMatch(
+    expect(commands({ causes, warnings }, { form: 'full' }).join()).toMatch(
       /"\$1".*"secret".*"1\.90" becomes 1\.9,/,
     );
   });
@@ -111,9 +111,9 @@ describe('workspacePath', () => {
   });
 });
 
-describe('stepSummary', () => {
-  const write = (over: Partial<PrintedSummary>, maxBytes = 900 * 1024): string =>
-    stepSummary(aSummary(over), { values: false, names: new Set(), maxBytes });
+describe('the step summary', () => {
+  const write = (over: Partial<Ended>, maxBytes = 900 * 1024): string =>
+    markdown(factsAbout(aSummary(over)), 'shared', maxBytes);
 
   test('rows by what became of them, causes, jobs with their lines, and what to do next', () => {
     const { rows } = withRejections(2);
@@ -138,7 +138,7 @@ describe('stepSummary', () => {
         '',
         '| job | status | rows | lines |',
         '| --- | --- | ---: | --- |',
-        '| job-1 | completed | 997 of 997 | companies.csv, lines 2 to 1001 |',
+        '| job-1 | completed | 997 of 997 | companies.csv lines 2-1001 |',
         '',
         'Next:',
         '',
@@ -197,7 +197,7 @@ describe('annotate', () => {
     const file = join(scratch(), 'summary.md');
     writeFileSync(file, '# before\n');
     const stderr = sink();
-    await annotate(withRejections(1), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, stderr);
+    await annotate(factsAbout(withRejections(1)), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, stderr);
     expect(stderr.text()).toBe('::error file=companies.csv,line=17::1 row: reason 0; line 17\n');
     expect(readFileSync(file, 'utf8')).toMatch(/^# before\n### Import companies: partial\n/);
   });
@@ -205,20 +205,24 @@ describe('annotate', () => {
   test('what is in the step summary already counts', async () => {
     const file = join(scratch(), 'summary.md');
     writeFileSync(file, 'x'.repeat(900 * 1024 - 50));
-    await annotate(withRejections(1), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, sink());
+    await annotate(factsAbout(withRejections(1)), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, sink());
     expect(statSync(file).size).toBe(900 * 1024 - 50);
   });
 
   test('names files as the repository does', async () => {
     const stderr = sink();
-    await annotate(withRejections(1), { ...HERE, env: { GITHUB_WORKSPACE: '/w' }, cwd: '/w/data' }, stderr);
+    await annotate(
+      factsAbout(withRejections(1)),
+      { ...HERE, env: { GITHUB_WORKSPACE: '/w' }, cwd: '/w/data' },
+      stderr,
+    );
     expect(stderr.text()).toBe('::error file=data/companies.csv,line=17::1 row: reason 0; line 17\n');
   });
 
   test('a summary file that cannot be written is a warning', async () => {
     const stderr = sink();
     const env = { GITHUB_STEP_SUMMARY: join(scratch(), 'missing', 'summary.md') };
-    await annotate(aSummary(), { ...HERE, env }, stderr);
+    await annotate(factsAbout(aSummary()), { ...HERE, env }, stderr);
     expect(stderr.text()).toMatch(/^warning: GITHUB_STEP_SUMMARY: ENOENT.*\n$/);
   });
 });

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import type { Told, Warned } from '../../../src/cli/facts/index.js';
 import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
-import type { PrintedEvent, PrintedSummary } from '../../../src/cli/output/result.js';
 import { IdleClock } from '../../support/clock.js';
-import { aJobEvent, aPlan, aPlanEvent, aProgress, aSummary, withRejections } from '../../support/runs.js';
+import {
+  aJobEvent,
+  aPlan,
+  aPlanEvent,
+  aProgress,
+  aSummary,
+  factsAbout,
+  withRejections,
+} from '../../support/runs.js';
 import { bare, sink } from '../../support/sink.js';
 
 interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>> {
@@ -11,7 +19,7 @@ interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>>
 }
 
 /** Reports events as an import would, the clock a second further before each, and gives what came out. */
-async function told(events: PrintedEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
+async function told(events: Told[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
   const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
   const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
   const reporter = createReporter({
@@ -31,7 +39,7 @@ async function told(events: PrintedEvent[], { mode = 'text', env = {}, flags = {
   return { stdout: stdout.text(), stderr: stderr.text() };
 }
 
-const submitted: PrintedEvent = {
+const submitted: Told = {
   type: 'submitted',
   request: 1,
   kind: 'companies',
@@ -41,7 +49,7 @@ const submitted: PrintedEvent = {
   rows: 997,
   job_id: 'job-1',
 };
-const retry: PrintedEvent = {
+const retry: Told = {
   type: 'retry',
   request: 1,
   attempt: 1,
@@ -49,8 +57,11 @@ const retry: PrintedEvent = {
   reason: 'connection \u001b[2Jreset',
   maybe_sent_twice: true,
 };
-const ended = (summary: PrintedSummary = aSummary()): PrintedEvent => ({ type: 'summary', summary });
-const course: PrintedEvent[] = [
+const ended = (summary = aSummary(), warnings?: Warned[]): Told => ({
+  type: 'summary',
+  facts: factsAbout(summary, warnings && { warnings }),
+});
+const course: Told[] = [
   aProgress('planning', 997, { total_rows: null, bytes: 10, total_bytes: 10 }),
   aPlanEvent(),
   { type: 'warning', message: 'column zip was an integer last time' },
@@ -199,13 +210,9 @@ describe('ndjson', () => {
 });
 
 test('in GitHub Actions, what was said about a layout before is not annotated again', async () => {
-  const said: PrintedEvent[] = ['new', 'old'].map((message) => ({
-    type: 'warning',
-    message,
-    ...(message === 'old' && { isKnown: true as const }),
-  }));
-  const summary = aSummary({ warnings: ['new', 'old'] });
-  const { stderr } = await told([...said, ended(summary)], { env: { GITHUB_ACTIONS: 'true' } });
+  const said: Warned[] = [{ message: 'new' }, { message: 'old', isKnown: true }];
+  const events = said.map((warned): Told => ({ type: 'warning', ...warned }));
+  const { stderr } = await told([...events, ended(aSummary(), said)], { env: { GITHUB_ACTIONS: 'true' } });
   expect(stderr).toContain('::warning::new\n');
   expect(stderr).not.toContain('::warning::old');
   expect(stderr).toContain('warning: old\n');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { stepOutputs } from '../../../src/cli/output/step-outputs.js';
-import { aSummary } from '../../support/runs.js';
+import { stepOutputs } from '../../../src/cli/output/github.js';
+import { aSummary, factsAbout } from '../../support/runs.js';
 
 test('no name of a file sets another output, or reads as another path', () => {
   const names = [
@@ -15,12 +15,12 @@ test('no name of a file sets another output, or reads as another path', () => {
     rows: { read: 1, rejected: 1 },
     rejects_file,
   }));
-  const summary = aSummary({ run: 'r-1', files: files as never });
-  const text = stepOutputs(summary, '/work');
+  const facts = factsAbout(aSummary({ run: 'r-1', files: files as never }));
+  const text = stepOutputs(facts, '/work');
   const end = /^run<<(end-[0-9a-f-]{36})\nr-1\n\1\n/.exec(text)?.[1];
   expect(end).toBeDefined();
   expect(text).toContain(`rejects-path<<${end}\n/work/${names[0]}\n/work/${names[3]}\n${end}\n`);
   // Six more, each closed, with an end of their own every time.
   expect(text.split(`${end}\n`)).toHaveLength(15);
-  expect(stepOutputs(summary, '/work')).not.toContain(end);
+  expect(stepOutputs(facts, '/work')).not.toContain(end);
 });

@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { shellWord } from '../../../src/cli/advice/shell.js';
-import { planText } from '../../../src/cli/output/plan-text.js';
-import type { PrintedSummary } from '../../../src/cli/output/result.js';
+import { planText } from '../../../src/cli/output/plan.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
-import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
-import { aCause, aJob, aPlan, aStep, aSummary, withRejections } from '../../support/runs.js';
+import { failureLines, summaryLines } from '../../../src/cli/output/summary.js';
+import {
+  aCause,
+  aJob,
+  aPlan,
+  aStep,
+  aSummary,
+  type Ended,
+  factsAbout,
+  withRejections,
+} from '../../support/runs.js';
 
 const plain = stylesFor(false);
-const lines = (over: Partial<PrintedSummary> = {}): string[] => summaryLines(aSummary(over), plain);
+const lines = (over: Partial<Ended> = {}): string[] => summaryLines(factsAbout(aSummary(over)), plain);
 
 describe('summaryLines', () => {
   test('when all went well', () => {
@@ -32,7 +40,7 @@ describe('summaryLines', () => {
   });
 
   test('rejected rows: the first ten causes, all rows in the file', () => {
-    const text = summaryLines(withRejections(25), plain);
+    const text = summaryLines(factsAbout(withRejections(25)), plain);
     expect(text).toContain('  rows      1,022 read = 25 rejected + 997 submitted (997 completed)');
     expect(text.slice(-12)).toEqual([
       '  25 rows rejected:',
@@ -42,7 +50,7 @@ describe('summaryLines', () => {
   });
 
   test('few rejected rows: all causes, and still the file', () => {
-    expect(summaryLines(withRejections(1), plain).slice(-3)).toEqual([
+    expect(summaryLines(factsAbout(withRejections(1)), plain).slice(-3)).toEqual([
       '  1 row rejected:',
       '    1 row: reason 0; line 17',
       '    see companies.rejects.csv',
@@ -61,7 +69,7 @@ describe('summaryLines', () => {
       }),
       aCause({ column: 'company_id', reason: 'is empty', rows: 2, at: 'item 9' }),
     ];
-    expect(summaryLines(withRejections(4_973, { causes }), plain).slice(-5)).toEqual([
+    expect(summaryLines(factsAbout(withRejections(4_973, { causes })), plain).slice(-5)).toEqual([
       '  4,973 rows rejected:',
       '    Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"',
       "      --type 'Annual Revenue=money' reads them",
@@ -72,10 +80,10 @@ describe('summaryLines', () => {
 
   test('a dry run with rejected rows is not a success', () => {
     const { rows } = withRejections(2);
-    const [first, ...rest] = summaryLines(withRejections(2, { status: 'planned', rows }), plain);
+    const [first, ...rest] = summaryLines(factsAbout(withRejections(2, { status: 'planned', rows })), plain);
     expect(first).toBe('✗ planned; nothing was sent');
     expect(rest).toContain('  2 rows would be rejected:');
-    expect(failureLines(withRejections(2, { status: 'planned', rows }), plain)[0]).toMatch(
+    expect(failureLines(factsAbout(withRejections(2, { status: 'planned', rows })), plain)[0]).toMatch(
       /^profiles: some rows would be rejected: /,
     );
   });
@@ -173,20 +181,24 @@ describe('summaryLines', () => {
   test('nothing from files or the service can control the terminal', () => {
     const evil = '\u001b[2J\u202e\nx';
     const text = summaryLines(
-      withRejections(1, {
-        account: evil,
-        region: evil,
-        next: [aStep(`profiles resume ${shellWord(evil)}`, evil)],
-        causes: [aCause({ file: evil, column: evil, reason: evil, hint: evil, example: evil })],
-        files: [evil, 'b.csv'].map((path) => ({
-          path,
-          kind: 'users',
-          rows: { read: 1, filtered: 0, rejected: 1 },
-          rejects_file: evil,
-        })),
-        jobs: [aJob({ job_id: evil, status: evil, file: evil })],
-        maybe_sent_twice: [{ file: evil, first_line: 1, last_line: 2, rows: 1, reason: evil, job_id: evil }],
-      }),
+      factsAbout(
+        withRejections(1, {
+          account: evil,
+          region: evil,
+          next: [aStep(`profiles resume ${shellWord(evil)}`, evil)],
+          causes: [aCause({ file: evil, column: evil, reason: evil, hint: evil, example: evil })],
+          files: [evil, 'b.csv'].map((path) => ({
+            path,
+            kind: 'users',
+            rows: { read: 1, filtered: 0, rejected: 1 },
+            rejects_file: evil,
+          })),
+          jobs: [aJob({ job_id: evil, status: evil, file: evil })],
+          maybe_sent_twice: [
+            { file: evil, first_line: 1, last_line: 2, rows: 1, reason: evil, job_id: evil },
+          ],
+        }),
+      ),
       plain,
     );
     expect(text.join('')).not.toMatch(/[\u0000-\u001f\u202e]/);
@@ -195,19 +207,19 @@ describe('summaryLines', () => {
 
 describe('failureLines', () => {
   test('empty on success', () => {
-    expect(failureLines(aSummary(), plain)).toEqual([]);
-    expect(failureLines(aSummary({ status: 'planned' }), plain)).toEqual([]);
+    expect(failureLines(factsAbout(aSummary()), plain)).toEqual([]);
+    expect(failureLines(factsAbout(aSummary({ status: 'planned' })), plain)).toEqual([]);
   });
 
   test('otherwise one sentence with where to look', () => {
-    expect(failureLines(withRejections(2), plain)).toEqual([
+    expect(failureLines(factsAbout(withRejections(2)), plain)).toEqual([
       'profiles: some rows were rejected: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
     ]);
   });
 });
 
-describe('partialWords: what exit code 5 means', () => {
-  test.each<[words: string, over: Partial<PrintedSummary>]>([
+describe('what exit code 5 means', () => {
+  test.each<[words: string, over: Partial<Ended>]>([
     ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
     [
       'a job completed fewer rows than it was sent',
@@ -220,8 +232,9 @@ describe('partialWords: what exit code 5 means', () => {
     ['some rows were accepted, but the reply names no job to follow', { jobs: [] }],
   ])('%s', (words, over) => {
     const summary = aSummary({ status: 'partial', ...over });
-    expect(partialWords(summary)).toBe(words);
-    expect(summaryLines(summary, plain)[0]).toMatch(new RegExp(`^! partially completed after .*: ${words}$`));
+    expect(summaryLines(factsAbout(summary), plain)[0]).toMatch(
+      new RegExp(`^! partially completed after .*: ${words}$`),
+    );
   });
 });
 

@@ -3,15 +3,15 @@
  * changes; without `$SHOWN` all of them come at once. Ctrl-C ends it as it ends an import.
  */
 import { writeFileSync } from 'node:fs';
+import type { Told } from '../../../src/cli/facts/index.js';
 import { createReporter } from '../../../src/cli/output/reporter.js';
-import type { PrintedEvent } from '../../../src/cli/output/result.js';
 import { systemClock } from '../../../src/engine/clock.js';
-import { aJobEvent, aPlanEvent, aProgress, aSummary } from '../../support/runs.js';
+import { aJobEvent, aPlanEvent, aProgress, aSummary, factsAbout } from '../../support/runs.js';
 
-const job = (n: number, completed_rows: number, status = 'processing'): PrintedEvent =>
+const job = (n: number, completed_rows: number, status = 'processing'): Told =>
   aJobEvent({ job_id: `株式会社-👍🏽-${n}`, status, completed_rows });
 
-const events: PrintedEvent[] = [
+const events: Told[] = [
   aPlanEvent(),
   aProgress('sending', 5_000),
   job(1, 1_000),
@@ -19,7 +19,7 @@ const events: PrintedEvent[] = [
   aProgress('following', 1_000),
   { type: 'warning', message: 'column zip was an integer last time' },
   job(1, 5_000, 'completed'),
-  { type: 'summary', summary: aSummary() },
+  { type: 'summary', facts: factsAbout(aSummary()) },
 ];
 
 const { stdout, stderr, env } = process;

@@ -4,7 +4,7 @@ import { ConfigError, UsageError } from '../../../engine/errors.js';
 import { parseHost } from '../../../engine/service/address.js';
 import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../../context.js';
-import { safeHint } from '../../output/hint-text.js';
+import { safeHint } from '../../output/safe.js';
 import { readConfig, writeConfig } from '../../settings/file.js';
 import type { ConfigFile } from '../../settings/keys.js';
 import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';

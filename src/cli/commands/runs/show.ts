@@ -1,6 +1,6 @@
 /** `profiles runs <run>`: shows one import in detail, with `--report` also as a page (contract §1, §9). */
 import { basename, resolve } from 'node:path';
-import { rangesIn, type Summary } from '../../../engine/model.js';
+import { rangesIn } from '../../../engine/model.js';
 import type { ImportOptions } from '../../../engine/options.js';
 import { hasUnseenJobs } from '../../../engine/run/earlier.js';
 import { failedOf } from '../../../engine/run/failed-requests.js';
@@ -12,37 +12,40 @@ import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Commands } from '../../advice/commands.js';
-import type { Step } from '../../advice/next.js';
 import type { Context } from '../../context.js';
+import { type Facts, factsOf } from '../../facts/index.js';
+import { isShown } from '../../facts/session.js';
+import { documentOf } from '../../output/document.js';
 import { fieldsText } from '../../output/record-text.js';
-import { nextCommands, type PrintedSummary, summaryWords } from '../../output/result.js';
 import { stylesOn } from '../../output/style.js';
-import { nextLines } from '../../output/summary-text.js';
+import { nextLines } from '../../output/summary.js';
 import { printReportPath, writeJson, writeOut } from '../../output/write.js';
-import { commandsFor, recordOf, resumeOf } from './record.js';
+import { commandsFor, recordOf } from './record.js';
 
 /** Read once for all parts of the output, because a continued run could change in between. */
 interface Loaded {
   run: StoredRun;
-  commands: Commands;
   requests: readonly RequestRecord[];
+  commands: Commands;
+  /** Null if no session has ended. */
+  facts: Facts | null;
+  /** How to continue an unfinished run, or the steps of the summary of a finished one. */
+  next: Facts['next'];
 }
 
-export async function show(run: StoredRun, state: State, context: Context): Promise<void> {
-  await print(await loaded(run, state, context), context);
-}
-
-/** Prints the run, and writes the report. If the report's file cannot be written, nothing is printed. */
-export async function showWithReport(
+/**
+ * Prints the run, and writes the report if one is asked for. If the report's file cannot be written, nothing is printed.
+ */
+export async function show(
   run: StoredRun,
-  { name, values }: { name: string; values: boolean },
+  report: { name: string; values: boolean } | null,
   state: State,
   context: Context,
 ): Promise<void> {
-  const write = await reportWriter(name, values, state, context);
+  const write = report && (await reportWriter(report.name, report.values, state, context));
   const found = await loaded(run, state, context);
   await print(found, context);
-  await write(found);
+  await write?.(found);
 }
 
 /**
@@ -55,24 +58,35 @@ export async function reportWriter(
   state: State,
   context: Context,
 ): Promise<(found: Loaded) => Promise<void>> {
-  const { cwd, clock } = context;
-  const { reportFile, reportRun } = await import('../../output/report/index.js');
-  const file = reportFile(name, cwd);
-  return async ({ run, requests, commands: { shared } }) => {
-    const steps = stepsOf(run, requests, shared);
-    const printed = run.summary && printedSummary(run, run.summary, requests, shared);
-    const about = { run, requests, printed, steps };
-    await printReportPath(await reportRun(about, { file, values, state, clock }), context);
+  const { reportFile, storedSession } = await import('../../output/html/index.js');
+  const write = reportFile(name, context.cwd);
+  return async ({ run, requests, facts, next }) => {
+    const about = { now: context.clock.now(), facts, requests, next };
+    await write(await storedSession(run, about, state), values ? 'full' : 'shared');
+    await printReportPath(name, context);
   };
 }
 
-export async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
-  const commands = await commandsFor(run, context);
-  return {
-    run: await seenFrom(context.cwd, run, state),
-    commands,
-    requests: await state.requests.of(run.run),
-  };
+export async function loaded(recorded: StoredRun, state: State, context: Context): Promise<Loaded> {
+  const commands = await commandsFor(recorded, context);
+  const run = await seenFrom(context.cwd, recorded, state);
+  const requests = await state.requests.of(run.run);
+  const facts = factsOfRun(run, requests, commands);
+  const resume = recordOf(run, commands).resume as string | null;
+  const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
+  return { run, requests, commands, facts, next: run.finished ? (facts?.next ?? []) : unfinished };
+}
+
+function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Facts | null {
+  const { summary, inputs, status } = run;
+  if (summary === null) return null;
+  // The rejects files come from the state, because a session that was resumed may have written them before.
+  const files = summary.files.map((file, at) => ({
+    ...file,
+    rejects_file: inputs[at]?.rejects_file ?? file.rejects_file,
+  }));
+  const failed = status === 'superseded' ? [] : failedOf(requests);
+  return factsOf(withJobs({ ...summary, files }, requests, inputs), { commands, failed }, { requests });
 }
 
 /**
@@ -91,86 +105,60 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
   return { ...run, inputs, summary: isBefore ? null : run.summary };
 }
 
-async function print({ run, commands, requests }: Loaded, context: Context): Promise<void> {
+async function print({ run, commands, requests, facts, next }: Loaded, context: Context): Promise<void> {
   const { stdout, env, flags } = context;
-  const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
+  const { resume, ...record } = recordOf(run, commands);
+  const outcomes_file = (run.options as Partial<ImportOptions> | null)?.outcomes ?? null;
   if (flags.json) {
-    const { run: id, status, kinds, scope, started_at, ended_at, inputs, summary } = run;
+    const { causes: _, ...summary } = facts ? documentOf(facts) : {};
     const detail = {
-      run: id,
-      status,
-      kinds,
-      ...scope,
-      started_at,
-      ended_at,
-      resume: resumeOf(run, commands),
-      next: next.map((step) => step.command),
-      outcomes_file: outcomesOf(run),
-      inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
+      ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
+      ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
+      next: next.map(({ command }) => command),
+      outcomes_file,
+      inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({
+        path,
+        kind,
+        digest,
+        rejects_file,
+      })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
-      summary: summary && documentOf(run, summary, requests, commands),
+      summary: facts && summary,
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
     return;
   }
   const styles = stylesOn(stdout, env, flags);
-  await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
-  for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
-    const ranges = rangesIn(placeOf(request, paths));
-    const record = {
-      request: request.seq,
-      file: ranges.map(({ file }) => file).join(','),
-      lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
-      rows: request.rows,
-      ...(request.left_out > 0 ? { left_out: request.left_out } : {}),
-      state: request.state,
-      job_id: request.job_id,
-      job_status: request.job?.status ?? null,
-      reason:
-        request.left_out > 0
-          ? sentLaterReason(request)
-          : (request.reason ?? failureReason(request.job ?? {})),
-    };
-    await writeOut(stdout, `\n${fieldsText(record, styles)}`);
-  }
-  const lines = nextLines({ next }, styles.bold, context.platform);
+  const reason = reasonOf(run);
+  const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  const detail = {
+    ...record,
+    ...(reason !== null && { reason }),
+    ...(rejects.length > 0 && { rejects_file: rejects.join(',') }),
+    ...(outcomes_file !== null && { outcomes_file }),
+    ...(resume !== null && { resume }),
+  };
+  const shown = [detail, ...requests.filter(isShown).map((request) => requestRecord(request, paths))];
+  await writeOut(stdout, shown.map((record) => fieldsText(record, styles)).join('\n'));
+  const lines = nextLines(next, styles.bold, context.platform);
   if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`);
 }
 
-/** The next steps: how to continue an unfinished run, or the steps of the summary of a finished one. */
-function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Step[] {
-  if (!run.finished) {
-    const resume = resumeOf(run, commands);
-    return resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
-  }
-  return run.summary === null ? [] : printedSummary(run, run.summary, requests, commands).next;
-}
-
-function printedSummary(
-  run: StoredRun,
-  summary: Summary,
-  requests: readonly RequestRecord[],
-  commands: Commands,
-): PrintedSummary {
-  // The rejects files come from the state, because summaries of earlier versions may lack them.
-  const files = summary.files.map((file, at) => ({
-    ...file,
-    rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
-  }));
-  const failed = run.status === 'superseded' ? [] : failedOf(requests);
-  return summaryWords(withJobs({ ...summary, files }, requests, run.inputs), { commands, failed });
-}
-
-/**
- * The stored summary, with the next steps as they are now. Causes are left out, because the state does not
- * keep them.
- */
-function documentOf(...of: Parameters<typeof printedSummary>): Record<string, unknown> {
-  const printed = printedSummary(...of);
-  const { causes: _, ...rest } = printed;
-  return { ...rest, next: nextCommands(printed) };
+function requestRecord(request: RequestRecord, paths: readonly string[]): Record<string, unknown> {
+  const { seq, rows, left_out, state, job_id, job } = request;
+  const ranges = rangesIn(placeOf(request, paths));
+  const isLeftOut = left_out > 0;
+  return {
+    request: seq,
+    file: ranges.map(({ file }) => file).join(','),
+    lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
+    rows,
+    ...(isLeftOut && { left_out }),
+    ...{ state, job_id, job_status: job?.status ?? null },
+    reason: isLeftOut ? sentLaterReason(request) : (request.reason ?? failureReason(job ?? {})),
+  };
 }
 
 /** Why an unfinished run ended, in words. */
@@ -189,22 +177,3 @@ const ENDED_BY: Readonly<Record<string, string>> = {
   state: 'the state could not be written',
   output: 'the output could not be written',
 };
-
-/** A run in detail: why it ended, its files, and how to continue it. */
-function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
-  const { resume, ...record } = recordOf(run, commands);
-  const reason = reasonOf(run);
-  const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
-  const outcomes = outcomesOf(run);
-  return {
-    ...record,
-    ...(reason === null ? {} : { reason }),
-    ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
-    ...(outcomes === null ? {} : { outcomes_file: outcomes }),
-    ...(resume === null ? {} : { resume }),
-  };
-}
-
-/** The absolute path of the file with the outcomes of its rows, or null. */
-const outcomesOf = ({ options }: StoredRun): string | null =>
-  (options as Partial<ImportOptions> | null)?.outcomes ?? null;

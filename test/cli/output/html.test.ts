@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { HtmlValidate } from 'html-validate';
 import { describe, expect, test } from 'vitest';
-import { type Facts, Wording } from '../../../../src/cli/output/report/facts.js';
-import { fitting, foreign, html, type Part } from '../../../../src/cli/output/report/html.js';
-import { reportPage } from '../../../../src/cli/output/report/page.js';
-import { percent } from '../../../../src/cli/output/report/parts.js';
-import { scaleOf } from '../../../../src/cli/output/report/scale.js';
-import { aRequest, HOSTILE, hostileFacts, moment, someFacts } from '../../../support/reports.js';
-import { aCause, aJob, aPlan, aSummary, withRejections } from '../../../support/runs.js';
+import { Texts } from '../../../src/cli/facts/text.js';
+import { fitting, foreign, html, type Part, percent } from '../../../src/cli/output/html/markup.js';
+import { scaleOf } from '../../../src/cli/output/html/timeline.js';
+import { type About, aRequest, HOSTILE, hostileAbout, moment, pageOf } from '../../support/reports.js';
+import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
 const MIB = 1_048_576;
 
@@ -47,7 +45,7 @@ describe('templates', () => {
   });
 
   test('values of attributes are in double quotes', () => {
-    const folder = new URL('../../../../src/cli/output/report/', import.meta.url);
+    const folder = new URL('../../../src/cli/output/html/', import.meta.url);
     const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
     expect(sources.join('').match(/ [\w-]+="[^"]*\$\{/g)?.length).toBeGreaterThan(10);
     expect(sources.flatMap((source) => source.match(/ [\w-]+=(?:'[^']*)?\$\{.*/g) ?? [])).toEqual([]);
@@ -131,7 +129,7 @@ describe('words that others may read', () => {
     aRequest({ seq: 2, reason: 'the service failed the job of this row alone: Ada', failure: 'job failed' }),
   ];
   const names = new Set(['tier']);
-  const wording = new Wording(requests, { values: false, names });
+  const texts = new Texts(names, requests);
   test.each([
     [reason, 'the service answered 422 Unprocessable Entity (bad_plan)'],
     [
@@ -155,8 +153,7 @@ describe('words that others may read', () => {
     ['line 3: "an open end', 'line 3: "…"'],
     ['users.csv: 404 rows name no company', 'users.csv: 404 rows name no company'],
   ])('%s', (text, reduced) => {
-    expect(wording.text(text)).toBe(reduced);
-    expect(new Wording(requests, { values: true, names }).text(text)).toBe(text);
+    expect(texts.of(text)).toEqual({ full: text, shared: reduced });
   });
 
   test.each([
@@ -166,7 +163,7 @@ describe('words that others may read', () => {
     ['all 503 values are integers', 'all 503 values are integers'],
     ['pinned', 'pinned'],
   ])('the reason of a type: %s', (given, reduced) => {
-    expect(wording.typeReason(given)).toBe(reduced);
+    expect(texts.ofType(given)).toEqual({ full: given, shared: reduced });
   });
 });
 
@@ -182,37 +179,37 @@ async function faultsOf(page: string): Promise<string[]> {
   );
 }
 
-const CASES: [string, Facts][] = [
-  ['a run', someFacts()],
+const CASES: [string, About][] = [
+  ['a run', {}],
   [
     'a plan',
-    someFacts({
+    {
       summary: aSummary({ run: null, status: 'planned', jobs: [], plan: aPlan() }),
       plan: aPlan(),
       requests: [],
-    }),
+    },
   ],
-  ['rejected rows', someFacts({ summary: withRejections(300) })],
+  ['rejected rows', { summary: withRejections(300) }],
   [
     'a failure before the plan',
-    someFacts({
+    {
       summary: null,
       requests: [],
       run: null,
-      failure: { message: 'a.csv: is empty', hint: undefined, errorCode: undefined },
-    }),
+      failure: { message: { full: 'a.csv: is empty', shared: 'a.csv: is empty' }, hint: null },
+    },
   ],
-  ['what the state has', someFacts({ stored: true, summary: withRejections(3) })],
+  ['what the state has', { stored: true, summary: withRejections(3) }],
   [
     'a run that died',
-    someFacts({
+    {
       stored: true,
       summary: null,
       status: 'running',
       requests: [aRequest({ state: 'intent', job: null, job_id: null })],
-    }),
+    },
   ],
-  ['hostile texts', hostileFacts()],
+  ['hostile texts', hostileAbout()],
 ];
 
 /** What would run or fetch something. Text has no `<`. */
@@ -224,8 +221,8 @@ const INVISIBLE = new RegExp(
   'g',
 );
 
-describe.each(CASES)('the page of %s', (_name, facts) => {
-  const page = reportPage(facts);
+describe.each(CASES)('the page of %s', (_name, about) => {
+  const page = pageOf(about);
 
   test('is valid, and loads nothing', async () => {
     expect(await faultsOf(page)).toEqual([]);
@@ -249,7 +246,7 @@ describe.each(CASES)('the page of %s', (_name, facts) => {
 });
 
 describe('what a report says', () => {
-  const said = (over: Partial<Facts>): string => textOf(reportPage(someFacts(over)));
+  const said = (over: About): string => textOf(pageOf(over));
 
   test('to whom, how many, and how it ended', () => {
     const text = said({});
@@ -273,7 +270,7 @@ describe('what a report says', () => {
     };
     const text = said({ summary: aSummary({ status: 'stopped', rows }) });
     expect(text).toMatch(
-      /Completed 60 60% .*Submitted 20 20% .*Merged 3 3% .*Unchanged 4 4% .*Filtered 1 1% .*Rejected 2 2% .*Unsent 10 10% .*Read 100 100%/,
+      /Filtered 1 1% .*Rejected 2 2% .*Merged 3 3% .*Unchanged 4 4% .*Submitted 20 20% .*Completed 60 60% .*Unsent 10 10% .*Read 100 100%/,
     );
   });
 
@@ -289,19 +286,16 @@ describe('what a report says', () => {
       warnings: ['zip: line 3: "02139" becomes 2139'],
     });
     const requests = [aRequest({ state: 'rejected', reason: summary.causes[1]!.reason, failure: '422 x' })];
-    const shown = { values: false, names: new Set(['zip']) };
-    const hidden = reportPage(someFacts({ summary, plan, requests, shown }));
+    const hidden = pageOf({ summary, plan, requests });
     expect(hidden).not.toMatch(/02139|2139|Ada|株式会社/);
     expect(textOf(hidden)).toContain('whole row the service answered 422 Unprocessable Entity (x)');
-    const open = textOf(
-      reportPage(someFacts({ summary, plan, requests, shown: { ...shown, values: true } })),
-    );
-    expect(open).toContain('line 17: "$02139"');
+    const open = textOf(pageOf({ summary, plan, requests, form: 'full' }));
+    expect(open).toContain('line 17 "$02139"');
     expect(open).toContain('422 Unprocessable Entity: x: Ada Nowak');
   });
 
   test('columns with type, why, conversion, and how many are filled', () => {
-    const [file] = aPlan().files as [Facts['plan'] & object]['0']['files'];
+    const [file] = aPlan().files;
     const columns = [
       { ...file!.columns[1]!, conversion: 'money' as const, suggested: ['boolean'] },
       { column: 'note', key: null, type: null, reason: 'excluded', empty: 0 },
@@ -334,22 +328,18 @@ describe('what a report says', () => {
         job: aJob({ status: 'failed', completed_rows: 0, end_time: 'yesterday' }),
       }),
     ];
-    const page = reportPage(
-      someFacts({ requests, seen, waits: [{ request: 1, from, until: from + 500, reason: '503' }] }),
-    );
+    const page = pageOf({ requests, seen, waits: new Map([[1, [[from, from + 500]]]]) });
     const text = textOf(page);
     expect(text).toContain(
-      '1 lines 2 to 1001 1 retry ✓ completed job-1 997 of 997 waited 500ms, accepted at 1.0s, took 2.0s',
+      '1 lines 2-1001 1 retry ✓ completed job-1 997 of 997 waited 500ms, accepted at 1.0s, took 2.0s',
     );
     // A time that cannot be read is no end: it ended before it was last seen.
     expect(text).toContain(
-      '2 lines 2 to 1001 part of request 1 ✗ failed job-2 0 of 997 accepted at 4.0s, took 5.0s',
+      '2 lines 2-1001 part of request 1 ✗ failed job-2 0 of 997 accepted at 4.0s, took 5.0s',
     );
     expect(page.match(/class="wait"/g)).toHaveLength(1);
     expect(text).toContain('Hatched stretches are waits');
-    expect(textOf(reportPage(someFacts({ requests, seen, stored: true })))).toContain(
-      'does not record when they were',
-    );
+    expect(textOf(pageOf({ requests, seen, stored: true }))).toContain('does not record when they were');
   });
 
   test('says what the state does not keep', () => {
@@ -361,7 +351,7 @@ describe('what a report says', () => {
 
 describe('at most 1 MiB', () => {
   test.each([1, 100, 2_000])('lists that are %d times as long, of hostile texts', (times) => {
-    const page = reportPage(hostileFacts(times));
+    const page = pageOf(hostileAbout(times));
     expect(Buffer.byteLength(page)).toBeLessThan(MIB);
     expect(page.slice(-8)).toBe('</html>\n');
     for (const text of HOSTILE) if (/[<>]/.test(text)) expect(page.includes(text)).toBe(false);
@@ -375,8 +365,8 @@ describe('at most 1 MiB', () => {
     const requests = Array.from({ length: 5_000 }, (_, i) =>
       aRequest({ seq: i + 1, ...(i === 4_321 && { job: aJob({ status: 'failed', completed_rows: 0 }) }) }),
     );
-    const page = reportPage(someFacts({ requests }));
-    expect(textOf(page)).toContain('4322 lines 2 to 1001 ✗ failed');
+    const page = pageOf({ requests });
+    expect(textOf(page)).toContain('4322 lines 2-1001 ✗ failed');
     expect(textOf(page)).toContain('and 4,600 more requests, left out');
     expect(Buffer.byteLength(page)).toBeLessThan(MIB);
   });

@@ -1,0 +1,198 @@
+/** What is said about an import, worked out once: every output is a layout of these facts. */
+import type { ImportEvent } from '../../engine/events.js';
+import {
+  type FileRange,
+  type Plan,
+  type RejectionCause,
+  type RunJob,
+  rangesIn,
+  type Summary,
+} from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import { failureReason, isFinal } from '../../engine/service/names.js';
+import type { Commands } from '../advice/commands.js';
+import { inOneLine } from '../advice/hint.js';
+import { type Known, nextSteps, type Step } from '../advice/next.js';
+import { warningText, wordsOf } from '../advice/words.js';
+import { isCompletedShort, isOnlyPlanned, type Outcome, outcomeOf, type Tone, toneOf } from './outcome.js';
+import { namesIn } from './plan.js';
+import { type RowFact, rowFacts, rowsLine } from './rows.js';
+import { type Recorded, type Text, Texts } from './text.js';
+
+export interface Facts {
+  /** As the engine has it, with the hints and warnings of this command line. */
+  summary: Summary;
+  outcome: Outcome;
+  rows: RowFact[];
+  /** The rows in one line. */
+  rowsLine: string;
+  causes: CauseFact[];
+  jobs: JobFact[];
+  resent: ResentFact[];
+  warnings: WarningFact[];
+  /** The files of rejected rows. */
+  rejects: string[];
+  next: Step[];
+  /** The command that continues the run; null if there is nothing to continue. */
+  resume: string | null;
+  /** Where the token came from, if the region of a flag has none of its own. */
+  tokenFrom: string | undefined;
+  texts: Texts;
+}
+
+/** Rejected rows of a file with the same cause. */
+export interface CauseFact extends Pick<RejectionCause, 'file' | 'column' | 'rows' | 'first_line' | 'hint'> {
+  /** `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. */
+  text: Text;
+  reason: Text;
+  /** Where the first one is. */
+  at: Text;
+}
+
+export interface JobFact {
+  id: string;
+  status: string;
+  tone: Tone;
+  reason: Text | null;
+  completed: number;
+  total: number;
+  /** Whether it has not completed all its rows. */
+  isShort: boolean;
+  ranges: FileRange[];
+}
+
+/** A request that was sent again because its outcome was unknown. */
+export interface ResentFact {
+  rows: number;
+  job: string | null;
+  reason: Text;
+  ranges: FileRange[];
+}
+
+export interface WarningFact {
+  /** In one line. */
+  message: Text;
+  /** Without the command below it. */
+  sentence: Text;
+  /** Whether it was said about this layout before. */
+  isKnown: boolean;
+}
+
+/** A warning in words. `text`: the message for a terminal, if it has a command on a line of its own. */
+export interface Warned {
+  message: string;
+  text?: string;
+  isKnown?: true;
+}
+
+/** What was heard of an import before its summary. */
+export interface Heard {
+  plan?: Plan | null;
+  warnings?: readonly Warned[];
+  requests?: Recorded;
+}
+
+export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}): Facts {
+  const { commands, tokenFrom } = known;
+  const { run, rows, status } = found;
+  const texts = new Texts(namesIn(plan), requests);
+  // Adds the hint for this command line, with the flag that helps. Summaries of the state have no causes.
+  const causes = (found.causes ?? []).map((cause) => ({
+    ...cause,
+    hint: (cause.problem && wordsOf(cause.problem, commands).hint) ?? cause.hint,
+  }));
+  const summary = { ...found, causes, ...(warnings && { warnings: warnings.map(({ message }) => message) }) };
+  const classes = rowFacts(rows, isOnlyPlanned(status));
+  return {
+    ...{ summary, texts, tokenFrom },
+    outcome: outcomeOf(found),
+    rows: classes,
+    rowsLine: rowsLine(rows, classes),
+    causes: causes.map((cause) => causeFact(cause, texts)),
+    jobs: found.jobs.map((job) => jobFact(job, texts)),
+    resent: found.maybe_sent_twice.map((entry) => ({
+      ...{ rows: entry.rows, job: entry.job_id, ranges: rangesIn(entry) },
+      reason: texts.of(entry.reason),
+    })),
+    warnings: (warnings ?? found.warnings.map((message): Warned => ({ message }))).map((warned) => ({
+      message: texts.of(warned.message),
+      // A command below the sentence may hold values that are not for all readers.
+      sentence: texts.of((warned.text ?? warned.message).split('\n', 1)[0]!),
+      isKnown: warned.isKnown === true,
+    })),
+    rejects: found.files.flatMap(({ rejects_file }) => rejects_file ?? []),
+    next: nextSteps(found, known),
+    resume: run === null || found.resume === null ? null : commands.command('resume', run),
+  };
+}
+
+/** Only a cause that concerns whole rows may quote cells or the service's words in its reason. */
+function causeFact(cause: RejectionCause, texts: Texts): CauseFact {
+  const { column, rows, at, example } = cause;
+  const reason = column === null ? texts.of(cause.reason) : { full: cause.reason, shared: cause.reason };
+  const places = { full: example === null ? at : `${at} ${example}`, shared: at };
+  const textIn = (form: 'full' | 'shared'): string =>
+    causeText({ ...cause, reason: reason[form] }, places[form]);
+  return { ...cause, reason, at: places, text: { full: textIn('full'), shared: textIn('shared') }, rows };
+}
+
+/** `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. */
+export function causeText({ column, reason, rows, at, example }: RejectionCause, where?: string): string {
+  const place = where ?? (example === null ? at : `${at} ${example}`);
+  const what = column === null ? '' : `${column}: `;
+  return `${what}${count(rows, 'row')}${predicate(reason, rows)}; ${rows === 1 ? '' : 'e.g. '}${place}`;
+}
+
+/** Verbs that reasons begin with, and their plural: one row `is`, several `are`. */
+const PLURAL: Readonly<Record<string, string>> = {
+  ...{ is: 'are', has: 'have', holds: 'hold', contains: 'contain', names: 'name' },
+};
+
+function predicate(reason: string, rows: number): string {
+  const [, adverb = '', verb = ''] = /^(still )?(\S*)/.exec(reason) ?? [];
+  const plural = PLURAL[verb];
+  // Other texts, such as the service's own words, are quoted unchanged.
+  if (plural === undefined) return `: ${reason}`;
+  return ` ${rows === 1 ? reason : adverb + plural + reason.slice(adverb.length + verb.length)}`;
+}
+
+function jobFact(job: RunJob, texts: Texts): JobFact {
+  const { job_id: id, status, completed_rows, total_rows } = job;
+  const reason = failureReason(job);
+  return {
+    ...{ id, status, completed: completed_rows ?? 0, total: total_rows ?? 0, ranges: rangesIn(job) },
+    tone: isCompletedShort(job) ? 'warn' : toneOf(status),
+    reason: reason === null ? null : texts.of(reason),
+    isShort: !isFinal(status) || (total_rows != null && completed_rows !== total_rows),
+  };
+}
+
+/** Events as they are printed: warnings in words, and facts instead of the summary. */
+export type Told =
+  | Exclude<ImportEvent, { type: 'summary' | 'warning' }>
+  | ({ type: 'warning' } & Warned)
+  | { type: 'summary'; facts: Facts };
+
+/** Puts the events of one import into words. */
+export function inWords(
+  commands: Commands,
+): (event: ImportEvent, known?: Omit<Known, 'commands'> & Pick<Heard, 'requests'>) => Told {
+  let plan: Plan | null = null;
+  const warnings: Warned[] = [];
+  return (event, { requests = [], ...known } = { failed: [] }) => {
+    if (event.type === 'plan') plan = event.plan;
+    if (event.type === 'summary') {
+      return {
+        type: 'summary',
+        facts: factsOf(event.summary, { commands, ...known }, { plan, warnings, requests }),
+      };
+    }
+    if (event.type !== 'warning') return event;
+    const text = warningText(event, commands);
+    const message = inOneLine(text);
+    const { isKnown } = event;
+    const warned = { message, ...(text !== message && { text }), ...(isKnown && { isKnown }) };
+    warnings.push(warned);
+    return { type: 'warning', ...warned };
+  };
+}

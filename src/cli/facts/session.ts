@@ -1,0 +1,212 @@
+/** What a page says about a run, from the events of an import or from what the state recorded. */
+import { ProfilesError } from '../../engine/errors.js';
+import { type FileRange, type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import { placeOf } from '../../engine/send/row-counts.js';
+import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
+import type { RequestRecord, RequestState } from '../../engine/state/requests.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { State } from '../../engine/state/state.js';
+import type { Commands } from '../advice/commands.js';
+import type { Step } from '../advice/next.js';
+import { errorWords } from '../advice/words.js';
+import type { Facts, Told } from './index.js';
+import { type Tone, toneOf } from './outcome.js';
+import { namesIn } from './plan.js';
+import { type Text, Texts } from './text.js';
+
+/** Start and end, in milliseconds since 1970. */
+export type Span = readonly [from: number, until: number];
+
+/** The waits before retries, by the number of the request. */
+export type Waits = ReadonlyMap<number, readonly Span[]>;
+
+/** When a job was accepted and last polled, as ISO 8601 by this machine's clock. */
+export interface Seen {
+  submitted_at: string;
+  seen_at: string;
+}
+
+export interface Session {
+  /** Milliseconds since 1970. */
+  now: number;
+  startedAt: number;
+  service: Pick<Summary, 'account' | 'region' | 'base_url'>;
+  /** The inputs, as they were given on the command line. */
+  paths: readonly string[];
+  run: string | null;
+  status: RunStatus | 'running' | 'crashed' | 'superseded';
+  /** Null if no session has ended. */
+  facts: Facts | null;
+  /** Null for a run loaded from the state, and for one that failed before its plan. */
+  plan: Plan | null;
+  requests: readonly RequestRecord[];
+  /** By job id. */
+  seen: ReadonlyMap<string, Seen>;
+  /** The waits of this session. The state counts retries, but does not record their times. */
+  waits: Waits;
+  /** The error that ended the import early, or null. */
+  failure: { message: Text; hint: string | null } | null;
+  /** Whether the session is about a stored run: the state keeps no causes, warnings, or columns. */
+  stored: boolean;
+  /** Whether the run had earlier sessions. */
+  resumed: boolean;
+  next: readonly Step[];
+}
+
+/** The maximum number of retries that are drawn. */
+const MOST_WAITS = 10_000;
+
+/** Hears the events of an import. */
+export class SessionRecorder {
+  readonly #startedAt: number;
+  readonly #waits = new Map<number, Span[]>();
+  #retries = 0;
+  #plan: Plan | null = null;
+  #facts: Facts | null = null;
+
+  constructor(
+    private readonly clock: { now(): number },
+    private readonly about: Pick<Session, 'service' | 'paths' | 'resumed'> & { commands: Commands },
+  ) {
+    this.#startedAt = clock.now();
+  }
+
+  hear(event: Told): void {
+    if (event.type === 'plan') this.#plan = event.plan;
+    else if (event.type === 'summary') this.#facts = event.facts;
+    else if (event.type === 'retry' && this.#retries++ < MOST_WAITS) {
+      const from = this.clock.now();
+      const wait: Span = [from, from + event.delay_ms];
+      if (!this.#waits.get(event.request)?.push(wait)) this.#waits.set(event.request, [wait]);
+    }
+  }
+
+  /** @param error that ended the import early, or null */
+  async session(error: unknown, state: State): Promise<Session> {
+    const [facts, now] = [this.#facts, this.clock.now()];
+    const { service, commands, ...about } = this.about;
+    const summary = facts?.summary;
+    const run = summary?.run ?? null;
+    const plan = summary?.plan ?? this.#plan;
+    const requests = run === null ? [] : await state.requests.of(run);
+    const until = (waits: readonly Span[]): Span[] => waits.map(([from, end]) => [from, Math.min(end, now)]);
+    return {
+      ...about,
+      ...{ now, run, facts, plan, requests, startedAt: this.#startedAt, stored: false },
+      service: summary ?? service,
+      paths: (summary ?? plan)?.files.map(({ path }) => path) ?? about.paths,
+      status: summary?.status ?? 'stopped',
+      seen: run === null ? new Map() : await seenOf(state, run),
+      waits: new Map([...this.#waits].map(([request, waits]) => [request, until(waits)])),
+      failure: error === null ? null : failureOf(error, commands, new Texts(namesIn(plan), requests)),
+      next: facts?.next ?? [],
+    };
+  }
+}
+
+/** A hint may contain cells, such as the one for a wrong encoding, so it is for nobody else. */
+function failureOf(error: unknown, commands: Commands, texts: Texts): NonNullable<Session['failure']> {
+  if (!(error instanceof ProfilesError)) {
+    return { message: texts.of(error instanceof Error ? error.message : String(error)), hint: null };
+  }
+  const { message, hint } = errorWords(error, commands);
+  return { message: texts.of(message, error.errorCode), hint: hint ?? null };
+}
+
+/** A run that the state has recorded. */
+export async function storedSession(
+  { run, status, paths, scope, named_account, started_at }: StoredRun,
+  about: Pick<Session, 'now' | 'facts' | 'requests' | 'next'>,
+  state: State,
+): Promise<Session> {
+  return {
+    ...about,
+    ...{ run, status, paths, plan: null, failure: null, stored: true, resumed: true },
+    startedAt: Date.parse(started_at),
+    service: { ...scope, account: named_account },
+    seen: await seenOf(state, run),
+    waits: new Map(),
+  };
+}
+
+const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
+  new Map((await state.jobs.all()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
+
+export interface RequestFact {
+  seq: number;
+  /** What became of it, and its rows. */
+  words: string;
+  tone: Tone;
+  done: number;
+  rows: number;
+  job: string | null;
+  /** Whether its job is unfinished. */
+  isOpen: boolean;
+  reason: Text | null;
+  ranges: FileRange[];
+  notes: string[];
+  retries: number;
+  /** From acceptance to the end of the job, or to the last poll; null without a job. */
+  span: Span | null;
+  waits: readonly Span[];
+}
+
+/** The words for requests without a job. */
+const STATES: Record<RequestState, [words: string, tone: Tone]> = {
+  intent: ['sent; no reply recorded', 'warn'],
+  unknown: ['sent; reply lost', 'warn'],
+  acknowledged: ['accepted', 'none'],
+  settled: ['accepted; no job to follow', 'warn'],
+  rejected: ['refused; rows rejected', 'bad'],
+  withdrawn: ['not sent', 'warn'],
+  waiting: ['to be sent', 'none'],
+  refused: ['refused', 'bad'],
+  divided: ['split without being sent', 'none'],
+  failed: ['given up', 'bad'],
+  unsent: ['given up', 'bad'],
+};
+
+/** Whether there is anything to say about a request. */
+export const isShown = ({ rows, left_out }: RequestRecord): boolean => rows > 0 || left_out > 0;
+
+export function requestFacts({ requests, paths, seen, waits, plan }: Session): RequestFact[] {
+  const texts = new Texts(namesIn(plan), requests);
+  return requests.filter(isShown).map((r) => {
+    const { job, job_id } = r;
+    const times = job_id === null ? undefined : seen.get(job_id);
+    const [words, tone] = wordsFor(r);
+    const why = r.reason ?? failureReason(job ?? {});
+    return {
+      ...{ seq: r.seq, rows: r.rows, retries: r.retries, job: job_id, words, tone },
+      done: job === null ? 0 : (job.completed_rows ?? (job.status === 'completed' ? r.rows : 0)),
+      isOpen: job !== null && !isFinal(job.status),
+      reason: why === null ? null : texts.of(why),
+      ranges: rangesIn(placeOf(r, paths)),
+      notes: [
+        ...(r.parent === null ? [] : [`part of request ${r.parent}`]),
+        ...(r.retries > 0 ? [count(r.retries, 'retry', 'retries')] : []),
+        ...(r.left_out > 0 ? [`${count(r.left_out, 'row')} sent later by ${r.left_out_by}`] : []),
+      ],
+      span: times && job ? spanOfJob(times, job.end_time) : null,
+      waits: waits.get(r.seq) ?? [],
+    };
+  });
+}
+
+function wordsFor({ job, state, rows }: RequestRecord): [words: string, tone: Tone] {
+  if (!job) return rows === 0 ? ['sent later by another run', 'warn'] : STATES[state];
+  if (state === 'rejected') return [`${job.status}; rows rejected`, 'bad'];
+  return isShort(job, rows) ? [`${job.status}, short`, 'warn'] : [job.status, toneOf(job.status)];
+}
+
+/**
+ * From acceptance to the end of a job. The service's `end_time` is used only if it is an ISO 8601 time between the two
+ * times that this machine recorded, because the specification does not show its format (spec: Job).
+ */
+function spanOfJob({ submitted_at, seen_at }: Seen, end: unknown): Span {
+  const [from, seen] = [Date.parse(submitted_at), Date.parse(seen_at)];
+  const isTime = typeof end === 'string' && /^\d{4}-\d\d-\d\dT/.test(end);
+  const ended = isTime ? Date.parse(end) : Number.NaN;
+  return [from, ended >= from && ended <= seen ? ended : Math.max(from, seen)];
+}

@@ -1,0 +1,125 @@
+/** What GitHub Actions shows about an import: annotations, the summary of the step, and its outputs. */
+import { randomUUID } from 'node:crypto';
+import { appendFile, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { count } from '../../engine/numbers.js';
+import type { Facts, JobFact } from '../facts/index.js';
+import type { Form } from '../facts/text.js';
+import { markdown } from './markdown.js';
+import { withoutForms } from './runner.js';
+import { safeLine } from './safe.js';
+import type { Env, TextStream } from './terminal.js';
+import { writeOut } from './write.js';
+
+/** GitHub shows ten annotations of a kind in a step and drops the rest. */
+const MAX_ANNOTATIONS = 10;
+/** The maximum number of job ids in one annotation. */
+const SHOWN_JOBS = 5;
+/** GitHub accepts at most 1 MiB for the summary of a step, and drops a longer one completely. This leaves a margin. */
+const MAX_SUMMARY_BYTES = 900 * 1024;
+
+export interface AnnotateOptions {
+  env: Env;
+  /** Base of relative paths in the summary. */
+  cwd: string;
+  form: Form;
+}
+
+/**
+ * Writes `::error` and `::warning` commands to stderr, and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. If a
+ * file cannot be written, there is only a warning: a successful import must not fail because of it.
+ */
+export async function annotate(facts: Facts, options: AnnotateOptions, stderr: TextStream): Promise<void> {
+  await writeOut(stderr, annotationCommands(facts, options), 'command');
+  const append = async (name: string, textFor: (file: string) => Promise<string> | string): Promise<void> => {
+    const file = options.env[name];
+    if (!file) return;
+    try {
+      await appendFile(file, await textFor(file));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      await writeOut(stderr, `warning: ${name}: ${safeLine(reason)}\n`);
+    }
+  };
+  await append('GITHUB_OUTPUT', () => stepOutputs(facts, options.cwd));
+  await append('GITHUB_STEP_SUMMARY', async (file) => {
+    // Other commands of the same step may have written to it.
+    const { size } = await stat(file).catch(() => ({ size: 0 }));
+    return markdown(facts, options.form, MAX_SUMMARY_BYTES - size);
+  });
+}
+
+/**
+ * Workflow commands, one per line: `::error file=a.csv,line=17::reason`. Errors come before warnings, at most ten of
+ * each. Among the errors, a run that was held back and failed jobs (one error per file) come before the causes of
+ * rejected rows.
+ */
+export function annotationCommands(facts: Facts, { env, cwd, form }: AnnotateOptions): string {
+  const at = (file: string, line: number): string =>
+    `file=${property(workspacePath(file, cwd, env.GITHUB_WORKSPACE))},line=${line}`;
+  const held = facts.summary.status === 'held' ? [`::${data(`${facts.outcome.why}; nothing was sent`)}`] : [];
+  const failed = failedByFile(facts.jobs).map((jobs) => {
+    const { file, first_line } = jobs[0]!.ranges[0]!;
+    return ` ${at(file, first_line)}::${data(jobsText(jobs, form))}`;
+  });
+  const causes = facts.causes.map(({ file, first_line, text, hint }) => {
+    return ` ${at(file, first_line)}::${data(text[form] + (hint === null ? '' : `. ${hint}`))}`;
+  });
+  const errors = [...held, ...failed, ...causes].map((error) => `::error${error}\n`);
+  const warnings = facts.warnings
+    .filter(({ isKnown }) => !isKnown)
+    .map(({ sentence }) => `::warning::${data(sentence[form])}\n`);
+  return [...errors.slice(0, MAX_ANNOTATIONS), ...warnings.slice(0, MAX_ANNOTATIONS)].join('');
+}
+
+/** Failed jobs, grouped by the file in which their rows begin. */
+function failedByFile(jobs: readonly JobFact[]): JobFact[][] {
+  const byFile = new Map<string, JobFact[]>();
+  for (const job of jobs.filter(({ status }) => status === 'failed')) {
+    const { file } = job.ranges[0]!;
+    if (!byFile.get(file)?.push(job)) byFile.set(file, [job]);
+  }
+  return [...byFile.values()];
+}
+
+function jobsText(jobs: readonly JobFact[], form: Form): string {
+  const ids = jobs
+    .slice(0, SHOWN_JOBS)
+    .map(({ id, reason }) => (reason === null ? id : `${id} (${reason[form]})`));
+  if (jobs.length > ids.length) ids.push(`and ${jobs.length - ids.length} more`);
+  const rows = jobs.reduce((sum, { total }) => sum + total, 0);
+  return `${count(jobs.length, 'job')} failed, with ${count(rows, 'row')}: ${ids.join(', ')}`;
+}
+
+/** The path relative to the repository, by which GitHub finds the file; unchanged for a file elsewhere. */
+export function workspacePath(file: string, cwd: string, workspace: string | undefined): string {
+  if (!workspace || file === '-') return file;
+  const path = relative(workspace, resolve(cwd, file));
+  const outside = path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path);
+  return outside ? file : path.replaceAll(sep, '/');
+}
+
+/** Escapes a text: the runner ends a command at a line break, and decodes `%XX`. */
+const data = (text: string): string =>
+  withoutForms(safeLine(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')));
+const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
+/** The lines for `$GITHUB_OUTPUT`. Values may have several lines, so each one ends at a random delimiter. */
+export function stepOutputs({ summary, rejects, resume, next }: Facts, cwd: string): string {
+  const { run, rows } = summary;
+  // A path with a line break would read as several.
+  const paths = rejects.map((path) => resolve(cwd, path)).filter((path) => !/[\r\n]/.test(path));
+  const values = {
+    run: run ?? '',
+    'rows-submitted': rows.submitted,
+    'rows-unchanged': rows.unchanged,
+    'rows-rejected': rows.rejected,
+    'rejects-path': paths.join('\n'),
+    resumable: resume !== null,
+    next: next.map(({ shared }) => shared).join('\n'),
+  };
+  const end = `end-${randomUUID()}`;
+  return Object.entries(values)
+    .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
+    .join('');
+}

@@ -1,0 +1,154 @@
+/** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. Pure. */
+import { createHash } from 'node:crypto';
+import { formatDuration } from '../../../engine/duration.js';
+import { count, grouped } from '../../../engine/numbers.js';
+import { formatSize } from '../../../engine/size.js';
+import { isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
+import { estimateOf, namesIn } from '../../facts/plan.js';
+import type { Session } from '../../facts/session.js';
+import { type Form, Texts } from '../../facts/text.js';
+import { code, facets, foreign, Html, html, type Part, quiet, type Room, section, tag } from './markup.js';
+import * as sections from './sections.js';
+import { CSS } from './style.js';
+import { jobsSection } from './timeline.js';
+
+const KIB = 1_024;
+
+/** Limits of each list: together with the rest of the page, less than 1 MiB. */
+const ROOMS = {
+  next: { bytes: 24 * KIB, most: 20 },
+  rows: { bytes: 16 * KIB, most: 20 },
+  files: { bytes: 96 * KIB, most: 500 },
+  rejected: { bytes: 160 * KIB, most: 250 },
+  jobs: { bytes: 288 * KIB, most: 400 },
+  resent: { bytes: 48 * KIB, most: 100 },
+  columns: { bytes: 224 * KIB, most: 1_000 },
+  changes: { bytes: 48 * KIB, most: 200 },
+  warnings: { bytes: 72 * KIB, most: 200 },
+} as const satisfies Record<string, Room>;
+
+/** The start of every report. A file that begins with it is recognized as a report. */
+export const FIRST_LINES =
+  '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
+
+/** Constants, which `html` must not escape. */
+const STYLE = new Html(CSS);
+const POLICY = new Html(
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(CSS).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'`,
+);
+const START = new Html(FIRST_LINES);
+
+/** A pattern for unsent rows and waits, so that they differ in more than color. */
+const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
+
+export function reportPage(session: Session, form: Form): string {
+  const { paths, status, now, stored, plan, requests } = session;
+  const texts = session.facts?.texts ?? new Texts(namesIn(plan), requests);
+  const shown = (
+    [
+      ['next', 'Next', sections.nextSection(session, form, ROOMS.next)],
+      ['rows', 'Rows', sections.rowsSection(session, ROOMS.rows)],
+      ['rejected', 'Rejected rows', sections.causesSection(session, form, ROOMS.rejected)],
+      ['warnings', 'Warnings', sections.warningsSection(session, form, ROOMS.warnings)],
+      ['jobs', 'Requests and jobs', jobsSection(session, form, ROOMS.jobs)],
+      ['resent', 'Sent again', sections.resentSection(session, form, ROOMS.resent)],
+      ['files', 'Files', sections.filesSection(session, ROOMS.files)],
+      ['columns', 'Columns', sections.columnsSection(session, texts, form, ROOMS.columns)],
+      ['changes', 'Duplicates and changes', sections.changesSection(session, ROOMS.changes)],
+    ] as const
+  ).filter(([, , body]) => body !== null);
+  const { words, tone } = outcome(session);
+  const isPlan = status === 'planned';
+  const verb = isPlan ? 'Plan to import' : 'Import of';
+  const [first = 'profiles', ...others] = paths;
+  // Unlike the heading, the title cannot contain elements.
+  const title = first.slice(0, 100) + (others.length > 0 ? ` and ${count(others.length, 'more file')}` : '');
+  return html`${START}<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>${verb} ${title}: ${words}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the report</a>
+${PATTERNS}
+<header>
+<p class="brand">profiles · ${isPlan ? 'plan' : 'import report'}</p>
+<h1>${verb} ${namesOf(paths)}</h1>
+<p class="outcome">${tag(tone, words)}</p>
+</header>
+<nav aria-label="On this page">
+<ul>
+${shown.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>\n`)}</ul>
+</nav>
+<main id="content">
+${overview(session, form)}${shown.map(([, , body]) => body)}</main>
+<footer>
+<p>Created by profiles at ${moment(now)}.${stored && ' From what the state recorded.'}</p>
+<p>${form === 'full' ? 'This page may show cells and words of the service (report_values).' : 'This page contains names of files and columns, and no cells.'} It loads nothing and runs no script.</p>
+</footer>
+</body>
+</html>
+`.text;
+}
+
+/** `2026-11-22 05:21:47 UTC` */
+const moment = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** The maximum number of inputs in the heading. */
+const NAMED = 3;
+
+function namesOf(paths: readonly string[]): Part {
+  if (paths.length === 0) return 'profiles';
+  const more = paths.length - NAMED;
+  return [
+    paths.slice(0, NAMED).map((path, index) => html`${index > 0 && ', '}${foreign(path, 100)}`),
+    more > 0 && ` and ${count(more, 'more file')}`,
+  ];
+}
+
+function outcome({ status, facts, failure }: Session): Pick<Outcome, 'words' | 'tone'> {
+  if (status === 'running') return { words: 'running', tone: 'warn' };
+  if (status === 'crashed') return { words: 'crashed: its process died', tone: 'bad' };
+  if (status === 'superseded') return { words: 'replaced by another run', tone: 'none' };
+  return facts?.outcome ?? { words: failure ? 'failed before anything was sent' : status, tone: 'bad' };
+}
+
+function overview({ facts, plan, service, run, failure, ...session }: Session, form: Form): Html {
+  const summary = facts?.summary;
+  const isPlan = isOnlyPlanned(session.status);
+  const numbers: [string, string][] = [];
+  if (summary) {
+    const { rows, requests, retries } = summary;
+    numbers.push(['Rows read', grouped(rows.read)]);
+    if (isPlan) numbers.push(['To send', grouped(rows.unsent ?? 0)]);
+    else numbers.push(['Submitted', grouped(rows.submitted)], ['Completed', grouped(rows.completed)]);
+    numbers.push([isPlan ? 'Would be rejected' : 'Rejected', grouped(rows.rejected)]);
+    if (!isPlan) numbers.push(['Requests', grouped(requests)], ['Retries', grouped(retries)]);
+  }
+  if (isPlan && plan && plan.requests > 0) {
+    numbers.push(['Requests', grouped(plan.requests)], ['Size', formatSize(plan.bytes)]);
+  }
+  const { account, region, base_url } = service;
+  const about: [string, Part][] = [
+    ['Account', account === null ? quiet('unnamed') : foreign(account)],
+    ['Region', foreign(region)],
+    ['Host', base_url === '' ? quiet('none set') : code(base_url)],
+    ...(run === null ? [] : [['Run', code(run)] as [string, Part]]),
+    ['Started', moment(session.startedAt)],
+  ];
+  if (summary && !isPlan) {
+    const took = session.stored || session.resumed ? 'Last session took' : 'Took';
+    about.push([took, formatDuration(summary.elapsed_seconds * 1_000)]);
+  }
+  if (isPlan && plan) about.push(['Estimated time', estimateOf(plan) ?? quiet('unknown: no past jobs')]);
+  const early = failure && html`<p>${tag('bad', 'Ended early')} ${foreign(failure.message[form], 600)}</p>\n`;
+  const large = numbers.length > 0 && html`${facets(numbers, true)}\n`;
+  return section(
+    'overview',
+    isPlan ? 'What would be sent, and to whom' : 'What was sent, and to whom',
+    html`${early}${large}${facets(about)}`,
+  );
+}
