@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
+import { status } from './faults.js';
 import { Machine } from './support.js';
 
 let service: FaultServer;
@@ -175,4 +176,12 @@ test('nothing is left to send: a plan names the import that writes the rejects f
   const [next] = (summary as unknown as { next: string[] }).next;
   expect(next).toContain('profiles import c.csv --changed-only');
   expect(next).not.toMatch(/--skip-invalid|-n\b/);
+});
+
+test('rows that were unchanged stay so while the row is sent again, and that stops', async () => {
+  await rejectIt();
+  const { summary: left } = await changes();
+  service.trouble = { submit: () => status(401) };
+  const { summary } = await run(`resume ${left!.run} --failed --on-failure isolate`);
+  expect(summary!).toMatchObject({ status: 'stopped', rows: { unchanged: 4, unsent: 1 } });
 });

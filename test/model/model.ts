@@ -6,6 +6,8 @@ import type { Recorded } from './recorded.js';
 
 export interface Row {
   line: number;
+  /** The line as it is: a rejects file has more columns. */
+  text: string;
   id: string;
   name: string;
 }

@@ -164,15 +164,25 @@ function wasRejected({ id, name }: Row, { commands }: Run, all: readonly Arrival
  * @param before the run that has rejected rows
  * @param again the run of the same rows that follows at once, and compares them
  */
-export function leavesOutRejected(before: Run, again: Run, { service }: Machine): void {
+export function leavesOutRejected(before: Run, again: Run, model: Model, { service }: Machine): void {
+  const isOpen = (arrival: Arrival): boolean =>
+    !arrival.refused &&
+    (!isKnown(arrival, model) || arrival.job?.isOver !== true || arrival.job.end === 'short');
+  const isCut = ({ commands }: Run): boolean => commands.some((command) => model.cut.has(command));
+  const open: (readonly Pick<Row, 'id'>[])[] = [
+    ...service.arrivals.filter(isOpen).map(({ items }) => items),
+    ...[...model.runs.values()].filter(isCut).map(({ rows }) => rows),
+  ];
+  const idsOf = (all: typeof open): Set<string> => new Set(all.flat().map(({ id }) => id));
+  const has = (ids: ReadonlySet<string>) => (items: readonly Pick<Row, 'id'>[]) =>
+    items.some(({ id }) => ids.has(id));
+  // What is without an end, or may have been sent, is not remembered, nor what is sent together with it.
+  const beside = service.arrivals.map(({ items }) => items).filter(has(idsOf(open)));
+  const forgotten = idsOf([...open, ...beside]);
   for (const row of before.rows) {
-    const { arrivals, isDoubtful } = knownOf(row, before, service.arrivals);
-    const others = service.arrivals.filter(({ items }) => items.some(({ id }) => id === row.id));
-    // Ids of requests without an end are not remembered.
-    const isOpen = ({ acknowledged, refused, job }: Arrival): boolean =>
-      !refused && (!acknowledged || job?.isOver !== true || job.gone || job.end === 'short');
+    const { arrivals } = knownOf(row, before, service.arrivals);
     const isRejected = before.outcomes.get(row.id)?.outcome === 'rejected';
-    if (!isRejected || isDoubtful || arrivals.length === 0 || others.some(isOpen)) continue;
+    if (!isRejected || arrivals.length === 0 || forgotten.has(row.id)) continue;
     const now = again.outcomes.get(row.id);
     const reason = before.outcomes.get(row.id)!.reason;
     const isSent = knownOf(row, again, service.arrivals).arrivals.length > 0;

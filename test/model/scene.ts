@@ -127,7 +127,10 @@ export class Scene {
   rowsIn(path: string): Row[] {
     const text = readFileSync(join(this.machine.folder, path), 'utf8').replace(/^\ufeff/, '');
     const lines = text.trimEnd().split('\n').slice(1);
-    return lines.map((line, at) => ({ line: at + 2, id: line.split(',')[0]!, name: line.split(',')[1]! }));
+    return lines.map((text, at) => {
+      const [id, name] = text.split(',') as [string, string];
+      return { line: at + 2, text, id, name };
+    });
   }
 
   /** The rows of a file as they are now. */

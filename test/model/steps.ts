@@ -120,7 +120,7 @@ export const STEPS = fc.oneof(
       const before = await send(circumstances);
       if (!before?.isTold) return;
       const again = await send(ALL_WELL);
-      if (again?.isTold) leavesOutRejected(before, again, scene.machine);
+      if (again?.isTold) leavesOutRejected(before, again, scene.model, scene.machine);
     },
   ),
   step(2, 'import changes after a plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {

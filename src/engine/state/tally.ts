@@ -31,9 +31,9 @@ export class RequestTree {
   }
 }
 
-/** Whether it is settled which of its rows were sent. Rows of other requests are divided into requests again. */
+/** Whether it is settled which rows it has to send. Only those of a request without a parent are divided again. */
 export const isDecided = (r: RequestRecord, rows: RowClass): boolean =>
-  isClosed(requestStatus(r)) || rows !== 'unsent';
+  r.parent !== null || isClosed(requestStatus(r)) || rows !== 'unsent';
 
 /** Counts of rows, except those of the plan. */
 export interface Tally {
