@@ -5,9 +5,13 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse';
+import { interleave, node, spread } from './measure.mjs';
+import { input } from './workbench.mjs';
+
+const THIS = fileURLToPath(import.meta.url);
 
 /** Each reads the whole file as a stream and counts its rows; of CSV, as objects (`columns: true`). */
-export const FORMS = {
+const FORMS = {
   'csv-parse, data events': async (file) => {
     let rows = 0;
     const parser = parse({ columns: true });
@@ -47,7 +51,29 @@ export const FORMS = {
   },
 };
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** Reads a file in one of `FORMS`. @throws Error when it counts other rows than there are */
+export const reading = (form, file, rows) => async () => {
+  const sample = await node(THIS, [form, file], { stdout: true });
+  if (Number(sample.stdout) !== rows) throw new Error(`${form} counted ${sample.stdout} rows of ${rows}`);
+  return sample;
+};
+
+let chosen;
+
+/** The yardstick: csv-parse alone, in the form that is fastest here. All forms in turns; the lowest median wins. */
+export async function yardstick({ rows, runs }) {
+  if (chosen) return chosen;
+  const file = await input('csv', rows);
+  const forms = Object.keys(FORMS).filter((form) => form.startsWith('csv-parse'));
+  const cases = Object.fromEntries(forms.map((form) => [form, reading(form, file, rows)]));
+  const samples = await interleave(cases, Math.min(runs, 3));
+  const wall = (form) => spread(samples[form].map((sample) => sample.wall)).median;
+  const [name] = [...forms].sort((a, b) => wall(a) - wall(b));
+  chosen = { name, measure: cases[name], samples };
+  return chosen;
+}
+
+if (process.argv[1] === THIS) {
   const [form, file] = process.argv.slice(2);
   console.log(await FORMS[form](file));
 }

@@ -1,8 +1,17 @@
 // Imports in turns, beside csv-parse or each other: a benchmark is a row of the table.
+import { reading, yardstick } from './baselines.mjs';
 import { interleave } from './measure.mjs';
-import { reading, yardstick } from './parsers.mjs';
-import { comparison, times } from './report.mjs';
-import { FAST, importOnce, input, parquet, withSink, workbook } from './workbench.mjs';
+import { comparison, seconds, table, times } from './report.mjs';
+import {
+  FAST,
+  importOnce,
+  importTimed,
+  input,
+  parquet,
+  startSink,
+  withSink,
+  workbook,
+} from './workbench.mjs';
 
 const PLAN = ['--dry-run'];
 const FIVE = [
@@ -24,7 +33,7 @@ const ratio = (of, samples, [first, second]) =>
   times(samples[second].map((sample, run) => sample[of] / samples[first][run][of]));
 
 /**
- * `cases` returns the name, file and flags of each import. `beside` is what stands before them: a form of reading in
+ * `cases` returns the name, file, flags and, where they are others, rows of each import. `beside` is what stands before them: a form of reading in
  * `baselines.mjs` for a file, or csv-parse (true). `note` says more about the samples.
  */
 const TABLE = {
@@ -81,6 +90,14 @@ const TABLE = {
     note: (samples) =>
       `CPU with ${FIVE.map((type) => `\`${type}\``).join(', ')}: ${ratio('cpu', samples, Object.keys(samples))} of the plan without.`,
   },
+  memory: {
+    title: 'Memory',
+    cases: async (rows) => [
+      [`CSV, ${rows} rows`, await input('csv', rows), FAST],
+      [`JSON Lines, ${rows} rows`, await input('ndjson', rows), FAST],
+      [`CSV, ${3 * rows} rows`, await input('csv', 3 * rows), FAST, 3 * rows],
+    ],
+  },
 };
 
 async function measure({ beside = {}, cases, note }, { rows, runs }) {
@@ -92,8 +109,10 @@ async function measure({ beside = {}, cases, note }, { rows, runs }) {
     if (of === true) others[parser.name + name] = parser.measure;
     else others[name] = reading(name, await input(of, rows), rows);
   }
-  const sent = imports.filter(([, , flags]) => !flags.includes('--dry-run')).length;
-  const samples = await withSink({}, sent * runs * Math.ceil(rows / 1000), (url) =>
+  const requests = imports
+    .filter(([, , flags]) => !flags.includes('--dry-run'))
+    .reduce((sum, [, , , of = rows]) => sum + Math.ceil(of / 1000), 0);
+  const samples = await withSink({}, requests * runs, (url) =>
     interleave(
       {
         ...others,
@@ -105,10 +124,35 @@ async function measure({ beside = {}, cases, note }, { rows, runs }) {
   return [comparison(samples), note?.(samples, parser)].filter(Boolean).join('\n\n');
 }
 
-/** The sections by name, as `run.mjs` takes them. */
-export const IMPORTS = Object.fromEntries(
-  Object.entries(TABLE).map(([name, row]) => [
-    name,
-    { title: row.title, measure: (size) => measure(row, size) },
-  ]),
-);
+/** A service that takes its time: how near the import comes to requests x latency / concurrency. */
+async function latency({ rows, runs }) {
+  const file = await input('csv', rows);
+  const sinks = {};
+  for (const ms of [50, 200]) sinks[ms] = await startSink({ latency: ms });
+  try {
+    const cases = Object.entries(sinks).map(([ms, { url }]) => [ms, importTimed(file, url)]);
+    const samples = await interleave(Object.fromEntries(cases), runs);
+    const lines = Object.entries(samples).map(([ms, taken]) => {
+      const bound = (Math.ceil(rows / 1000) * ms) / 8; // --concurrency, as in FAST
+      const shown = (of) => [
+        seconds(taken.map((sample) => sample[of])),
+        times(taken.map((sample) => sample[of] / bound)),
+      ];
+      return [`${ms} ms`, `${(bound / 1000).toFixed(2)} s`, ...shown('sending'), ...shown('wall')];
+    });
+    const head = 'sink,requests x latency / 8,sending,of the bound,whole process,of the bound'.split(',');
+    return `${table(head, lines)}\n\nSending is the time from the plan's event to the summary's; before it nothing is sent.`;
+  } finally {
+    await Promise.all(Object.values(sinks).map((sink) => sink.stop()));
+  }
+}
+
+export const sections = {
+  ...Object.fromEntries(
+    Object.entries(TABLE).map(([name, row]) => [
+      name,
+      { title: row.title, measure: (size) => measure(row, size) },
+    ]),
+  ),
+  latency: { title: 'Latency', measure: latency },
+};

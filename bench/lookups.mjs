@@ -1,74 +1,48 @@
-// Lookup lists of 10,000 records: as JSON beside the bare transfer, and as a table.
+// A lookup list of 10,000 records: as JSON and as a table, beside the bare transfer.
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import { command, interleave, node, spread } from './measure.mjs';
+import { interleave, run } from './measure.mjs';
 import { comparison, milliseconds } from './report.mjs';
-import { PROFILES, profiles, stateFolder } from './workbench.mjs';
-
-export const title = 'Lookups';
+import { profiles, stateFolder } from './workbench.mjs';
 
 const RECORDS = 10_000;
 const LEAST_RUNS = 15;
-const TRANSFER = fileURLToPath(new URL('transfer.mjs', import.meta.url));
-const PATH = '/api/v1/analytics/exports/lookups/embeds';
+const TRANSFER = "require('http').get(process.argv[1], (reply) => reply.pipe(process.stdout))";
 
-export async function measure({ runs }) {
+async function measure({ runs }) {
   const state = await stateFolder();
-  const large = await serve(RECORDS);
-  const small = await serve(1);
-  const lookups = (service, flags) => async () =>
-    checked(
-      await profiles(['lookups', 'embeds', '--lookup-base-url', service.url, ...flags], {
-        state,
-        url: service.url,
-        stdout: true,
-      }),
-      service,
-    );
-  const transfer = (service) => async () =>
-    checked(await node(TRANSFER, [service.url + PATH], { stdout: true }), service);
-  const cases = {
-    'bare transfer of 1': transfer(small),
-    [`bare transfer of ${RECORDS}`]: transfer(large),
-    'lookups --json of 1': lookups(small, ['--json']),
-    [`lookups --json of ${RECORDS}`]: lookups(large, ['--json']),
-    [`table of ${RECORDS}, piped`]: lookups(large, []),
-    ...(existsSync('/usr/bin/script') ? { [`table of ${RECORDS}, terminal`]: terminal(large, state) } : {}),
+  const service = await serve();
+  const { url } = service;
+  /** All records must have come through, whatever the form. */
+  const checked = async (sample) => {
+    const { stdout, ...rest } = await sample;
+    if (!stdout.includes(service.last)) throw new Error('the last record is missing from the output');
+    return { ...rest, stdout: '' };
+  };
+  const lookups = (...flags) => {
+    const words = ['lookups', 'embeds', '--lookup-base-url', url, ...flags];
+    return () => checked(profiles(words, { state, url, stdout: true }));
   };
   try {
-    const samples = await interleave(cases, Math.max(runs, LEAST_RUNS));
-    const [bareSmall, bare, jsonSmall, json] = Object.values(samples).map(
-      (taken) => spread(taken.map(({ wall }) => wall)).median,
+    const samples = await interleave(
+      {
+        'bare transfer': () => checked(run(process.execPath, ['-e', TRANSFER, url], { stdout: true })),
+        'lookups --json': lookups('--json'),
+        'table, piped': lookups(),
+      },
+      Math.max(runs, LEAST_RUNS),
     );
-    const note = `To the transfer of ${RECORDS} records \`--json\` adds ${(json - bare).toFixed(0)} ms, of which ${(jsonSmall - bareSmall).toFixed(0)} ms are the command's start.`;
-    return `${comparison(samples, { base: `bare transfer of ${RECORDS}`, time: milliseconds })}\n\n${note}`;
+    return `${RECORDS} records.\n\n${comparison(samples, { time: milliseconds })}`;
   } finally {
     await rm(state, { recursive: true });
-    large.close();
-    small.close();
+    service.close();
   }
 }
 
-/** All records must have come through, whatever the form. */
-function checked(sample, { last }) {
-  if (!sample.stdout.includes(last)) throw new Error('the last record is missing from the output');
-  return { ...sample, stdout: '' };
-}
-
-/** At a pseudo-terminal, which `script` makes. */
-const terminal = (service, state) => async () => {
-  const line = `'${process.execPath}' '${PROFILES}' lookups embeds --lookup-base-url ${service.url} --base-url ${service.url} --state '${state}'`;
-  const env = { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: state, TERM: 'xterm' };
-  const sample = await command('script', ['-qec', line, '/dev/null'], { env, stdout: true });
-  return checked(sample, service);
-};
-
-/** In this process, which has nothing else to do meanwhile; the body is made once. */
-async function serve(records) {
-  const list = Array.from({ length: records }, (_, index) => ({
+/** In this process, which has nothing else to do in the meantime; the body is made once. */
+async function serve() {
+  const list = Array.from({ length: RECORDS }, (_, index) => ({
     id: index + 1,
     title: `Welcome banner of the spring campaign ${index + 1}.`,
     type: index % 2 ? 'banner' : 'card',
@@ -89,3 +63,5 @@ async function serve(records) {
     },
   };
 }
+
+export const sections = { lookups: { title: 'Lookups', measure } };

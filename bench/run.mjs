@@ -5,33 +5,30 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { IMPORTS } from './imports.mjs';
 import { machine } from './report.mjs';
 import { DATA, keepBuild, NoRoom } from './workbench.mjs';
 
-/** In the order in which they are run and shown. Each is in `imports.mjs`, or a module with a `title` and a `measure`. */
-const SECTIONS = [
-  'startup',
-  'first-request',
-  'csv',
-  'json',
-  'columnar',
-  'workbook',
-  'conversions',
-  'latency',
-  'memory',
-  'identifiers',
-  'scale',
-  'changed-only',
-  'track-keys',
-  'recording',
-  'lookups',
-  'sandbox',
-  'page',
-  'peers',
-];
-/** Need packages from the registry, or a browser, so they are run when asked for. */
-const ON_REQUEST = ['scale', 'peers', 'page', 'columnar', 'workbook'];
+/** In the order in which they are run and shown, and the modules whose `sections` have them. */
+const MODULES = {
+  startup: 'start',
+  'first-request': 'start',
+  csv: 'imports',
+  json: 'imports',
+  columnar: 'imports',
+  workbook: 'imports',
+  conversions: 'imports',
+  latency: 'imports',
+  memory: 'imports',
+  scale: 'scale',
+  'changed-only': 'changes',
+  'track-keys': 'changes',
+  lookups: 'lookups',
+  sandbox: 'sandbox',
+  peers: 'peers',
+};
+const SECTIONS = Object.keys(MODULES);
+/** Need packages from the registry, or very long, so they are run when asked for. */
+const ON_REQUEST = ['scale', 'peers', 'columnar', 'workbook'];
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const { values } = parseArgs({
@@ -61,7 +58,8 @@ async function bench() {
   const found = new Map();
   for (const name of SECTIONS.filter((section) => wanted.includes(section))) {
     console.error(`${name}:`);
-    const section = IMPORTS[name] ?? (await import(`./${name}.mjs`));
+    const { sections } = await import(`./${MODULES[name]}.mjs`);
+    const section = sections[name];
     const text = await measured(section);
     const block = `## ${section.title}\n\n${machine(DATA)} · ${rows} rows, ${runs} runs\n\n${text}\n`;
     found.set(name, block);

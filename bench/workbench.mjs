@@ -6,7 +6,7 @@ import { cp, mkdir, mkdtemp, rename, rm, statfs } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { generate } from './generate.mjs';
@@ -36,71 +36,63 @@ export async function keepBuild() {
 /** Bytes of a generated row, rounded up. */
 const ROW_BYTES = { csv: 190, ndjson: 340, json: 340 };
 
-/** A generated input file, made once. @throws Error when the disk has not twice the room */
-export async function input(format, rows) {
-  const file = join(DATA, `companies-${rows}.${format}`);
-  if (!existsSync(file)) {
-    await room(rows * ROW_BYTES[format]);
-    console.error(`  making ${file}`);
-    await generate(format, rows, `${file}.part`);
-    await rename(`${file}.part`, file);
-  }
+/** A file below `DATA`, made once. @throws NoRoom when the disk has not twice the room */
+async function made(name, bytes, make) {
+  const file = join(DATA, name);
+  if (existsSync(file)) return file;
+  await room(bytes);
+  console.error(`  making ${file}`);
+  await make(`${file}.part`);
+  await rename(`${file}.part`, file);
   return file;
+}
+
+/** A generated input file. */
+export const input = (format, rows) =>
+  made(`companies-${rows}.${format}`, rows * ROW_BYTES[format], (part) => generate(format, rows, part));
+
+/** A package that only some sections need, installed beside the data. */
+async function installed(name, version) {
+  const folder = join(DATA, name.replace('/', '-'));
+  if (!existsSync(join(folder, 'node_modules', name))) {
+    const words = ['install', '--no-audit', '--no-fund', '--prefix', folder, `${name}@${version}`];
+    await promisify(execFile)('npm', words);
+  }
+  return createRequire(join(folder, 'from.js'))(name);
 }
 
 /** The same rows as a workbook. */
-export async function workbook(rows) {
-  const file = join(DATA, `companies-${rows}.xlsx`);
-  if (!existsSync(file)) {
-    await room(rows * ROW_BYTES.csv);
-    console.error(`  making ${file}`);
-    await writeWorkbook(rows, file);
-  }
-  return file;
-}
+export const workbook = (rows) =>
+  made(`companies-${rows}.xlsx`, rows * ROW_BYTES.csv, async (part) =>
+    writeWorkbook(await installed('yazl', '3.3.1'), rows, part),
+  );
 
-/** The same rows as Parquet, written by DuckDB, which is installed beside the data. */
-export async function parquet(rows) {
-  const file = join(DATA, `companies-${rows}.parquet`);
-  if (existsSync(file)) return file;
-  const csv = await input('csv', rows);
-  const folder = join(DATA, 'duckdb');
-  const installed = join(folder, 'node_modules', '@duckdb', 'node-api');
-  if (!existsSync(installed)) {
-    await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, DUCKDB]);
-  }
-  console.error(`  making ${file}`);
-  const { DuckDBInstance } = createRequire(join(folder, 'from.js'))('@duckdb/node-api');
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const text = "types = {'adoption_rate': 'VARCHAR', 'last_seen_at': 'VARCHAR'}";
-  await connection.run(`COPY (SELECT * FROM read_csv('${csv}', ${text})) TO '${file}.part' (FORMAT parquet)`);
-  await rename(`${file}.part`, file);
-  return file;
-}
-
-const DUCKDB = '@duckdb/node-api@1.5.6-r.1';
+/** The same rows as Parquet, written by DuckDB. */
+export const parquet = (rows) =>
+  made(`companies-${rows}.parquet`, rows * ROW_BYTES.csv, async (part) => {
+    const csv = await input('csv', rows);
+    const { DuckDBInstance } = await installed('@duckdb/node-api', '1.5.6-r.1');
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const text = "types = {'adoption_rate': 'VARCHAR', 'last_seen_at': 'VARCHAR'}";
+    await connection.run(`COPY (SELECT * FROM read_csv('${csv}', ${text})) TO '${part}' (FORMAT parquet)`);
+  });
 
 /** The CSV in which every n-th row has another `last_seen_at`. */
-export async function changedInput(rows, every) {
-  const file = join(DATA, `companies-${rows}-changed-${every}.csv`);
-  if (existsSync(file)) return file;
-  const source = await input('csv', rows);
-  await room(rows * ROW_BYTES.csv);
-  const out = createWriteStream(`${file}.part`);
-  let row = -1; // the header is none
-  for await (const line of createInterface({ input: createReadStream(source) })) {
-    const changed = row >= 0 && row % every === 0 ? line.replace(/\.000Z$/, '.001Z') : line;
-    if (!out.write(`${changed}\n`)) await once(out, 'drain');
-    row++;
-  }
-  out.end();
-  await finished(out);
-  await rename(`${file}.part`, file);
-  return file;
-}
+export const changedInput = (rows, every) =>
+  made(`companies-${rows}-changed-${every}.csv`, rows * ROW_BYTES.csv, async (part) => {
+    async function* lines() {
+      let row = -1; // the header is none
+      for await (const line of createInterface({ input: createReadStream(await input('csv', rows)) })) {
+        const changed = row >= 0 && row % every === 0 ? line.replace(/\.000Z$/, '.001Z') : line;
+        yield `${changed}\n`;
+        row++;
+      }
+    }
+    await pipeline(lines, createWriteStream(part));
+  });
 
 /** @throws NoRoom when the disk has not twice the room */
-export async function room(bytes) {
+async function room(bytes) {
   await mkdir(DATA, { recursive: true });
   const { bavail, bsize } = await statfs(DATA);
   if (bavail * bsize < 2 * bytes)
@@ -127,11 +119,15 @@ export async function withState(use, from) {
   }
 }
 
-/** The command, measured. */
-export const profiles = (args, { state, url, ...options }) =>
-  node(PROFILES, [...args, '--state', state, ...(url ? ['--base-url', url] : [])], {
+/** The command, measured. `state` is its folder; what it records goes there, or to a `database` (its URL has a password). */
+export const profiles = (args, { state, database, url, ...options }) =>
+  node(PROFILES, [...args, ...(database ? [] : ['--state', state]), ...(url ? ['--base-url', url] : [])], {
     cwd: state,
-    env: { PROFILES_TOKEN: TOKEN, XDG_CONFIG_HOME: join(state, 'config') },
+    env: {
+      PROFILES_TOKEN: TOKEN,
+      XDG_CONFIG_HOME: join(state, 'config'),
+      ...(database && { PROFILES_STATE: database }),
+    },
     ...options,
   });
 
