@@ -8,11 +8,16 @@ import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './advice/commands.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeHint, safeLine } from './output/safe.js';
-import { requireBaseUrl, requireLookupBaseUrl } from './settings/hosts.js';
-import { resolveSettings, stateElsewhere } from './settings/index.js';
-import type { Secret } from './settings/secret.js';
-import type { Settings, SettingsFlags } from './settings/sources.js';
-import { requireToken } from './settings/token.js';
+import {
+  requireBaseUrl,
+  requireLookupBaseUrl,
+  requireToken,
+  resolveSettings,
+  type Secret,
+  type Settings,
+  type SettingsFlags,
+  stateElsewhere,
+} from './settings/index.js';
 
 export function createContext(
   world: World,

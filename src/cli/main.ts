@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
 import type { Commands } from './advice/commands.js';
-import { declare, examples, type Flags, type Wire } from './commands/command.js';
+import type { Flags, Tree, Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/write.js';
@@ -41,7 +41,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   };
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
-  const wire: Wire = (options, run) => {
+  const wire: Wire = (of) => {
     return async (...all: unknown[]) => {
       const { createContext } = await import('./create-context.js');
       const command = all.at(-1) as Command;
@@ -52,7 +52,8 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const opened = createContext(world, flags as GlobalFlags, argv);
       context = opened;
       await checkFlags(path, flags, async () => (await opened.settings()).importDefaults);
-      const ended = await run(await options(command.args, flags, opened), opened);
+      const options = of.options ? await of.options(command.args, flags, opened) : command.args;
+      const ended = (await of.run!(options, opened, { command, load: loaderFor(command) })) ?? Exit.done;
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
       if (code === Exit.done || !opened.flags.json) return;
@@ -83,6 +84,19 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;
 }
 
+/** Declares the commands of which a running one knows only the names. */
+function loaderFor(running: Command): Tree['load'] {
+  return async (command) => {
+    const entry = COMMANDS.find(({ name }) => name === command.name());
+    const isDeclared = command === running || command === running.parent;
+    if (!entry || isDeclared || command.parent?.parent !== null) return;
+    const { declare } = await import('./commands/command.js');
+    await declare(entry, command, unwired);
+  };
+}
+
+const unwired: Wire = () => async () => {};
+
 /** The error of output that nobody awaited, such as help and warnings; otherwise null. */
 async function outputLost({ stop }: World): Promise<OutputError | null> {
   await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
@@ -96,9 +110,16 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [{ Command }, { builtIn, declareOptions }, { firstPage }, { usageError }] = await Promise.all([
+  const [
+    { Command },
+    { builtIn, declareOptions },
+    { addExamples, declare },
+    { firstPage },
+    { firstSteps, usageError, WORDS },
+  ] = await Promise.all([
     import('commander'),
     import('./options/index.js'),
+    import('./commands/command.js'),
     import('./commands/help-page.js'),
     import('./commands/usage.js'),
   ]);
@@ -113,14 +134,13 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
     // is still an error.
     .action(async () => {
-      const { firstSteps } = await import('./commands/first-steps.js');
-      const steps = argv.length === 0 ? firstSteps(world) : null;
+      const steps = argv.length === 0 ? await firstSteps(world) : null;
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
     .configureHelp({ formatHelp: (command, { helpWidth }) => firstPage(command, helpWidth ?? HELP_COLUMNS) });
   declareOptions(program);
-  examples(program, [
+  addExamples(program, [
     'profiles import companies.csv --region sandbox',
     'profiles lookups embeds --json --region sandbox',
     'profiles help exit-codes',
@@ -128,7 +148,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) await declare(entry, command, wire, COMMANDS);
+    if (entry.name === called) await declare(entry, command, wire);
   }
   for (const command of [program, ...descendants(program)]) {
     command
@@ -142,20 +162,13 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
         writeErr: () => {}, // `report` prints usage errors
       });
   }
-  const isCommand = COMMANDS.some((entry) => entry.name === called);
-  if (called !== undefined && !isCommand && !followsUnknownFlag(argv, called, program)) {
-    const { HABITS } = await import('./commands/first-steps.js');
-    const habit = HABITS.get(called);
-    if (habit !== undefined) throw new UsageError(`unknown command "${called}"`, { hint: habit });
-    const like = nearest(
-      called,
-      COMMANDS.map((entry) => entry.name),
-    );
-    throw new UsageError(`unknown command "${called}"`, {
-      hint: like ? `did you mean "profiles ${like}"?` : 'see profiles --help',
-    });
-  }
-  return program;
+  const names = COMMANDS.map(({ name }) => name);
+  if (called === undefined || names.includes(called) || followsUnknownFlag(argv, called, program))
+    return program;
+  const like = nearest(called, names);
+  const meant = like ? `did you mean "profiles ${like}"?` : 'see profiles --help';
+  const habit = Object.hasOwn(WORDS, called) ? WORDS[called] : undefined;
+  throw new UsageError(`unknown command "${called}"`, { hint: habit ?? meant });
 }
 
 function descendants(command: Command): Command[] {

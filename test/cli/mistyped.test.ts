@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { HABITS } from '../../src/cli/commands/first-steps.js';
 import { COMMANDS } from '../../src/cli/commands/index.js';
+import { WORDS } from '../../src/cli/commands/usage.js';
 import { VERSION } from '../../src/cli/main.js';
 import { cli, scratch } from '../support/cli.js';
 
@@ -98,7 +98,7 @@ describe('habits from other programs lead to the right command', () => {
   });
   it('every hint names an existing command', () => {
     const known = COMMANDS.map(({ name }) => name);
-    for (const [word, hint] of HABITS) {
+    for (const [word, hint] of Object.entries(WORDS)) {
       expect(known).not.toContain(word);
       for (const [, command] of hint.matchAll(/profiles (\w+)/g)) expect(known).toContain(command);
     }

@@ -58,7 +58,7 @@ describe('a start loads', () => {
     (name) => expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
   );
 
-  it.each(['import-run', 'job', 'lookups', 'doctor', 'identify', 'inspect'])('no spinner with %s', (name) =>
+  it.each(['import-run', 'jobs', 'lookups', 'doctor', 'identify', 'inspect'])('no spinner with %s', (name) =>
     expect(packagesOf(`src/cli/commands/${name}.ts`)).not.toContain('ora'),
   );
 

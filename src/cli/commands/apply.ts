@@ -1,6 +1,5 @@
 /** `profiles apply <plan>`: send exactly what a dry run saved (contract §3 "Review before sending"). */
-import type { Command } from 'commander';
-import { Exit, type ExitCode, ProfilesError, UsageError } from '../../engine/errors.js';
+import { ProfilesError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
@@ -12,10 +11,10 @@ import type { State } from '../../engine/state/state.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
-import { APPLY, given, MOVED, REJECTING, REPORTING, RETRYING, SENDING, WAITING } from '../options/index.js';
+import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, usage, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
-import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { checkFilesDiffer, outcomesFile, type Report, reportOf, waitingIn } from './import-options.js';
+import { type Ended, spec } from './command.js';
+import { changesOf, checkFilesDiffer, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
 import { loaded, reportWriter } from './runs/show.js';
 import { loadPlan } from './save-plan.js';
@@ -30,90 +29,56 @@ interface Options {
   how: Partial<ImportOptions>;
 }
 
-export function define(command: Command, wire: Wire): void {
-  command.argument('<plan>', 'file that import --save-plan wrote');
-  examples(command, [
+const { canary, concurrency, maxChanged } = SENDING;
+const { isolateJobs, onFailure } = REJECTING;
+const { waitForLock, interval } = WAITING;
+const HOW = { waitForLock, interval, ...RETRYING, canary, concurrency, maxChanged, isolateJobs, onFailure };
+
+export const command = spec({
+  words: { '<plan>': 'file that import --save-plan wrote' },
+  examples: [
     'profiles apply plan.json --region sandbox',
     'profiles apply plan.json --input companies.csv --region sandbox',
     'profiles apply plan.json --again --region sandbox --json',
-  ]);
-  command.action(wire(options, run));
-}
-
-async function options(
-  [file = '']: readonly string[],
-  flags: Flags,
-  { cwd, settings }: Context,
-): Promise<Options> {
-  const { expect, again = false } = given(APPLY, flags);
-  const { inputs = [] } = given(MOVED, flags);
-  const { canary, concurrency, maxChanged } = SENDING;
-  const { isolateJobs } = REJECTING;
-  const { rejects, outcomes } = REPORTING;
-  const { wait: _, ...timing } = WAITING;
-  const table = {
-    ...timing,
-    ...RETRYING,
-    canary,
-    concurrency,
-    maxChanged,
-    isolateJobs,
-    onFailure: REJECTING.onFailure,
-  };
-  const values = given(table, flags) as Record<string, unknown>;
-  const how = Object.entries(table).flatMap(([name, { sets }]) =>
-    values[name] === undefined ? [] : [[sets, values[name]]],
-  );
-  const { rejects: path } = given({ rejects }, flags);
-  const { wait, waitTimeoutMs } = waitingIn(flags);
-  return {
-    file,
-    report: reportOf(flags, (await settings()).importDefaults),
-    inputs,
-    expect,
-    again,
-    how: {
-      ...Object.fromEntries(how),
-      ...(!wait && { wait }),
-      ...(waitTimeoutMs !== null && { waitTimeoutMs }),
-      ...(values.onFailure === 'isolate' && { wait: true }),
-      ...(path !== undefined && { rejects: path }),
-      outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
-    },
-  };
-}
-
-async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const plan = await loadPlan(asked.file, asked.expect, context);
-  try {
-    return await send(plan, asked, context);
-  } catch (error) {
-    // While this process waited for the lock, another one began or finished the run: continue it, or send nothing.
-    const code = error instanceof ProfilesError ? error.problem?.code : undefined;
-    if (code !== 'plan_begun' && code !== 'run_not_unfinished') throw error;
-    return await send(plan, asked, context);
-  }
-}
+  ],
+  options: async ([file = ''], flags, { cwd, settings }): Promise<Options> => {
+    const { expect, again = false } = given(APPLY, flags);
+    const { inputs = [] } = given(MOVED, flags);
+    const report = reportOf(flags, (await settings()).importDefaults);
+    return { file, report, inputs, expect, again, how: changesOf(HOW, flags, cwd) };
+  },
+  run: async (asked, context) => {
+    const plan = await loadPlan(asked.file, asked.expect, context);
+    try {
+      return await send(plan, asked, context);
+    } catch (error) {
+      // While this process waited for the lock, another one began or finished the run: continue it, or send nothing.
+      const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+      if (code !== 'plan_begun' && code !== 'run_not_unfinished') throw error;
+      return await send(plan, asked, context);
+    }
+  },
+});
 
 /** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
-async function send(plan: SavedPlan, asked: Options, context: Context): Promise<ExitCode | Ending> {
+async function send(plan: SavedPlan, asked: Options, context: Context): Promise<Ended> {
   const { report, inputs, again, how } = asked;
   if (how.maxChanged && !plan.changes) {
-    throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
-      hint: 'leave it out',
-    });
+    const message = '--max-changed has no effect on this plan: it was made without --changed-only';
+    throw usage(message, 'leave it out');
   }
   const state = await context.state();
   const found = await runOfPlan(plan, state, await context.scope());
+  const sendAgain = context.commands.again({ plus: ['--again'] });
   if (found?.status === 'superseded' && !again) {
-    throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
-      hint: toRun('make a new plan, or send this one again', sendAgain(context)),
-    });
+    const message = `run ${found.run} of this plan was replaced by another import of the same file`;
+    throw usage(message, toRun('make a new plan, or send this one again', sendAgain));
   }
   if (found?.finished && !again) {
-    const message = `run ${found.run} has applied this plan already; nothing was sent\n${toRun('to send it again', sendAgain(context))}`;
+    const why = `run ${found.run} has applied this plan already; nothing was sent`;
     const summary =
       found.summary && withJobs(found.summary, await state.requests.of(found.run), found.inputs);
+    const message = `${why}\n${toRun('to send it again', sendAgain)}`;
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
   const earlier = found && !found.finished ? found : null;
@@ -132,14 +97,12 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     // time out again at once.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
     waitForLockMs: how.waitForLockMs ?? null,
+    // The search for rows at fault needs to see how jobs end.
+    onFailure: kept.onFailure === 'isolate' && !kept.wait ? ('stop' as const) : kept.onFailure,
   };
-  // The search for rows at fault needs to see how jobs end.
-  const onFailure = options.onFailure === 'isolate' && !options.wait ? 'stop' : options.onFailure;
   const apply = { plan, inputs, again: found !== undefined && earlier === null };
-  return runAndReport({ ...options, onFailure }, earlier, report, context, { apply, reads: [asked.file] });
+  return runAndReport(options, earlier, report, context, { apply, reads: [asked.file] });
 }
-
-const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
 
 /** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */
 async function nothingLeft(
@@ -147,7 +110,7 @@ async function nothingLeft(
   { report: { form, values, page }, how: { outcomes } }: Options,
   state: State,
   context: Context,
-): Promise<ExitCode> {
+): Promise<void> {
   checkFilesDiffer({ '--outcomes': outcomes, '--report': page }, context.cwd);
   const writePage = page === null ? null : await reportWriter(page, values, state, context);
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
@@ -163,5 +126,4 @@ async function nothingLeft(
     await reporter.close();
   }
   if (writePage) await writePage(await loaded(run, state, context));
-  return Exit.done;
 }

@@ -1,118 +1,139 @@
-/**
- * `profiles completion <shell>`: prints a script for the shell, and has the hidden command that the script
- * calls at each Tab.
- */
-import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+/** `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. */
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
-import { spelled } from '../options/index.js';
+import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
-import { writeJson, writeOut } from '../output/write.js';
-import { type CommandEntry, declare, examples, type Wire } from './command.js';
-import { splitLine } from './completion/line.js';
-import { locate } from './completion/position.js';
-import { machineSources } from './completion/sources.js';
-import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
+import { writeOut } from '../output/write.js';
+import { print, spec, type Tree } from './command.js';
+import { SHELLS, type Suggestions, suggest } from './suggest.js';
 
-export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
-  command.argument('<shell>', SHELLS.join(', '));
-  command.helpCommand(false).addHelpText(
-    'after',
-    `
-Load it in your shell's startup file:
+export const command = spec({
+  words: { '<shell>': SHELLS.join(', ') },
+  more: `Load it in your shell's startup file:
   bash        source <(profiles completion bash)    in ~/.bashrc
   zsh         source <(profiles completion zsh)     in ~/.zshrc, after compinit
   fish        profiles completion fish | source     in config.fish
   powershell  profiles completion powershell | Out-String | Invoke-Expression`,
-  );
-  examples(command, ['profiles completion bash', 'profiles completion fish']);
-  command.action(wire(([word]) => shellOf(word!), print));
-
-  const complete = command
-    .command('complete', { hidden: true })
-    .description('print completions: a value, a tab, its description; then : and a directive')
-    .argument('[words...]', 'after --: the words typed so far, the last one unfinished');
-  complete.action(
-    wire(
-      (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
-      (words, context) => answer(command.parent ?? command, commands, words, context),
-    ),
-  );
-}
-
-/** @throws UsageError */
-function shellOf(word: string): Shell {
-  const shell = SHELLS.find((known) => known === word);
-  if (shell) return shell;
-  const like = nearest(word, SHELLS);
-  throw new UsageError(`unknown shell "${word}"`, {
-    hint: like ? `did you mean "${like}"?` : `available shells: ${SHELLS.join(', ')}`,
-  });
-}
-
-async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode> {
-  const { scriptFor } = await import('./completion/scripts.js');
-  const script = scriptFor(shell);
-  if (flags.json) await writeJson(stdout, JSON.stringify({ shell, script }));
-  else await writeOut(stdout, `${script}\n`);
-  return Exit.done;
-}
+  examples: ['profiles completion bash', 'profiles completion fish'],
+  options: ([word = '']) => {
+    const shell = SHELLS.find((known) => known === word);
+    if (shell) return shell;
+    const like = nearest(word, SHELLS);
+    const hint = like ? `did you mean "${like}"?` : `available shells: ${SHELLS.join(', ')}`;
+    throw usage(`unknown shell "${word}"`, hint);
+  },
+  run: async (shell, context) => {
+    const text = await scriptFor(shell);
+    await print(context, { shell, script: text }, `${text}\n`, 0);
+  },
+  commands: {
+    complete: spec({
+      hidden: true,
+      summary: 'print completions: a value, a tab, its description; then : and a directive',
+      words: { '[words...]': 'after --: the words typed so far, the last one unfinished' },
+      options: (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : words),
+      run: answer,
+    }),
+  },
+});
 
 /** Bits of a directive, which the scripts of cobra and `@bomb.sh/tab` read. */
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
 /** Prints the suggestions. Never fails, because completion cannot show an error. */
-async function answer(
-  root: Command,
-  commands: readonly CommandEntry[],
-  words: readonly string[],
-  context: Context,
-): Promise<ExitCode> {
-  let found: Suggestions = { values: [], files: true, open: false, ordered: false };
-  try {
-    found = await complete(root, commands, words, context);
-  } catch {
-    // Suggests nothing; the shell then completes file names.
-  }
+async function answer(words: readonly string[], context: Context, tree: Tree): Promise<void> {
+  const nothing: Suggestions = { values: [], files: true, open: false, ordered: false };
+  const found = await suggest(words, tree, context).catch(() => nothing);
   const directive =
     (found.open ? DIRECTIVE.noSpace : 0) +
     (found.files ? 0 : DIRECTIVE.noFiles) +
     (found.ordered ? DIRECTIVE.keepOrder : 0);
   const lines = found.values.map(({ value, description }) => `${value}\t${safeLine(description)}`);
   await writeOut(context.stdout, `${[...lines, `:${directive}`].join('\n')}\n`);
-  return Exit.done;
 }
 
-async function complete(
-  root: Command,
-  commands: readonly CommandEntry[],
-  words: readonly string[],
-  context: Context,
-): Promise<Suggestions> {
-  const unwired: Wire = () => async () => {};
-  const at = await locate(root, words, async (command) => {
-    const entry = commands.find(({ name }) => name === command.name());
-    // `completion` itself is already declared, because it is running.
-    if (entry && command.name() !== 'completion') await declare(entry, command, unwired, commands);
-  });
-  // `--config` and `--state` in the typed line apply to these look-ups, too.
-  for (const name of ['config', 'state'] as const) {
-    const value = at.flags.get(spelled(name))?.at(-1);
-    if (value !== undefined) context.flags[name] = value;
+/**
+ * Splits a line into words as a POSIX shell would, without running or expanding anything. The last word is the one being
+ * typed: it is empty after a space, and its quotes may still be open.
+ */
+export function splitLine(line: string): string[] {
+  const words: string[] = [];
+  let word = '';
+  let quote = '';
+  let begun = false;
+  for (let i = 0; i < line.length; i++) {
+    const char = line[i]!;
+    if (quote === '' && /\s/.test(char)) {
+      if (begun) words.push(word);
+      [word, begun] = ['', false];
+      continue;
+    }
+    begun = true;
+    if (quote !== '' && char === quote) quote = '';
+    else if (quote === '' && (char === '"' || char === "'")) quote = char;
+    else if (char === '\\' && quote !== "'" && i + 1 < line.length) word += line[++i]!;
+    else word += char;
   }
-  return suggest(
-    at,
-    machineSources(context, () => topics(root)),
-  );
+  return [...words, word];
 }
 
-/** The arguments of `profiles help`: commands and topics. */
-async function topics(root: Command): Promise<Suggestion[]> {
-  const { TOPICS } = await import('./topics.js');
-  const commands = root.commands.map((command) => ({
-    value: command.name(),
-    description: command.description(),
-  }));
-  return [...commands, ...TOPICS.map(({ name, summary }) => ({ value: name, description: summary }))];
+/** The command that the scripts call: ours and those of `@bomb.sh/tab` append `complete` and the typed words. */
+const CALL = 'profiles completion';
+
+/**
+ * bash has its own script, because the one of `@bomb.sh/tab` needs the bash-completion package, evaluates
+ * what is being typed, declares read-only variables (so it cannot be loaded twice), and never completes a
+ * file name.
+ */
+const BASH = `# bash completion for profiles
+_profiles_complete() {
+    local line=\${COMP_LINE:0:COMP_POINT} reply directive=0 value rest word flag= before= breaks
+    COMPREPLY=()
+    reply=$(${CALL} complete --line "$line" 2>/dev/null) || return 0
+    word=\${line##*[[:space:]]}
+    # Values come without the "--flag=" before them; readline wants what follows its last word break.
+    breaks=\${COMP_WORDBREAKS//[^=:]/}
+    if [[ $word == --*=* ]]; then
+        flag=\${word%%=*}=
+        word=\${word#*=}
+        if [[ $breaks == *=* ]]; then flag=; fi
+    fi
+    if [[ $breaks == *:* && $word == *:* ]]; then
+        flag=
+        before=\${word%:*}:
+    fi
+    while IFS=$'\\t' read -r value rest; do
+        case $value in
+            '') ;;
+            :*) directive=\${value#:} ;;
+            *) COMPREPLY+=("$flag\${value#"$before"}") ;;
+        esac
+    done <<< "$reply"
+    if (( directive & 2 )); then compopt -o nospace 2>/dev/null; fi
+    if (( directive & 4 )); then compopt +o default 2>/dev/null; fi
+    if (( directive & 32 )); then compopt -o nosort 2>/dev/null; fi
+    return 0
+}
+complete -o default -F _profiles_complete profiles`;
+
+/**
+ * In zsh, a colon ends a value and starts its description unless it is escaped, and job ids contain colons.
+ * The script of tab 0.0.22 loses the backslash: zsh 5.9 would complete `urn` for `urn:job:77`.
+ */
+const ZSH_COLON = { theirs: '{comp//:/\\:}', ours: '{comp//:/\\\\:}' };
+
+/** The completion script for a shell, without a line break at the end. */
+async function scriptFor(shell: (typeof SHELLS)[number]): Promise<string> {
+  if (shell === 'bash') return BASH;
+  const { script } = await import('@bomb.sh/tab');
+  // `@bomb.sh/tab` can only print its scripts. It is synchronous, so nothing else is captured.
+  const { log } = console;
+  const lines: string[] = [];
+  console.log = (line: string) => lines.push(line);
+  try {
+    script(shell, 'profiles', CALL);
+  } finally {
+    console.log = log;
+  }
+  return lines.join('\n').trimEnd().replace(ZSH_COLON.theirs, ZSH_COLON.ours);
 }

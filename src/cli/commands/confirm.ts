@@ -1,14 +1,16 @@
-/** Asks before anything is sent, if the config has `confirm: true` (contract §2). */
-import { NotConfirmedError, UsageError } from '../../engine/errors.js';
+/** What is asked before an import: whether to send, with `confirm: true` (contract §2), and whether to continue a run. */
+import { NotConfirmedError } from '../../engine/errors.js';
 import { count, grouped } from '../../engine/numbers.js';
+import type { ImportOptions } from '../../engine/options.js';
 import type { Confirm } from '../../engine/run/deps.js';
 import { formatSize } from '../../engine/size.js';
+import type { StoredRun } from '../../engine/state/runs.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
-import { isAttended } from '../prompts/index.js';
-import type { Settings } from '../settings/sources.js';
-import { tokenFrom } from '../settings/token.js';
+import { isAttended, openPrompter } from '../prompts/index.js';
+import { type Settings, tokenFrom } from '../settings/index.js';
 
 /**
  * Asks whether to send.
@@ -26,9 +28,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   if (!confirm || context.flags.yes === true) return undefined;
   if (!isAttended(context)) {
     throw hinted(
-      new UsageError(
-        `nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`,
-      ),
+      usage(`nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`),
       ({ again, isOf }) =>
         toRun(
           `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked`,
@@ -37,7 +37,6 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
     );
   }
   return async (what) => {
-    const { openPrompter } = await import('../prompts/index.js');
     pause();
     if (!(await (await openPrompter(context)).confirm(`${what}\nSend?`, false))) {
       throw new NotConfirmedError('not confirmed; nothing was sent');
@@ -51,20 +50,18 @@ export async function importConfirmation(context: Context, pause: () => void): P
   if (!ask) return undefined;
   const settings = await context.settings();
   return async ({ plan, rows, continues }) => {
-    const { changes } = plan;
     const lines = [
       continues === null
         ? `${count(rows, 'row')} in ${count(plan.requests, 'request')}, ${formatSize(plan.bytes)}`
         : `${count(rows, 'row')} left of run ${continues}`,
       `from ${plan.files.map(({ path }) => safeLine(path)).join(', ')}`,
-      ...(changes
-        ? [
-            `${grouped(changes.new)} new, ${grouped(changes.changed)} changed, ${grouped(changes.refreshed)} refreshed; ${grouped(changes.unchanged)} unchanged ${changes.unchanged === 1 ? 'is' : 'are'} left out`,
-          ]
-        : []),
-      `to ${whereTo(settings)}`,
     ];
-    await ask(lines.join('\n'));
+    if (plan.changes) {
+      const { new: added, changed, refreshed, unchanged } = plan.changes;
+      const sent = `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(refreshed)} refreshed`;
+      lines.push(`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`);
+    }
+    await ask([...lines, `to ${whereTo(settings)}`].join('\n'));
   };
 }
 
@@ -76,4 +73,24 @@ export function whereTo(settings: Settings): string {
   const token = from === undefined ? '' : `, with the token from ${safeLine(from)}`;
   const service = `region ${safeLine(region)}, ${host}${token}`;
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
+}
+
+/**
+ * At a terminal, asks whether to continue an unfinished run of the same files (contract §4); undefined if there is no
+ * terminal, or if a flag already decides about such a run.
+ */
+export function offerOf(
+  { resume, full, dryRun }: ImportOptions,
+  context: Context,
+  pause: () => void,
+): ((run: StoredRun) => Promise<boolean>) | undefined {
+  if (resume || full || dryRun || !isAttended(context)) return undefined;
+  return async ({ run, status, summary }) => {
+    pause();
+    const rows = summary?.rows;
+    const sent = rows ? `, ${grouped(rows.submitted)} of ${count(rows.read, 'row')} sent` : '';
+    const what = status === 'crashed' ? 'has crashed' : 'is unfinished';
+    const question = `run ${run} of the same content ${what}${sent}.\nContinue it?`;
+    return (await openPrompter(context)).confirm(question, true);
+  };
 }

@@ -1,88 +1,161 @@
-/**
- * `profiles doctor`: checks settings, state, and service. One line per check, with a hint if it fails
- * (contract §1).
- */
-import type { Command } from 'commander';
+/** `profiles doctor`: checks settings, state, and service. One line per check, with a hint if it fails (contract §1). */
+import { statfs } from 'node:fs/promises';
 import type { ExitCode } from '../../engine/errors.js';
+import { proxySettings } from '../../engine/service/proxy.js';
+import { formatSize } from '../../engine/size.js';
+import type { StateAge } from '../../engine/state/state.js';
 import { hintLines } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { ago } from '../output/ago.js';
 import { safeLine } from '../output/safe.js';
-import { type Style, stylesOn } from '../output/style.js';
+import { stylesOn } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import type { Settings } from '../settings/sources.js';
-import { examples, type Wire } from './command.js';
-import { type Finding, fail, worst } from './doctor/finding.js';
-import { checkConfig, checkNode, checkProxy, checkSettings, checkState, checkToken } from './doctor/local.js';
-import { checkService } from './doctor/remote.js';
+import {
+  configLocation,
+  hostLines,
+  readConfig,
+  requireBaseUrl,
+  requireLookupBaseUrl,
+  type Settings,
+} from '../settings/index.js';
+import { spec } from './command.js';
+import { checked, checkService, type Finding, ok, warn, worst } from './doctor-checks.js';
+import { statePlace } from './recorded.js';
 
-export function define(command: Command, wire: Wire): void {
-  examples(command, ['profiles doctor --region sandbox', 'profiles doctor --region sandbox --json']);
-  command.action(wire(() => ({}), run));
-}
+/** The minimum version in `engines` of package.json. */
+const NODE_FLOOR = [20, 20] as const;
+/** Bytes that are enough for the spooled stdin, the rejects file, and the state of a large import. */
+const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-async function run(_: object, context: Context): Promise<ExitCode> {
-  const findings: Finding[] = [];
-  await stopOnSignal(context, async () => {
-    for await (const finding of waited(diagnose(context), context)) {
-      findings.push(finding);
-      if (!context.flags.json) await writeOut(context.stdout, line(finding, context));
+export const command = spec({
+  examples: ['profiles doctor --region sandbox', 'profiles doctor --region sandbox --json'],
+  run: async (_, context): Promise<ExitCode> => {
+    const { stdout, flags } = context;
+    const findings: Finding[] = [];
+    await stopOnSignal(context, async () => {
+      const checks = diagnose(context);
+      for (;;) {
+        const next = await whileWaiting('checking the service', context, () => checks.next());
+        if (next.done) return;
+        findings.push(next.value);
+        if (!flags.json) await writeOut(stdout, line(next.value, context));
+      }
+    });
+    if (flags.json) {
+      const checks = findings.map(({ check, status, message, hint }) => ({ check, status, message, hint }));
+      const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
+      await writeJson(stdout, JSON.stringify({ status, checks }, null, 2));
     }
-  });
-  if (context.flags.json) {
-    const checks = findings.map(({ check, status, message, hint }) => ({ check, status, message, hint }));
-    const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
-    await writeJson(context.stdout, JSON.stringify({ status, checks }, null, 2));
-  }
-  return worst(findings);
-}
+    return worst(findings);
+  },
+});
 
 /** Runs the checks in order of dependency: a check is skipped if one that it needs has failed. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
+  const check = (name: string, look: () => string | Finding | Promise<string | Finding>) =>
+    checked(name, context.commands, look);
   yield checkNode(context.nodeVersion);
-  const config = await checkConfig(context);
+  const config = await check('config', () => configFile(context));
   yield config;
-  const proxy = checkProxy(context.env);
+  const proxy = await check('proxy', () => proxyText(context.env));
   yield proxy;
   if (config.status === 'fail') return;
-  let settings: Settings;
-  try {
+  let settings: Settings | undefined;
+  const found = await check('settings', async () => {
     settings = await context.settings();
-  } catch (error) {
-    yield fail('settings', error, context.commands);
+    return '';
+  });
+  if (settings === undefined) {
+    yield found;
     return;
   }
-  yield* checkSettings(settings, context.commands);
-  const token = settings.embedded ? null : await checkToken(context, settings);
-  if (token) yield token;
-  yield await checkState(context, settings);
-  const reachable = settings.embedded || (settings.baseUrl !== null && token?.status === 'ok');
-  if (reachable && proxy.status !== 'fail') {
-    yield* checkService(context, settings, settings.embedded ? null : await context.token());
+  const { account, region, origins, embedded, baseUrl } = settings;
+  if (account !== null) yield ok('account', `${account} (${origins.account})`);
+  yield ok('region', `${region} (${origins.region})`);
+  let isReachable = embedded;
+  if (embedded) yield ok('hosts', 'the sandbox is embedded');
+  else {
+    const { commands } = context;
+    const known = settings;
+    yield await check('base_url', () => `${requireBaseUrl(known)} (${origins.base_url})`);
+    const lookup = await check('lookup_base_url', () => {
+      return `${requireLookupBaseUrl(known)} (${origins.lookup_base_url})`;
+    });
+    const set = `run:\n${hostLines(region, commands)[1]}`;
+    yield lookup.status === 'ok'
+      ? lookup
+      : warn('lookup_base_url', `${lookup.message}: lookups will not work`, set);
+    const token = await check('token', async () => `${await context.token()} (${origins.token})`);
+    yield token;
+    isReachable = baseUrl !== null && token.status === 'ok';
   }
+  yield await check('state', () => stateText(settings!, context));
+  if (!isReachable || proxy.status === 'fail') return;
+  yield* checkService(context, settings, embedded ? null : await context.token());
 }
 
-/** Shows a spinner while the next check runs. */
-async function* waited(findings: AsyncGenerator<Finding>, context: Context): AsyncGenerator<Finding> {
-  for (;;) {
-    const next = await whileWaiting('checking the service', context, () => findings.next());
-    if (next.done) return;
-    yield next.value;
+/** @param version such as `20.20.2` */
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const enough = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+  if (enough) return ok('node', `Node ${version}`);
+  return warn('node', `Node ${version} is older than ${NODE_FLOOR.join('.')}`, 'install a newer Node');
+}
+
+async function configFile(context: Context): Promise<string> {
+  const { value: path, origin } = configLocation(context, context.flags);
+  const { exists, mode } = await readConfig(path, context, origin === 'default' ? undefined : origin);
+  if (!exists) return `no file at ${path}: flags, environment and defaults apply`;
+  return mode === null ? path : `${path} (mode ${mode.toString(8).padStart(4, '0')})`;
+}
+
+/** The proxy variables without the passwords that they may contain. */
+export function proxyText(env: Context['env']): string {
+  const settings = proxySettings(env);
+  if (!settings) return 'none';
+  const { httpsProxy, httpProxy, noProxy } = settings;
+  const set = Object.entries({ HTTPS_PROXY: httpsProxy, HTTP_PROXY: httpProxy })
+    .filter(([, url]) => url !== '')
+    .map(([name, url]) => `${name} ${new URL(url).host}`);
+  const except = noProxy === '' ? '' : `; not for ${noProxy}`;
+  return `${set.join(', ')}${except}; never for loopback`;
+}
+
+/** Checks that the state can be opened and read and has not moved, and that its disk has enough free space. */
+async function stateText({ stateDir }: Settings, context: Context): Promise<string | Finding> {
+  const { name, origin, isFolder } = await statePlace(context);
+  const state = await context.state();
+  await state.refuseMoved();
+  await state.runs.all();
+  await state.jobs.all();
+  const age = await state.age();
+  const { bavail, bsize } = await statfs(stateDir);
+  const free = `${formatSize(bavail * bsize)} free`;
+  if (bavail * bsize < ENOUGH_BYTES) {
+    const hint = 'free some space, or choose another folder with --state';
+    return warn('state', `${stateDir}: only ${free}`, hint);
   }
+  const room = isFolder && name === stateDir ? free : `${free} in ${stateDir}`;
+  return `${name} (${origin}), ${room}${remembered(age, context.clock.now())}`;
+}
+
+/** The age of the state: a restored older copy looks like any other state. */
+function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
+  if (oldest_completed_at === null || newest_completed_at === null) return '';
+  const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
+  return `; knows profiles completed ${oldest === newest ? newest : `from ${oldest} to ${newest}`}`;
 }
 
 const WIDTH = 'lookup_base_url'.length;
 /** The indentation of hints that are on lines of their own. */
 const INDENT = ' '.repeat('fail  '.length);
 
-/**
- * One line for each finding. If a terminal is too narrow, hints get lines of their own, where they are easy
- * to copy.
- */
+/** One line for each finding. If a terminal is too narrow, hints get lines of their own, where they are easy to copy. */
 function line({ check, status, message, hint }: Finding, { stdout, env, flags, platform }: Context): string {
   const styles = stylesOn(stdout, env, flags);
-  const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
+  const style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
   const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
   const what = safeLine(hint == null ? message : `${message} | hint: ${hint}`);
   const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { settingsOf } from '../options/flags.js';
 import { defaultOf, type Entry, GLOBAL, OPTIONS, optionsOf, pathOf } from '../options/index.js';
 import { twoColumns, wrap } from '../output/two-columns.js';
+import { wordsOf } from './usage.js';
 
 export const WIDTH = 80;
 /** Where the texts of options begin, if their flags are not longer. */
@@ -27,16 +28,15 @@ type Section = readonly [heading: string, lines: string];
 export function firstPage(command: Command, width: number): string {
   const path = pathOf(command);
   const columns = Math.min(width, WIDTH);
-  const page = (sections: readonly Section[]): string =>
-    [
-      wrap(sentence(command.description()), columns).join('\n'),
-      `Usage: ${usageOf(command)}`,
-      ...argumentsOf(command, columns),
-      sections.map(([heading, lines]) => `${heading}\n${lines}`).join('\n'),
-    ]
-      .filter((part) => part !== '')
-      .join('\n\n')
-      .concat('\n');
+  const words = command.registeredArguments.flatMap((argument) =>
+    wrap(`${capital(argument.name())}: ${argument.description}`, columns),
+  );
+  const page = (sections: readonly Section[]): string => {
+    const usage = `Usage: ${usageOf(command)}`;
+    const parts = [...wrap(sentence(command.description()), columns), '', usage, ''];
+    if (words.length > 0) parts.push(...words, '');
+    return `${[...parts, ...sections.flat()].join('\n')}\n`;
+  };
   if (path === '*') return page(rootSections(command, columns));
   const entries = shown(optionsOf(path));
   const first = entries.filter(({ tier }) => tier !== 2);
@@ -111,24 +111,13 @@ const shown = (options: readonly Entry[]): Entry[] =>
   options.filter(({ hidden, flag }) => !hidden && flag !== false);
 const isTiered = (entries: readonly Entry[]): boolean => entries.some(({ tier }) => tier === 2);
 
-const usageOf = (command: Command): string => {
-  const words = command.registeredArguments.map((argument) => {
-    const word = argument.variadic ? `${argument.name()}...` : argument.name();
-    return argument.required ? `<${word}>` : `[${word}]`;
-  });
+function usageOf(command: Command): string {
   const path = pathOf(command);
   if (path === '*') return 'profiles <command> [options]';
-  const own = path === 'help' ? ['[command or topic]'] : words;
+  const words = path === 'help' ? ['[command or topic]'] : wordsOf(command);
   const children =
     command.commands.length > 0 && words.length === 0 && path !== 'sandbox' ? ['<command>'] : [];
-  return ['profiles', path, ...children, ...own, '[options]'].join(' ');
-};
-
-function argumentsOf(command: Command, width: number): string[] {
-  const lines = command.registeredArguments.flatMap((argument) =>
-    wrap(`${capital(argument.name())}: ${argument.description}`, width),
-  );
-  return lines.length === 0 ? [] : [lines.join('\n')];
+  return ['profiles', path, ...children, ...words, '[options]'].join(' ');
 }
 
 function optionSections(entries: readonly Entry[], width: number, path: string): Section[] {
@@ -178,39 +167,29 @@ function commandSection(command: Command, width: number): Section[] {
 
 function rootSections(command: Command, width: number): Section[] {
   const summaries = new Map(command.commands.map((child) => [child.name(), child.description()]));
-  const groups = COMMAND_GROUPS.map(
-    ([heading, names]): Section => [
-      heading,
-      twoColumns(
-        names.map((name) => [name, summaries.get(name) ?? '']),
-        { left: 12, width },
-      ),
-    ],
-  );
+  const groups = COMMAND_GROUPS.map(([heading, names]): Section => {
+    const rows = names.map((name) => [name, summaries.get(name) ?? ''] as const);
+    return [heading, twoColumns(rows, { left: 12, width })];
+  });
   return [...groups, ['Global options', rowsOf(shown(optionsOf('*')), width, '*')]];
 }
 
 /** The last section: settings, further pages, and the names of the global options. */
 function more(path: string, entries: readonly Entry[], width: number): string {
   const keys = settingsOf(path).filter(({ flag }) => flag === false);
-  const named = EXAMPLES.filter((name) => keys.some(({ key }) => key === name)).join(', ');
-  const { option } = GLOBAL;
-  const rows: [string, string][] =
-    keys.length > 1
-      ? [
-          [
-            `-o, --option <${option.type.placeholder}>`,
-            `any other setting: ${named.split(', ').slice(0, 2).join(', ')}, ...`,
-          ],
-        ]
-      : [];
+  const named = EXAMPLES.filter((name) => keys.some(({ key }) => key === name))
+    .slice(0, 2)
+    .join(', ');
+  const option = `-o, --option <${GLOBAL.option.type.placeholder}>`;
+  const others = `any other setting: ${named}, ...`;
   const pages = furtherPages(path).flatMap((page): string[] => {
     const of = entries.filter(({ heading, tier }) => tier === 2 && heading?.toLowerCase() === page);
-    const named = `profiles help ${path} ${page}`.padEnd(33);
-    if (page === 'all') return [`${named}every option;  profiles help settings`];
+    const help = `profiles help ${path} ${page}`.padEnd(33);
+    if (page === 'all') return [`${help}every option;  profiles help settings`];
     const names = of.map(({ long }) => long.slice(2)).slice(0, 4);
-    return of.length < 5 ? [] : [`${named}${names.join(', ')}, ...`];
+    return of.length < 5 ? [] : [`${help}${names.join(', ')}, ...`];
   });
   const lines = [...pages, GLOBAL_FLAGS].map((line) => `      ${line}`);
-  return [...(rows.length > 0 ? [twoColumns(rows, { left: TEXTS_AT - 2, width })] : []), ...lines].join('\n');
+  const first = keys.length > 1 ? [twoColumns([[option, others]], { left: TEXTS_AT - 2, width })] : [];
+  return [...first, ...lines].join('\n');
 }

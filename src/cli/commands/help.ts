@@ -1,90 +1,51 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import type { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
-import type { Context } from '../context.js';
+import { usage } from '../options/index.js';
 import { twoColumns } from '../output/two-columns.js';
-import { writeJson, writeOut } from '../output/write.js';
-import { type CommandEntry, declare, examples, type Wire } from './command.js';
+import { print, spec, type Tree } from './command.js';
 import { furtherPage, furtherPages } from './help-page.js';
 import { TOPICS } from './topics.js';
 
-export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
-  // The words are not declared as arguments: the list of commands would show arguments only for this command.
-  command.usage('[command or topic]').allowExcessArguments();
-  const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
-  command.addHelpText('after', `\nTopics\n${twoColumns(rows)}`);
-  examples(command, ['profiles help import', 'profiles help exit-codes']);
-  command.action(
-    wire(
-      (words) => [...words],
-      (words, context) => run(command.parent ?? command, commands, words, context),
-    ),
-  );
-}
+export const command = spec({
+  // The words are not declared: the list of commands would show arguments only for this command.
+  anyWords: true,
+  more: `Topics\n${twoColumns(TOPICS.map(({ name, summary }) => [name, summary] as const))}`,
+  examples: ['profiles help import', 'profiles help exit-codes'],
+  run: async (words, context, tree) => {
+    const help = await textAbout(words, tree);
+    await print(context, { help }, `${help}\n`, 0);
+  },
+});
 
-async function run(
-  root: Command,
-  commands: readonly CommandEntry[],
-  words: readonly string[],
-  context: Context,
-): Promise<ExitCode> {
-  const text = await textAbout(root, commands, words);
-  if (context.flags.json) await writeJson(context.stdout, JSON.stringify({ help: text }));
-  else await writeOut(context.stdout, `${text}\n`);
-  return Exit.done;
-}
-
-/**
- * A topic comes before a command with its name: `profiles config --help` shows the command. @throws
- * UsageError
- */
-async function textAbout(
-  root: Command,
-  commands: readonly CommandEntry[],
-  words: readonly string[],
-): Promise<string> {
+/** A topic comes before a command with its name: `profiles config --help` shows the command. @throws UsageError */
+async function textAbout(words: readonly string[], { command, load }: Tree): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
   if (topic) return topic.text();
   const page = words.length > 1 ? furtherPage(words.slice(0, -1).join(' '), words.at(-1)!) : null;
   if (page !== null) return page;
-  let command = root;
-  for (const word of words) {
-    const child = command.commands.find((candidate) => candidate.name() === word);
-    if (!child) throw unknown(command, word, words);
-    await known(root, child, commands);
-    command = child;
+  let at = command.parent!;
+  for (const [index, word] of words.entries()) {
+    const child = at.commands.find((candidate) => candidate.name() === word);
+    if (!child) throw unknown(word, at, words.slice(0, index));
+    await load(child);
+    at = child;
   }
-  return helpOf(command);
-}
-
-/** Declares a command: until then, the root knows only its name. */
-async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
-  const entry = commands.find(({ name }) => name === command.name());
-  const unwired: Wire = () => async () => {};
-  if (command.parent !== root || !entry || entry.name === 'help') return;
-  await declare(entry, command, unwired, commands);
-}
-
-function unknown(command: Command, word: string, words: readonly string[]): UsageError {
-  const before = words.slice(0, words.indexOf(word));
-  const names = [...command.commands.map((child) => child.name()), ...furtherPages(before.join(' '))];
-  // `config` is a command and a topic.
-  const all = before.length === 0 ? [...new Set([...names, ...TOPICS.map(({ name }) => name)])] : names;
-  const like = nearest(word, all);
-  return new UsageError(`no help for "${[...before, word].join(' ')}"`, {
-    hint: like
-      ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
-      : all.length > 0
-        ? `available: ${all.join(', ')}`
-        : `see profiles help ${before.join(' ')}`,
-  });
-}
-
-/** Everything that `--help` prints, examples included. */
-function helpOf(command: Command): string {
   let text = '';
-  command.configureOutput({ writeOut: (part) => (text += part) });
-  command.outputHelp();
+  at.configureOutput({ writeOut: (part) => (text += part) });
+  at.outputHelp();
   return text.trimEnd();
+}
+
+function unknown(word: string, command: Command, before: readonly string[]): UsageError {
+  const path = before.join(' ');
+  const topics = before.length === 0 ? TOPICS.map(({ name }) => name) : [];
+  // `config` is a command and a topic.
+  const names = [...command.commands.map((child) => child.name()), ...furtherPages(path), ...topics];
+  const all = [...new Set(names)];
+  const like = nearest(word, all);
+  const named = all.length > 0 ? `available: ${all.join(', ')}` : `see profiles help ${path}`;
+  const meant = ['profiles help', ...before, like].join(' ');
+  return usage(`no help for "${[...before, word].join(' ')}"`, like ? `did you mean "${meant}"?` : named);
 }

@@ -1,9 +1,5 @@
-/**
- * `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and
- * 3).
- */
-import type { Command } from 'commander';
-import { type ExitCode, UsageError } from '../../engine/errors.js';
+/** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
+import type { ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
 import { isObject } from '../../engine/json-object.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
@@ -21,13 +17,12 @@ import {
 } from '../../engine/read/index.js';
 import { shellWord } from '../advice/shell.js';
 import type { Context } from '../context.js';
-import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING } from '../options/index.js';
+import { COLUMNS, engineValues, given, IDENTIFY, RETRYING, usage } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
 import { stylesOn } from '../output/style.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
-import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { type Flags, print, spec } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';
 
@@ -37,54 +32,58 @@ interface Options {
   waitTimeoutMs: number | null;
 }
 
-export function define(command: Command, wire: Wire): void {
-  examples(requireSubcommand(command, wire), [
+export const command = spec({
+  examples: [
     'profiles identify company c-100 --set plan=gold --region sandbox',
     'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
-  ]);
-  examples(
-    command.command('company').description('create or update one company').argument('<id>', 'company_id'),
-    [
-      'profiles identify company c-100 --set plan=gold --region sandbox',
-      'profiles identify company c-100 --unset plan --region sandbox',
-      'profiles identify company c-1 --metadata \'{"staff":12}\' --region sandbox',
-    ],
-  ).action(wire((words, flags) => options('companies', words, flags), run));
+  ],
+  commands: {
+    company: spec({
+      summary: 'create or update one company',
+      words: { '<id>': 'company_id' },
+      examples: [
+        'profiles identify company c-100 --set plan=gold --region sandbox',
+        'profiles identify company c-100 --unset plan --region sandbox',
+        'profiles identify company c-1 --metadata \'{"staff":12}\' --region sandbox',
+      ],
+      options: ([id = ''], flags) => options('companies', id, flags),
+      run,
+    }),
+    user: spec({
+      summary: 'create or update one user, and follow its job',
+      words: { '<id>': 'user_id' },
+      examples: [
+        'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
+        'profiles identify user u-7 --metadata \'{"vip":true}\' --region sandbox',
+      ],
+      options: ([id = ''], flags) => options('users', id, flags),
+      run,
+    }),
+  },
+});
 
-  examples(
-    command
-      .command('user')
-      .description('create or update one user, and follow its job')
-      .argument('<id>', 'user_id'),
-    [
-      'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
-      'profiles identify user u-7 --metadata \'{"vip":true}\' --region sandbox',
-    ],
-  ).action(wire((words, flags) => options('users', words, flags), run));
-}
+const NOUN = { companies: 'company', users: 'user' } as const;
 
-function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Options {
-  if (id === '')
-    throw new UsageError('the identifier is empty', {
-      hint: `profiles identify ${kind === 'users' ? 'user' : 'company'} <id>`,
-    });
-  const { company, ...metadata } = given({ ...IDENTIFY, set: COLUMNS.set }, flags);
+function options(kind: Kind, id: string, flags: Flags): Options {
+  if (id === '') throw usage('the identifier is empty', `profiles identify ${NOUN[kind]} <id>`);
+  const { company = null, ...values } = given({ ...IDENTIFY, set: COLUMNS.set }, flags);
   if (company === '') {
-    throw new UsageError('--company: the identifier is empty', {
-      hint: 'write --company <id>, or leave it out',
-    });
+    throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
   }
-  for (const [key, value] of metadata.set ?? []) refuseIdentifier(kind, key, value);
-  const profile = { kind, id, company: company ?? null, metadata: metadataOf(metadata) };
+  for (const [key, value] of values.set ?? []) {
+    if (key === ID_FIELD[kind])
+      throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
+    if (key !== ID_FIELD.companies) continue;
+    const hint = `write --company ${shellWord(value)}`;
+    throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
+  }
+  const profile = { kind, id, company, metadata: metadataOf(values) };
   for (const [field, text] of identifiersOf(profile)) {
     // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
     const reason = identifierCheck({ ...NO_RULES, allowIds: [text] })(text, field);
-    if (reason !== null) throw new UsageError(reason, { hint: 'write the identifier as the service has it' });
+    if (reason !== null) throw usage(reason, 'write the identifier as the service has it');
   }
-  return {
-    profile,
-    ...waitingIn(flags),
-  };
+  return { profile, ...waitingIn(flags) };
 }
 
 const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: string][] => [
@@ -92,118 +91,82 @@ const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: st
   ...(company === null ? [] : [[ID_FIELD.companies, company] as [string, string]]),
 ];
 
-/** @throws UsageError for an identifier's key: it is not metadata */
-function refuseIdentifier(kind: Kind, key: string, value: string): void {
-  if (key === ID_FIELD[kind]) {
-    throw new UsageError(`--set: "${key}" is the identifier, not metadata`, { hint: 'leave it out' });
-  }
-  if (key !== ID_FIELD.companies) return;
-  throw new UsageError(`--set: "${key}" is the user's company, not metadata`, {
-    hint: `write --company ${shellWord(value)}`,
-  });
+interface Metadata {
+  metadata?: string;
+  set?: readonly (readonly [key: string, value: string])[];
+  unset?: readonly string[];
 }
 
 /**
- * The metadata, as JSON text by key. `--set` and `--unset` override `--metadata`. A key to unset is sent as
- * null, which removes it.
- * @throws UsageError
+ * The metadata, as JSON text by key. `--set` and `--unset` override `--metadata`. A key to unset is sent as null, which
+ * removes it. @throws UsageError
  */
-function metadataOf({
-  metadata: json,
-  set = [],
-  unset = [],
-}: Given<typeof IDENTIFY & Pick<typeof COLUMNS, 'set'>>) {
-  const metadata = new Map<string, string>();
-  if (json !== undefined) {
-    const given = jsonObject(json);
-    for (const [key, value] of Object.entries(given)) {
-      const text = writtenAgain(value, DEFAULT_LIMITS.maxDepth);
-      if (text === null) {
-        throw new UsageError(`--metadata: ${key} is nested too deeply`, {
-          hint: 'make it flatter, or pass it as text',
-        });
-      }
-      metadata.set(key, text);
-    }
-    const loss = lossIn(json, given, false);
-    if (loss !== null) throw new UsageError(`--metadata: ${loss}`, { hint: 'correct the JSON' });
-  }
+function metadataOf({ metadata: json, set = [], unset = [] }: Metadata): Map<string, string> {
+  const metadata = new Map(json === undefined ? [] : membersOf(json));
   for (const [key, value] of set) metadata.set(key, jsonOfCell(value));
   for (const key of unset) {
-    if (key === '') throw new UsageError('--unset: the key is empty', { hint: 'write --unset <key>' });
+    if (key === '') throw usage('--unset: the key is empty', 'write --unset <key>');
     if (set.some(([name]) => name === key)) {
-      throw new UsageError(`--set ${key} and --unset ${key} contradict each other`, {
-        hint: 'leave out one of them',
-      });
+      throw usage(`--set ${key} and --unset ${key} contradict each other`, 'leave out one of them');
     }
     metadata.set(key, 'null');
   }
   return metadata;
 }
 
-function jsonObject(text: string): Record<string, unknown> {
-  const wrong = (what: string): UsageError =>
-    new UsageError(`--metadata: ${what}`, { hint: 'write --metadata \'{"plan":"gold"}\'' });
+/** The members of a JSON object, with their values as JSON text. @throws UsageError */
+function membersOf(json: string): [key: string, value: string][] {
+  const wrong = (what: string, hint = 'write --metadata \'{"plan":"gold"}\''): UsageError =>
+    usage(`--metadata: ${what}`, hint);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(json);
   } catch {
     throw wrong('not valid JSON');
   }
   if (!isObject(value)) throw wrong('not a JSON object');
-  const inexact = inexactNumber(text);
+  const inexact = inexactNumber(json);
   if (inexact !== null) {
-    throw new UsageError(`--metadata: the number ${inexact} cannot be represented exactly`, {
-      hint: `quote it: "${inexact}"`,
-    });
+    throw wrong(`the number ${inexact} cannot be represented exactly`, `quote it: "${inexact}"`);
   }
-  return value;
+  const members = Object.entries(value).map(([key, one]): [string, string] => {
+    const text = writtenAgain(one, DEFAULT_LIMITS.maxDepth);
+    if (text !== null) return [key, text];
+    throw wrong(`${key} is nested too deeply`, 'make it flatter, or pass it as text');
+  });
+  const loss = lossIn(json, value, false);
+  if (loss !== null) throw wrong(loss, 'correct the JSON');
+  return members;
 }
 
-async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {
+async function run({ profile, ...waiting }: Options, context: Context): Promise<ExitCode> {
+  const { kind, id, metadata } = profile;
+  const { stdout, env, flags, clock, abort } = context;
   const odd = identifiersOf(profile)
     .filter(([, text]) => isOdd(text))
     .map(([field, text]) => `${field}: ${oddWords(text)}`);
   for (const warning of odd) context.warn(warning);
-  const ask = await confirmation(context);
-  await ask?.(
-    `${profile.kind === 'users' ? 'user' : 'company'} ${safeLine(profile.id)}, ${count(profile.metadata.size, 'key')}\nto ${whereTo(await context.settings())}`,
-  );
+  const settings = await context.settings();
+  const what = `${NOUN[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
+  await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
   const deps = {
     client: await context.client(),
     state: await context.state(),
     scope: await context.scope(),
-    clock: context.clock,
+    clock,
     random: Math.random,
-    abort: context.abort,
+    abort,
     onWait: ({ job_id }: { job_id: string }) =>
-      context.warn(`waiting for job ${job_id}: it is unfinished, and contains ${profile.id}`),
+      context.warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
   };
-  const { importDefaults } = await context.settings();
-  const result = await whileWaiting(`sending ${profile.id}`, context, () =>
-    stopOnSignal(context, (stop) =>
-      identify(profile, deps, {
-        stop,
-        wait,
-        waitTimeoutMs,
-        ...engineValues(RETRYING, importDefaults),
-      }),
-    ),
+  const how = { ...waiting, ...engineValues(RETRYING, settings.importDefaults) };
+  const result = await whileWaiting(`sending ${id}`, context, () =>
+    stopOnSignal(context, (stop) => identify(profile, deps, { ...how, stop })),
   );
-  await print({ ...result, warnings: [...odd, ...result.warnings] }, context);
-  for (const warning of result.warnings) context.warn(warning);
+  const { warnings, job, id_field, status } = result;
+  const fields = job ?? { [id_field]: result.id, status };
+  const text = fieldsText(fields, stylesOn(stdout, env, flags));
+  await print(context, { ...result, warnings: [...odd, ...warnings] }, text);
+  for (const warning of warnings) context.warn(warning);
   return exitOfProfile(result);
-}
-
-async function print(result: Awaited<ReturnType<typeof identify>>, context: Context): Promise<void> {
-  const { stdout, env, flags } = context;
-  if (flags.json) await writeJson(stdout, JSON.stringify(result, null, 2));
-  else
-    await writeOut(
-      stdout,
-      fieldsText(
-        result.job ?? { [result.id_field]: result.id, status: result.status },
-        stylesOn(stdout, env, flags),
-      ),
-    );
 }

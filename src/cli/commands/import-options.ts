@@ -1,6 +1,5 @@
 /** Reads the options of an import: flags override the mapping file, which overrides the config file. */
 import { resolve } from 'node:path';
-import { UsageError } from '../../engine/errors.js';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
 import {
   factsOf,
@@ -16,6 +15,7 @@ import type { Context } from '../context.js';
 import type { Given } from '../guide/questions.js';
 import {
   COLUMNS,
+  engineGiven,
   engineValues,
   given,
   READING,
@@ -24,6 +24,8 @@ import {
   RETRYING,
   SELECTING,
   SENDING,
+  type Table,
+  usage,
   type Values,
   valuesOf,
   WAITING,
@@ -63,12 +65,10 @@ export async function importOptions(
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
   const reading = await readingOptions(paths, flags, importDefaults, context, answered);
-  const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
-  const options = engineValues(
-    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
-    { ...importDefaults, ...flags },
-  );
-  const waiting = waitingIn({ ...importDefaults, ...flags });
+  const all = { ...importDefaults, ...flags };
+  const options = engineValues({ ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING }, all);
+  const waiting = waitingIn(all);
+  const { rejects, outcomes } = given(WRITING, flags);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
   return {
@@ -80,9 +80,9 @@ export async function importOptions(
     dryRun: options.dryRun || flags.savePlan !== undefined,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
-    invalid: invalidBound(rejecting, flags),
-    rejects: given({ rejects: REPORTING.rejects }, flags).rejects ?? null,
-    outcomes: outcomesFile(given({ outcomes: REPORTING.outcomes }, flags).outcomes, context.cwd),
+    invalid: invalidBound(valuesOf(REJECTING, all), flags),
+    rejects: rejects ?? null,
+    outcomes: outcomesFile(outcomes, context.cwd),
     failed: false,
   };
 }
@@ -90,24 +90,33 @@ export async function importOptions(
 /** The file to save the plan to. @throws UsageError if the plan could not be saved */
 export function savePlanOf({ paths }: ImportOptions, flags: Flags): string | undefined {
   const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
-  if (savePlan === undefined) return undefined;
-  const refuse = (message: string, hint: string): never => {
-    throw new UsageError(message, { hint });
-  };
-  if (paths.includes('-')) {
-    refuse(
-      'a plan of stdin (-) cannot be saved: it could not be read again',
-      'save the input to a file first',
-    );
-  }
-  return savePlan;
+  if (savePlan === undefined || !paths.includes('-')) return savePlan;
+  const hint = 'save the input to a file first';
+  throw usage('a plan of stdin (-) cannot be saved: it could not be read again', hint);
 }
 
+/** What flags change of an import that was planned or begun before: only what was given. @throws UsageError */
+export function changesOf(table: Table, flags: Flags, cwd: string): Partial<ImportOptions> {
+  const { rejects, outcomes } = given(WRITING, flags);
+  const { wait, waitTimeoutMs } = waitingIn(flags);
+  const changes: Partial<ImportOptions> = engineGiven(table, flags);
+  return {
+    ...changes,
+    ...(!wait && { wait }),
+    ...(waitTimeoutMs !== null && { waitTimeoutMs }),
+    ...(changes.onFailure === 'isolate' && { wait: true }),
+    ...(rejects !== undefined && { rejects }),
+    outcomes: outcomesFile(outcomes, cwd),
+  };
+}
+
+const WRITING = { rejects: REPORTING.rejects, outcomes: REPORTING.outcomes };
+
 /** Makes the path absolute, because a resume may run in another folder. @throws UsageError */
-export function outcomesFile(path: string | undefined, cwd: string): string | null {
+function outcomesFile(path: string | undefined, cwd: string): string | null {
   if (path === undefined) return null;
   if (path !== '-' && path !== '') return resolve(cwd, path);
-  throw new UsageError('--outcomes takes the name of a file', { hint: 'such as --outcomes outcomes.csv' });
+  throw usage('--outcomes takes the name of a file', 'such as --outcomes outcomes.csv');
 }
 
 /**
@@ -125,11 +134,8 @@ export function checkFilesDiffer(
     if (path === null || path === undefined) continue;
     const place = resolve(cwd, path);
     const other = flags.get(place);
-    if (other !== undefined) {
-      throw new UsageError(`${other} and ${flag} both name ${path}`, {
-        hint: 'name a file for each of them',
-      });
-    }
+    if (other !== undefined)
+      throw usage(`${other} and ${flag} both name ${path}`, 'name a file for each of them');
     flags.set(place, flag);
   }
 }
@@ -181,26 +187,17 @@ const zoneIn = (flags: Flags): string | undefined => given({ zone: READING.zone 
 
 function rulesOf(flags: Flags, zone?: string): SomeRules {
   const { type, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
-  const both = include?.find((column) => exclude?.includes(column));
-  if (both !== undefined) {
-    throw new UsageError(`--include ${both} and --exclude ${both} contradict each other`, {
-      hint: 'leave out one of them',
-    });
-  }
-  const unsent = map?.find(([column]) => exclude?.includes(column));
-  if (unsent !== undefined) {
-    throw new UsageError(`--map ${unsent.join('=')} and --exclude ${unsent[0]} contradict each other`, {
-      hint: 'leave out one of them',
-    });
+  for (const [flag, column] of [
+    ...(include ?? []).map((name) => [`--include ${name}`, name] as const),
+    ...(map ?? []).map((pair) => [`--map ${pair.join('=')}`, pair[0]] as const),
+  ]) {
+    if (!exclude?.includes(column)) continue;
+    throw usage(`${flag} and --exclude ${column} contradict each other`, 'leave out one of them');
   }
   const { null: nulls, allowId: allowIds } = more;
-  return { map, include, exclude, set, ...typesOf(type, zone), empty, keys, trim, nulls, allowIds };
+  const types = typeRules(type, (column) => `--type ${column}`, zone);
+  return { map, include, exclude, set, ...types, empty, keys, trim, nulls, allowIds };
 }
-
-const typesOf = (
-  given: readonly (readonly [column: string, type: string])[] | undefined,
-  zone: string | undefined,
-): SomeRules => typeRules(given, (column) => `--type ${column}`, zone);
 
 /** What flags decide, so that it is not asked. */
 export const givenBy = ({ guide, map, include, exclude, keys, zone }: Flags): Given => ({

@@ -1,6 +1,6 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
 import { resolve } from 'node:path';
-import { CanaryError, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
+import { CanaryError, Exit, ProfilesError } from '../../engine/errors.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -19,12 +19,10 @@ import { optimizeLess } from '../optimizing.js';
 import { createReporter } from '../output/reporter.js';
 import { whileWaiting } from '../output/waiting.js';
 import { printReportPath } from '../output/write.js';
-import { requireBaseUrl } from '../settings/hosts.js';
-import { hasToken, tokenFrom } from '../settings/token.js';
-import type { Ending } from './command.js';
-import { importConfirmation } from './confirm.js';
+import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
+import type { Ended } from './command.js';
+import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer, type Report } from './import-options.js';
-import { offerOf } from './offer.js';
 import { checkPlanFile, writePlan } from './save-plan.js';
 
 /** @throws ProfilesError that ended the import early; its summary has been reported by then */
@@ -55,7 +53,7 @@ export async function runAndReport(
     /** Whether a person has already said that it may be sent. */
     isConfirmed?: boolean;
   } = {},
-): Promise<ExitCode | Ending> {
+): Promise<Ended> {
   const { rejects, outcomes } = options;
   const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
   checkFilesDiffer(files, context.cwd);
@@ -105,7 +103,7 @@ export async function runAndReport(
       });
     };
   }
-  const follow = async (): Promise<ExitCode | Ending> => {
+  const follow = async (): Promise<Ended> => {
     const events = runImport(options, deps, earlier, apply);
     try {
       for (;;) {
@@ -123,7 +121,7 @@ export async function runAndReport(
       await events.return(undefined as never);
     }
   };
-  const endOf = ({ failure, exit }: ImportResult): ExitCode | Ending => {
+  const endOf = ({ failure, exit }: ImportResult): Ended => {
     // A failed job decides before a wait that timed out (contract §7); the summary shows both.
     if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
     const lost = reporter.lost();

@@ -1,13 +1,11 @@
 /** `profiles import <input...>`: plan, then send (contract §3). */
-import type { Command } from 'commander';
-import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { safeHint } from '../output/safe.js';
 import { writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
-import { type Ending, examples, type Flags, type Wire } from './command.js';
+import { type Ended, type Flags, spec } from './command.js';
 import type { Report } from './import-options.js';
 
 interface Options {
@@ -21,15 +19,16 @@ interface Options {
   savePlan: string | undefined;
 }
 
-export function define(command: Command, wire: Wire): void {
-  command.argument('<input...>', 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)');
-  examples(command, [
+export const command = spec({
+  words: { '<input...>': 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)' },
+  examples: [
     'profiles import companies.csv --region sandbox',
     'profiles import export.csv -m crm.json --save-plan plan.json',
     'profiles import users.ndjson --changed-only --max-changed 5% --json',
-  ]);
-  command.action(wire(options, run));
-}
+  ],
+  options,
+  run,
+});
 
 /** Loads its modules only for an import, because help does not need them. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
@@ -44,7 +43,7 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   return { paths, flags, isAsked, answered, import: options, report, savePlan };
 }
 
-async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
+async function run(asked: Options, context: Context): Promise<Ended> {
   const [{ mappingFiles }, { runAndReport }] = await Promise.all([
     import('./import-options.js'),
     import('./import-run.js'),
@@ -54,12 +53,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const guided = isAsked ? await guideImport(asked, context) : null;
   const { options = asked.import, apply = null, commands = [] } = guided ?? {};
   const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
-  const ended = await runAndReport(options, null, report, context, {
-    savePlan,
-    reads,
-    apply,
-    isConfirmed: apply !== null,
-  }).catch(async (error: unknown) => {
+  const more = { savePlan, reads, apply, isConfirmed: apply !== null };
+  const ended = await runAndReport(options, null, report, context, more).catch(async (error: unknown) => {
     if (isAsked || reads.length > 0) throw error;
     throw await (await import('../guide/files.js')).withBeside(error, asked.paths, context);
   });

@@ -1,6 +1,4 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
-import type { Command } from 'commander';
-import { Exit, type ExitCode } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
@@ -45,13 +43,14 @@ import { formOn } from '../output/style.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { type Flags, spec } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
 
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
 const SHOWN = 10;
 
 interface Options {
+  paths: readonly string[];
   reading: ReadOptions;
   sources: AnySource[];
   /** Maximum size of a request body, in bytes. A row is rejected if its item alone is larger. */
@@ -60,8 +59,8 @@ interface Options {
   /** Whether an existing mapping file is replaced. */
   force: boolean;
   given: Given;
-  /** The mapping of the answers; null if nothing is asked. */
-  ask: (() => Promise<MappingFile | null>) | null;
+  /** Reads the options again, with flags that were answered. */
+  remake(more: Flags): Promise<ReadOptions & { chunkBytes: number }>;
 }
 
 interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
@@ -73,104 +72,84 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
   warnings: Warning[];
 }
 
-export function define(command: Command, wire: Wire): void {
-  command.argument('<input...>', 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)');
-  examples(command, [
+export const command = spec({
+  words: { '<input...>': 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)' },
+  examples: [
     'profiles inspect companies.csv',
     'profiles inspect export.csv -k companies --id Symbol --write-mapping m.json',
     'profiles inspect companies.csv users.csv --json',
-  ]);
-  command.action(wire(options, run));
-}
-
-async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { importDefaults } = await context.settings();
-  const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
-  const { writeMapping = null, force = false } = given(INSPECT, flags);
-  const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
-  const read = (more: Flags = {}) =>
-    readingOptions(shownInputs(paths), { ...flags, ...more }, importDefaults, context);
-  const reading = await read();
-  const known = givenBy(flags);
-  const ask = async (): Promise<MappingFile | null> => {
+  ],
+  options: async (paths, flags, context): Promise<Options> => {
+    const { importDefaults } = await context.settings();
+    const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
+    const { writeMapping = null, force = false } = given(INSPECT, flags);
+    const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
+    const remake = async (more: Flags) => {
+      const all = { ...flags, ...more };
+      return { ...(await readingOptions(shownInputs(paths), all, importDefaults, context)), chunkBytes };
+    };
+    const reading = await remake({});
+    return { paths, reading, sources, chunkBytes, writeMapping, force, given: givenBy(flags), remake };
+  },
+  run: async (asked, context) => {
+    const { paths, writeMapping, given, remake, reading, chunkBytes } = asked;
+    if (!given.all || writeMapping === null) return run(asked, context);
+    if (!isAttended(context)) throw nobodyToAsk();
     const { askMapping } = await import('../guide/index.js');
-    const remake = async (more: Flags) => ({ ...(await read(more)), chunkBytes });
-    return askMapping({ paths, given: known, options: { ...reading, chunkBytes }, remake }, context);
-  };
-  const isAsked = known.all && writeMapping !== null;
-  if (isAsked && !isAttended(context)) throw nobodyToAsk();
-  return { reading, sources, chunkBytes, writeMapping, force, given: known, ask: isAsked ? ask : null };
-}
+    const options = { ...reading, chunkBytes };
+    const mapping = await askMapping({ paths, given, options, remake }, context);
+    if (mapping) await save(mapping, asked, context);
+  },
+});
 
-async function run(
-  { writeMapping, force, given, ask, ...how }: Options,
-  context: Context,
-): Promise<ExitCode> {
-  const { stdout, stderr, env, flags } = context;
-  if (ask && writeMapping !== null) {
-    const mapping = await ask();
-    if (mapping) await save(writeMapping, mapping, force, context);
-    return Exit.done;
-  }
+async function run(asked: Options, context: Context): Promise<void> {
+  const { reading, writeMapping, given } = asked;
+  const { stdout, stderr, env, flags, commands } = context;
   const spool = new Spool(context);
+  const waiting = <T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, work));
   try {
     const opened: OpenedInput[] = [];
-    const inspected: Inspected[] = [];
-    const reading = <T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-      whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, work));
-    for (const source of how.sources) {
-      const fetch = (signal: AbortSignal) => open(source, how.reading, spool, context, signal);
-      opened.push(await reading(source.path, fetch));
+    for (const source of asked.sources) {
+      const input = await waiting(source.path, async (signal) => {
+        const { path, location } = await spool.fetch(source);
+        const where = { path, location, cwd: context.cwd, inputs: reading.paths, guess: true };
+        return openInput({ ...reading, ...where }, signal);
+      });
+      opened.push(input);
     }
-    checkOpened(opened, how.reading);
+    checkOpened(opened, reading);
     checkIdentifierKeys(opened);
+    const inspected: Inspected[] = [];
     for (const input of opened) {
-      inspected.push(await reading(input.path, (signal) => inspect(input, how, context, signal)));
+      inspected.push(await waiting(input.path, (signal) => inspect(input, asked, context, signal)));
     }
-    checkScanned(inspected, how.reading);
+    checkScanned(inspected, reading);
     const found: Found[] = [];
     for (const one of flags.json || writeMapping !== null ? inspected : []) {
-      const { path } = one.opened;
-      found.push({ ...(await reading(path, (signal) => lookAt(one.opened, one, signal))), known: false });
+      const look = await waiting(one.opened.path, (signal) => lookAt(one.opened, one, signal));
+      found.push({ ...look, known: false });
     }
     if (flags.json) {
-      const files = inspected.map((one) => documentOf(one, context.commands));
+      const files = inspected.map((one) => documentOf(one, commands));
       const identities = identityQuestions(found, given);
-      const asked = new Set(identities.map(({ path }) => path));
-      const questions = [...identities, ...mappingQuestions(found, given, asked)];
+      const isAsked = new Set(identities.map(({ path }) => path));
+      const questions = [...identities, ...mappingQuestions(found, given, isAsked)];
       await writeJson(stdout, JSON.stringify({ files, questions }, null, 2));
     } else {
       const { filesText } = await import('../output/plan.js');
-      const form = formOn(stdout, env, flags);
-      await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
+      await writeOut(stdout, filesText(inspected.map(filePlanOf), formOn(stdout, env, flags)));
     }
     for (const { opened, scan, warnings, rejected } of inspected) {
-      for (const warning of warnings)
-        context.warn(`${opened.path}: ${warningText(warning, context.commands)}`);
+      for (const warning of warnings) context.warn(`${opened.path}: ${warningText(warning, commands)}`);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
-    if (writeMapping !== null) {
-      const mapping = mappingOf(found, suggestedAnswers(found, given));
-      await save(writeMapping, { ...writtenFacts(how.reading), ...mapping }, force, context);
-    }
-    return Exit.done;
+    if (writeMapping === null) return;
+    const mapping = mappingOf(found, suggestedAnswers(found, given));
+    await save({ ...writtenFacts(reading), ...mapping }, asked, context);
   } finally {
     await spool.remove();
   }
-}
-
-async function open(
-  source: AnySource,
-  reading: ReadOptions,
-  spool: Spool,
-  context: Context,
-  signal: AbortSignal,
-): Promise<OpenedInput> {
-  const { path, location } = await spool.fetch(source);
-  return openInput(
-    { ...reading, path, location, cwd: context.cwd, inputs: reading.paths, guess: true },
-    signal,
-  );
 }
 
 async function inspect(
@@ -263,20 +242,16 @@ function rejections(rejected: readonly Rejection[], total: number): string {
 
 /** Writes the mapping file, and says what to do with it. */
 async function save(
-  path: string,
   mapping: MappingFile,
-  isReplaced: boolean,
-  context: Context,
+  { writeMapping, force: isReplaced }: Pick<Options, 'writeMapping' | 'force'>,
+  { cwd, flags, stderr }: Context,
 ): Promise<void> {
-  await saveMapping(path, mapping, { cwd: context.cwd, isReplaced, flag: '--write-mapping: ' });
-  if (context.flags.quiet) return;
+  const path = writeMapping!;
+  await saveMapping(path, mapping, { cwd, isReplaced, flag: '--write-mapping: ' });
+  if (flags.quiet) return;
   const zones = openZones(mapping);
-  const open =
-    zones.length === 0
-      ? ''
-      : `replace <zone> in ${count(zones.length, 'place')}: ${safeLine(zones.join(', '))} (or write it again with --zone)\n`;
-  await writeOut(
-    context.stderr,
-    `wrote ${safeLine(path)}; use it with --mapping ${safeLine(shellWord(path))}\n${open}`,
-  );
+  const places = `replace <zone> in ${count(zones.length, 'place')}: ${safeLine(zones.join(', '))}`;
+  const open = zones.length === 0 ? '' : `${places} (or write it again with --zone)\n`;
+  const use = `use it with --mapping ${safeLine(shellWord(path))}`;
+  await writeOut(stderr, `wrote ${safeLine(path)}; ${use}\n${open}`);
 }

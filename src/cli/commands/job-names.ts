@@ -1,12 +1,15 @@
-/** The jobs that a command line means: by id, URL, or a start or end of an id, or all that are unfinished. */
-import { AuthError, ConfigError, ServiceError, StateError, UsageError } from '../../engine/errors.js';
+/** The jobs that a command line means (by id, URL, or a start or end of an id), and the service of each. */
+import { AuthError, ConfigError, ServiceError, StateError } from '../../engine/errors.js';
+import type { ServiceClient } from '../../engine/service/client.js';
+import type { Job } from '../../engine/service/contract.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
-import type { KnownJob } from '../../engine/state/state.js';
+import type { KnownJob, Scope } from '../../engine/state/state.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { usage } from '../options/index.js';
 import { stopOnSignal } from '../output/waiting.js';
-import { idsLike, severalFit } from './recorded-service.js';
+import { contextOf, idsLike, namedAccount, saveJobs, severalFit } from './recorded.js';
 
 /** A job named on the command line; `host` is set if it was a URL. */
 export interface JobName {
@@ -26,11 +29,7 @@ export function readJobName(word: string): JobName {
   // Uses the text, not a parsed path: a URL parser would resolve `..` before it can be refused.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
-  if (id === '' || id === '.' || id === '..') {
-    throw hinted(new UsageError(`"${word}" is not a job id`), ({ command }) =>
-      toRun('to list the known jobs', command('jobs')),
-    );
-  }
+  if (id === '' || id === '.' || id === '..') throw withJobs(`"${word}" is not a job id`);
   return { id, host: encoded === undefined ? null : new URL(word).host };
 }
 
@@ -38,23 +37,23 @@ function decoded(encoded: string, word: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw new UsageError(`"${word}" is not a valid URL`, { hint: 'pass only the job id' });
+    throw usage(`"${word}" is not a valid URL`, 'pass only the job id');
   }
 }
 
+const withJobs = (message: string) =>
+  hinted(usage(message), ({ command }) => toRun('to list the known jobs', command('jobs')));
+
+/** Where a flag says that jobs are. */
+const isPlaced = ({ flags: { region, account, baseUrl } }: Context): boolean =>
+  region !== undefined || account !== undefined || baseUrl !== undefined;
+
 /** Jobs that this state knows, and that have not ended. @throws UsageError without `--watch` */
 export async function unfinished(watch: boolean, context: Context): Promise<JobName[]> {
-  if (!watch) {
-    throw hinted(new UsageError('job needs a job id, or --watch for all unfinished jobs'), ({ command }) =>
-      toRun('to list the known jobs', command('jobs')),
-    );
-  }
-  const { region, account, baseUrl } = context.flags;
-  const isAnywhere = region === undefined && account === undefined && baseUrl === undefined;
-  const here = isAnywhere ? null : await context.scope();
-  const open = (await knownJobs(context)).filter(
-    (job) => !hasEnded(job) && (here === null || sameScope(job.scope, here)),
-  );
+  if (!watch) throw withJobs('job needs a job id, or --watch for all unfinished jobs');
+  const here = isPlaced(context) ? await context.scope() : null;
+  const known = await knownJobs(context);
+  const open = known.filter((job) => !hasEnded(job) && (here === null || sameScope(job.scope, here)));
   return [...new Set(open.map(({ job_id }) => job_id))].map((id) => ({ id, host: null }));
 }
 
@@ -92,10 +91,57 @@ async function isThere(id: string, context: Context): Promise<boolean> {
 /** Jobs in the state. If it cannot be read, there is only a warning: jobs can still be shown. */
 export async function knownJobs(context: Context): Promise<KnownJob[]> {
   try {
-    return (await context.state()).jobs.all();
+    return await (await context.state()).jobs.all();
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
     context.warn(error.message);
     return [];
   }
+}
+
+export interface Services extends Pick<ServiceClient, 'job'> {
+  /** Saves the job, if the state knows it. */
+  save(job: Job): Promise<void>;
+}
+
+/**
+ * The service of each job: the recorded one if the state knows the job, otherwise the one in use.
+ * @throws UsageError for the URL of a job at another host
+ */
+export async function servicesOf(
+  jobs: readonly JobName[],
+  watch: boolean,
+  context: Context,
+): Promise<Services> {
+  const places = new Map<string, { context: Context; client: ServiceClient; scope: Scope | null }>();
+  for (const { id, host } of jobs) {
+    const scope = await recordedScope(id, context);
+    const words = ['job', id, ...(watch ? ['--watch'] : [])];
+    const recorded = scope && { what: `job ${id}`, scope, account: namedAccount(scope), words };
+    const there = recorded ? await contextOf(recorded, context) : context;
+    const client = await there.client();
+    places.set(id, { context: there, client, scope });
+    const ours = new URL(client.baseUrl).host;
+    if (host !== null && host !== ours) {
+      const hint = 'choose its --region or --account, or pass only the job id';
+      throw usage(`that job is on ${host}, but the host in use is ${ours}`, hint);
+    }
+  }
+  return {
+    job: (id, signal) => places.get(id)!.client.job(id, signal),
+    save: async (job) => {
+      // The record may have another id than the one that was requested.
+      const place = places.get(job.job_id) ?? [...places.values()][0]!;
+      await saveJobs(place.context, [job], place.scope);
+    },
+  };
+}
+
+/** Where a known job was submitted; the service in use is preferred. Null if the state does not know the job. */
+async function recordedScope(id: string, context: Context): Promise<Scope | null> {
+  if (isPlaced(context)) return null;
+  const known = (await knownJobs(context)).filter((job) => job.job_id === id);
+  if (known.length < 2) return known[0]?.scope ?? null;
+  const here = await context.scope().catch(() => null);
+  return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
 }

@@ -1,58 +1,176 @@
-/** `profiles sandbox`: serves the embedded service, shows its data, or erases it (contract §8). */
-import type { Command } from 'commander';
-import { UsageError } from '../../engine/errors.js';
-import { examples, type Wire } from './command.js';
-import { dataFolder } from './sandbox/data-folder.js';
-import { list, listOptions } from './sandbox/list.js';
-import { reset } from './sandbox/reset.js';
-import { serve, serveOptions } from './sandbox/serve.js';
-import { show, showOptions } from './sandbox/show.js';
+/** `profiles sandbox`: serves the embedded service until it is stopped, shows its data, or erases it (contract §8). */
+import { resolve } from 'node:path';
+import { LockedError } from '../../engine/errors.js';
+import { KINDS } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import { isLoopback } from '../../engine/service/address.js';
+import type { HeldLease, State } from '../../engine/state/state.js';
+import {
+  openSandboxData,
+  readLookups,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../sandbox/index.js';
+import { shellWord } from '../advice/shell.js';
+import { type Context, EMBEDDED } from '../context.js';
+import { SANDBOX, usage, valuesOf } from '../options/index.js';
+import { writeOut } from '../output/write.js';
+import { type Flags, print, refuse, spec } from './command.js';
+import { statePlace } from './recorded.js';
+import { dataFolder, list, refuseServerOptions, show } from './sandbox-data.js';
 
-export function define(command: Command, wire: Wire): void {
-  command.allowExcessArguments(); // the action reports a mistyped subcommand
-  examples(command, [
+export const command = spec({
+  anyWords: true,
+  examples: [
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --fault 503:first=3',
-  ]);
-  command.action(wire(serveOptions, serve));
+  ],
+  options: async ([word], flags, context) => ({ word, serve: () => serverOptions(flags, context) }),
+  run: async ({ word, serve }, context, { command }) =>
+    word === undefined ? run(await serve(), context) : refuse(word, command),
+  commands: {
+    list,
+    show,
+    reset: spec({
+      summary: 'erase all profiles and jobs',
+      examples: ['profiles sandbox reset', 'profiles sandbox reset --json'],
+      options: (_, flags, context) => dataFolder(flags, context),
+      run: (data, context, { command }) => {
+        refuseServerOptions(command);
+        return reset(data, context);
+      },
+    }),
+  },
+});
 
-  const listed = command
-    .command('list')
-    .description('list companies or users')
-    .argument('<kind>', 'companies or users');
-  examples(listed, [
-    'profiles sandbox list companies --search berlin --sort -updated --limit 20',
-    'profiles sandbox list users --region eu --csv',
-  ]);
-  listed.action(wire(listOptions, list));
+async function serverOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
+  const { memory, data: _, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
+  const {
+    port,
+    lookupPort,
+    euPort,
+    pagePort,
+    page,
+    controlPort,
+    expectToken = null,
+    latency,
+    ...limits
+  } = given;
+  if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
+    const hint = 'an API key is one word of ASCII characters';
+    throw usage('--expect-token contains white space or non-ASCII characters', hint);
+  }
+  const asked = Object.entries({ ...limits, latencyMs: latency }).filter(([, value]) => value !== undefined);
+  return {
+    ...(memory ? {} : { dataDir: await dataFolder(flags, context) }),
+    host,
+    ports: {
+      base: port,
+      lookup: lookupPort,
+      eu: euPort,
+      page: page === false ? null : (pagePort ?? '4103 or free'),
+      control: controlPort ?? null,
+    },
+    expectToken,
+    clock: context.clock,
+    seed,
+    limits: Object.fromEntries(asked),
+    faults: fault,
+    ...(lookups === undefined ? {} : { lookups: readLookups(resolve(context.cwd, lookups)) }),
+    // Only the control API shows the ledger. Without it, stored identifiers would only use memory.
+    ledgerIds: controlPort !== undefined,
+  };
+}
 
-  const shown = command
-    .command('show')
-    .description('show one company or user')
-    .argument('<kind>', 'company or user')
-    .argument('<id>', 'its identifier');
-  examples(shown, ['profiles sandbox show company acme-001', 'profiles sandbox show user u-1001 --json']);
-  shown.action(wire(showOptions, show));
+async function run(options: SandboxOptions, context: Context): Promise<void> {
+  const { stderr, flags, stop } = context;
+  const sandbox = await startSandbox(options);
+  try {
+    const { host = '127.0.0.1', expectToken, dataDir } = options;
+    if (!isLoopback(host.includes(':') ? `[${host}]` : host)) {
+      const can = expectToken ? 'try to read and change' : 'read and change';
+      context.warn(
+        `listening on ${host}, which is not loopback: anyone who can reach this machine can ${can} its data`,
+      );
+    }
+    await printAddresses(sandbox, context);
+    if (!flags.quiet) {
+      const control = sandbox.controlUrl === null ? '' : `, control ${sandbox.controlUrl}`;
+      const page = sandbox.pageUrl === null ? '' : `sandbox: page ${sandbox.pageUrl}\n`;
+      const kept = dataDir === undefined ? 'in memory' : `in ${dataDir}`;
+      const where = `${page}sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}`;
+      await writeOut(stderr, `${where}; press Ctrl-C to stop\n`);
+    }
+    await new Promise<void>((resolve) => {
+      if (stop.aborted) resolve();
+      stop.addEventListener('abort', () => resolve(), { once: true });
+    });
+  } finally {
+    await sandbox.stop();
+  }
+}
 
-  const erased = command.command('reset').description('erase all profiles and jobs');
-  examples(erased, ['profiles sandbox reset', 'profiles sandbox reset --json']);
-  erased.action(wire((_, flags, context) => dataFolder(flags, context), reset));
-
-  for (const child of command.commands) child.hook('preAction', () => refuseOptionsOfServer(child));
+/** Prints the variables that point any client at it. */
+function printAddresses(sandbox: Sandbox, context: Context): Promise<void> {
+  const { url, euUrl, lookupUrl, controlUrl, pageUrl, token } = sandbox;
+  const document = {
+    base_url: url,
+    eu_base_url: euUrl,
+    lookup_base_url: lookupUrl,
+    control_url: controlUrl,
+    page_url: pageUrl,
+    token,
+  };
+  const { hostname } = new URL(url);
+  const variables = {
+    PROFILES_BASE_URL: url,
+    PROFILES_LOOKUP_BASE_URL: lookupUrl,
+    PROFILES_TOKEN: token,
+    ...(isLoopback(hostname) ? {} : { PROFILES_ALLOW_HTTP: hostname }),
+  };
+  const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
+  return print(context, document, lines.join(''));
 }
 
 /**
- * Commander accepts the options of the server for its subcommands, too: `sandbox reset --memory` would erase what is
- * on disk.
+ * Erases all profiles and jobs of the sandbox, and what the state knows about them.
+ * @throws LockedError while an import to the sandbox runs; UsageError for a single region
  */
-function refuseOptionsOfServer(command: Command): void {
-  const server = command.parent!;
-  const own = new Set(command.options.map(({ long }) => long));
-  const given = server.options.find(
-    (option) => !own.has(option.long) && server.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  if (!given) return;
-  throw new UsageError(`${given.long} is for the server: sandbox ${command.name()} does not take it`, {
-    hint: `see profiles sandbox ${command.name()} --help`,
-  });
+async function reset(data: string, context: Context): Promise<void> {
+  const { clock, flags } = context;
+  if (flags.region !== undefined && flags.region !== 'sandbox') {
+    throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
+  }
+  // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.
+  const isEmbedded = data === (await context.settings()).stateDir && (await statePlace(context)).exists;
+  const state = isEmbedded ? await context.state() : null;
+  const locks: HeldLease[] = [];
+  try {
+    if (state) await lock(state, locks);
+    const held = openSandboxData(data, clock);
+    const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
+    held?.close();
+    const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
+    const companies = count(erased.companies, 'company', 'companies');
+    const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
+    const runs = forgotten.runs === 0 ? '' : `; forgot ${count(forgotten.runs, 'import')} to it`;
+    const text = `erased ${companies}, ${users}, and ${jobs} from ${data}${runs}\n`;
+    await print(context, { erased, forgotten, data }, text);
+  } finally {
+    for (const lock of locks) await lock.release();
+  }
+}
+
+async function lock(state: State, locks: HeldLease[]): Promise<void> {
+  for (const kind of KINDS) {
+    const taken = await state.locks.take(EMBEDDED, kind, 'sandbox reset');
+    if (!taken) {
+      const holder = (await state.locks.holder(EMBEDDED, kind)) ?? 'it';
+      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, {
+        hint: 'wait for it to end, or interrupt it',
+      });
+    }
+    locks.push(taken);
+  }
 }

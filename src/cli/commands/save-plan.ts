@@ -7,6 +7,7 @@ import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { type FileKind, obstacle } from '../../engine/written-file.js';
 import type { Context } from '../context.js';
+import { usage } from '../options/index.js';
 
 /** The start of every plan file. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
@@ -21,9 +22,7 @@ export function checkPlanFile(path: string, { cwd }: Context): void {
   const why =
     path === '' || path === '-' ? 'it is not the name of a file' : obstacle(resolve(cwd, path), PLAN);
   if (why === null) return;
-  throw new UsageError(`--save-plan: ${path} cannot be written: ${why}`, {
-    hint: 'name a new file, such as plan.json',
-  });
+  throw usage(`--save-plan: ${path} cannot be written: ${why}`, 'name a new file, such as plan.json');
 }
 
 /**
@@ -32,14 +31,11 @@ export function checkPlanFile(path: string, { cwd }: Context): void {
  */
 export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
   await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
-    throw noRoom(path, error) ?? unwritable(path, error);
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
+    const message = `--save-plan: ${path} cannot be written: ${why}`;
+    throw noRoom(path, error) ?? new UsageError(message, { cause: error });
   });
-}
-
-function unwritable(path: string, error: unknown): UsageError {
-  const { code } = error as NodeJS.ErrnoException;
-  const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-  return new UsageError(`--save-plan: ${path} cannot be written: ${why}`, { cause: error });
 }
 
 /** Reads a plan. @throws UsageError if it cannot be read, or is not the one that `expect` names; InterruptedError */
@@ -48,7 +44,7 @@ export async function loadPlan(
   expect: string | undefined,
   { cwd, stop }: Context,
 ): Promise<SavedPlan> {
-  if (path === '-') throw new UsageError('a plan is a file, not stdin (-)');
+  if (path === '-') throw usage('a plan is a file, not stdin (-)');
   let bytes: Buffer;
   try {
     bytes = await readSmallFile(resolve(cwd, path), stop);
@@ -63,7 +59,6 @@ export async function loadPlan(
   const plan = await readPlan(bytes, path);
   const wanted = expect?.toLowerCase();
   if (wanted === undefined || wanted === plan.digest || wanted === fileDigest(bytes)) return plan;
-  throw new UsageError(`${path}: is not the plan that --expect names: its digest is ${plan.digest}`, {
-    hint: 'review this plan, or get the one that was approved',
-  });
+  const hint = 'review this plan, or get the one that was approved';
+  throw usage(`${path}: is not the plan that --expect names: its digest is ${plan.digest}`, hint);
 }

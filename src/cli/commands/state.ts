@@ -1,82 +1,210 @@
-/**
- * `profiles state`: shows, checks, backs up, moves, and unlocks the state. Each subcommand is implemented in
- * `state/`.
- */
+/** `profiles state`: shows, checks, backs up, moves, and unlocks the state (contract §10). */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { UsageError } from '../../engine/errors.js';
-import { given, STATE_MIGRATE, STATE_UNLOCK } from '../options/index.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
-import { backup } from './state/backup.js';
-import { check } from './state/check.js';
-import { info } from './state/info.js';
-import { migrate } from './state/migrate.js';
-import { unlock } from './state/unlock.js';
+import { InterruptedError, LockedError, StateError } from '../../engine/errors.js';
+import { count, grouped } from '../../engine/numbers.js';
+import { formatSize } from '../../engine/size.js';
+import { migrateState } from '../../engine/state/copy.js';
+import { type HeldLock, openBackend } from '../../engine/state/state.js';
+import { hinted, toRun } from '../advice/hint.js';
+import type { Context } from '../context.js';
+import { given, STATE_MIGRATE, STATE_UNLOCK, usage } from '../options/index.js';
+import { ago } from '../output/ago.js';
+import { fieldsText } from '../output/record-text.js';
+import { safeLine } from '../output/safe.js';
+import { stylesOn } from '../output/style.js';
+import { canAsk, openPrompter } from '../prompts/index.js';
+import { stateElsewhere, stateNamed } from '../settings/index.js';
+import { print, spec } from './command.js';
+import { requireState, type StatePlace, statePlace } from './recorded.js';
 
-export function define(command: Command, wire: Wire): void {
-  examples(requireSubcommand(command, wire), [
+/** How often progress is printed: a copy of millions of profiles takes minutes. */
+const SAY_EVERY_MS = 5_000;
+
+export const command = spec({
+  examples: [
     'profiles state info',
     'profiles state check',
     'profiles state backup state-backup.db',
     'profiles state migrate --to postgres://ci@db.internal/profiles',
-  ]);
+  ],
+  commands: {
+    info: spec({
+      summary: 'show where the state is, its contents and age, and which processes hold locks',
+      examples: ['profiles state info', 'profiles state info --json'],
+      run: (_, context) => info(context),
+    }),
+    check: spec({
+      summary: 'check the database for damage and inconsistent records',
+      examples: ['profiles state check', 'profiles state check --json'],
+      run: (_, context) => check(context),
+    }),
+    backup: spec({
+      summary: 'back up the database, even while imports run',
+      words: { '<file>': 'new file to write; to restore it, copy it into an empty directory as state.db' },
+      examples: ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
+      options: ([file = ''], _, { cwd }) => resolve(cwd, file),
+      run: backup,
+    }),
+    migrate: spec({
+      summary: 'move the state to another place; imports with this one are refused from then on',
+      examples: [
+        "profiles state migrate --to 'postgres://ci@db.internal/profiles?schema=p'",
+        'profiles state migrate --to sqlite:new-state --json',
+      ],
+      options: (_, flags) => {
+        const { to } = given(STATE_MIGRATE, flags);
+        if (to !== undefined) return to;
+        const hint = 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>';
+        throw usage('--to is missing: it says where to copy the state', hint);
+      },
+      run: migrate,
+    }),
+    unlock: spec({
+      summary: 'release locks of a database whose owners are gone',
+      examples: ['profiles state unlock', 'profiles state unlock --force'],
+      options: (_, flags) => given(STATE_UNLOCK, flags).force ?? false,
+      run: unlock,
+    }),
+  },
+});
 
-  examples(
-    command
-      .command('info')
-      .description('show where the state is, its contents and age, and which processes hold locks'),
-    ['profiles state info', 'profiles state info --json'],
-  ).action(
-    wire(
-      () => ({}),
-      (_, context) => info(context),
-    ),
-  );
-
-  examples(command.command('check').description('check the database for damage and inconsistent records'), [
-    'profiles state check',
-    'profiles state check --json',
-  ]).action(
-    wire(
-      () => ({}),
-      (_, context) => check(context),
-    ),
-  );
-
-  examples(
-    command
-      .command('backup')
-      .description('back up the database, even while imports run')
-      .argument('<file>', 'new file to write; to restore it, copy it into an empty directory as state.db'),
-    ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
-  ).action(wire(([file], _, context) => resolve(context.cwd, file!), backup));
-
-  examples(
-    command
-      .command('migrate')
-      .description('move the state to another place; imports with this one are refused from then on'),
-    [
-      "profiles state migrate --to 'postgres://ci@db.internal/profiles?schema=p'",
-      'profiles state migrate --to sqlite:new-state --json',
-    ],
-  ).action(wire((_, flags) => targetOf(flags), migrate));
-
-  examples(command.command('unlock').description('release locks of a database whose owners are gone'), [
-    'profiles state unlock',
-    'profiles state unlock --force',
-  ]).action(
-    wire((_, flags) => {
-      const { force = false } = given(STATE_UNLOCK, flags);
-      return { force };
-    }, unlock),
-  );
+/** Shows what distinguishes this state from another one, or from an older copy. */
+async function info(context: Context): Promise<void> {
+  const { stdout, env, flags, clock } = context;
+  const { name, origin, exists } = await statePlace(context);
+  const place = { state: name, origin, exists };
+  const styles = stylesOn(stdout, env, flags);
+  const named = `${name} (${origin})`;
+  if (!exists) return print(context, place, fieldsText({ state: named, holds: 'nothing yet' }, styles));
+  const state = await context.state();
+  const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.all() };
+  const when = (time: string | null): string | null =>
+    time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
+  const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
+  const summary = {
+    state: named,
+    ...(counts.moved_to !== null && { moved_to: counts.moved_to }),
+    size: formatSize(bytes),
+    runs: counts.runs,
+    unfinished_runs: counts.unfinished_runs,
+    last_run_at: when(last_run_at),
+    jobs: counts.jobs,
+    unfinished_jobs: counts.unfinished_jobs,
+    last_job_seen_at: when(last_job_seen_at),
+    locks: locks.length === 0 ? 'not held' : locks.map(lockText).join('; '),
+  };
+  const ofKind = known.map((each) => {
+    const { oldest_completed_at: oldest, newest_completed_at: newest } = each;
+    return { ...each, oldest_completed_at: when(oldest), newest_completed_at: when(newest) };
+  });
+  const text = [summary, ...ofKind].map((record) => fieldsText(record, styles)).join('\n');
+  return print(context, { ...place, ...held }, text);
 }
 
-/** @throws UsageError */
-function targetOf(flags: Flags): string {
-  const { to } = given(STATE_MIGRATE, flags);
-  if (to !== undefined) return to;
-  throw new UsageError('--to is missing: it says where to copy the state', {
-    hint: 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>',
+/** A lock in words: its account, its holder, and the time since the holder's last heartbeat. */
+function lockText({ kind, account, region, holder, heartbeat_age }: HeldLock): string {
+  const heard = heartbeat_age === null ? '' : `, last heard of ${ago(1_000 * heartbeat_age)}`;
+  return `${kind} of ${account} (${region}) held by ${holder ?? 'another process'}${heard}`;
+}
+
+/** @throws StateError if there are problems, after printing them */
+async function check(context: Context): Promise<void> {
+  const { name: state } = await requireState(context);
+  const problems = await (await context.state()).problems();
+  const lines = problems.map(({ check: name, message }) => `${name.padEnd(12)}  ${safeLine(message)}\n`);
+  const text = problems.length === 0 ? `${safeLine(state)}: no problems found\n` : lines.join('');
+  await print(context, { state, ok: problems.length === 0, problems }, text);
+  if (problems.length === 0) return;
+  throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
+    hint: 'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again',
   });
+}
+
+/** Writes a consistent copy, even while imports run. */
+async function backup(file: string, context: Context): Promise<void> {
+  const { name, database } = await requireState(context);
+  const bytes = await (await context.state()).backup(file);
+  const text = `copied ${safeLine(database)} to ${safeLine(file)} (${formatSize(bytes)})\n`;
+  await print(context, { state: name, backup: file, bytes }, text, 0);
+}
+
+/** Copies the state to another place, which imports must use from then on. @param to in the form of `--state` */
+async function migrate(to: string, context: Context): Promise<void> {
+  const { stderr, flags, clock, stop, commands } = context;
+  const target = stateNamed(to, '--to', context);
+  const settings = await context.settings();
+  const source = stateElsewhere(settings, context);
+  if (!source) await requireState(context);
+  let said = clock.monotonic();
+  const progress = (rows: number, total: number): void => {
+    if (flags.quiet || clock.monotonic() - said < SAY_EVERY_MS) return;
+    said = clock.monotonic();
+    stderr.write(`copied ${grouped(rows)} of ${count(total, 'row')}\n`);
+  };
+  const from = await openBackend(settings.stateDir, source);
+  try {
+    const into = await openBackend(settings.stateDir, target);
+    try {
+      const rows = await migrateState({ from, to: into, progress, signal: stop }).catch((error: unknown) => {
+        if (!stop.aborted) throw error;
+        throw InterruptedError.of(stop, { hint: toRun('to begin again', commands.again({})) });
+      });
+      const sum = Object.values(rows).reduce((a, b) => a + b, 0);
+      const place = target.at.kind === 'sqlite' ? into.name : to;
+      const moved = `moved ${safeLine(from.name)} to ${safeLine(into.name)} (${count(sum, 'row')})`;
+      const next = toRun('import with it', commands.command('config', 'set', 'state', place));
+      await print(context, { from: from.name, to: into.name, rows }, `${moved}\n${next}\n`);
+    } finally {
+      await into.db.close();
+    }
+  } finally {
+    await from.db.close();
+  }
+}
+
+/**
+ * Releases locks of processes that are gone; with `--force`, all locks.
+ * @throws LockedError if the holder of a lock is active, and `--force` was not given
+ */
+async function unlock(force: boolean, context: Context): Promise<void> {
+  const place = await requireState(context);
+  const state = await context.state();
+  const held = await state.locks.all();
+  if (place.isFolder) return explain(held, place, context);
+  const fresh = held.filter((lock) => lock.fresh);
+  if (fresh.length > 0 && !force) {
+    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), ({ command }) =>
+      toRun(
+        'wait for that import to end, or stop it; to take the lock from it, so that it stops before its next request',
+        command('state', 'unlock', '--force'),
+      ),
+    );
+  }
+  if (fresh.length > 0) await askToTake(fresh, context);
+  const released = await state.locks.unlock(force);
+  const lines = released.map((lock) => `released: ${safeLine(lockText(lock))}\n`);
+  const text = released.length === 0 ? 'no lock is held by a process that is gone\n' : lines.join('');
+  await print(context, { state: place.name, released }, text);
+}
+
+/** Says that there is nothing to release: a lock in a folder ends with its process. */
+function explain(held: readonly HeldLock[], { name }: StatePlace, context: Context): Promise<void> {
+  const lines = held.length === 0 ? ['no lock is held'] : held.map((lock) => safeLine(lockText(lock)));
+  const why =
+    'Locks of a state directory need no unlocking: the operating system releases each when its process ends.';
+  return print(context, { state: name, released: [] }, `${[...lines, why].join('\n')}\n`);
+}
+
+/** @throws UsageError if there is no terminal to ask at, or if the answer is not yes */
+async function askToTake(fresh: readonly HeldLock[], context: Context): Promise<void> {
+  if (context.flags.yes === true) return;
+  if (!canAsk(context)) {
+    throw hinted(
+      usage('--force takes the lock from a running import, and there is no terminal to ask on'),
+      ({ again }) => toRun('to take it without being asked', again({ plus: ['--yes'] })),
+    );
+  }
+  const locks = fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('');
+  const question = `${locks}Take ${count(fresh.length, 'lock')}? That import stops before its next request.`;
+  if (!(await (await openPrompter(context)).confirm(question, false))) throw usage('nothing was released');
 }

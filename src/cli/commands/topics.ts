@@ -1,10 +1,10 @@
 /** Help topics that belong to no single command (contract §2, §3, §7). */
 import { Exit } from '../../engine/errors.js';
+import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN_HELP } from '../../sandbox/fault-spec.js';
 import { OPTIONS } from '../options/index.js';
 import { twoColumns, wrap } from '../output/two-columns.js';
-import { KEYS, sentence } from '../settings/keys.js';
+import { KEYS, sentence } from '../settings/index.js';
 import { settingsPage, WIDTH } from './help-page.js';
-import { FAULT_HELP } from './sandbox/fault-help.js';
 
 export interface Topic {
   name: string;
@@ -163,6 +163,23 @@ Examples:
   profiles import crm.csv --type 'Created=datetime:M/d/yyyy H:mm@Asia/Tokyo'`;
 }
 
+function faults(): string {
+  const what = Object.entries(FAULTS).map(([name, { help }]) => {
+    return [name === 'status' ? '<status>' : name, help] as const;
+  });
+  const options = Object.entries(FAULT_OPTIONS).map(([name, [, help]]) => [name, help] as const);
+  return `A fault is <what>:<when>[,<option>…], such as 503:first=3,retry-after=2.
+
+What:
+${twoColumns(what)}
+
+When (requests of that kind are counted; for faults of jobs, accepted jobs):
+${twoColumns(WHEN_HELP)}
+
+Options:
+${twoColumns(options)}`;
+}
+
 function formats(): string {
   return `Formats and inputs
 
@@ -214,7 +231,7 @@ export const TOPICS: readonly Topic[] = [
   {
     name: 'faults',
     summary: 'what the sandbox can do wrong: profiles sandbox --fault',
-    text: () => FAULT_HELP,
+    text: faults,
   },
   { name: 'formats', summary: 'what can be imported, and from where', text: formats },
 ];

@@ -3,6 +3,9 @@ import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
+/** A mistake of whoever typed the command. */
+export const usage = (message: string, hint?: string): UsageError => new UsageError(message, { hint });
+
 /** Flags as commander returns them, by camelCase name. */
 export type Flags = Record<string, unknown>;
 
@@ -28,8 +31,10 @@ export interface Option {
   negated?: true;
   /** Besides its flag with a value, these commands take `--no-<name>`. */
   off?: readonly string[];
-  /** Its key in the config file: `import.chunk_size`. */
+  /** Its key in the config file: `regions.<name>.base_url`. */
   config?: string;
+  /** Its key in the config file is that of `import` which follows from the name: `import.chunk_size`. */
+  import?: true;
   /** A mapping file may hold it, too: only at its top, or also in the section of a kind. */
   mapping?: 'top' | 'section';
   /** On a further page of help, not on the command's first one. */
@@ -47,6 +52,8 @@ export interface Option {
   complete?: Source;
   /** The name of the engine's option that it sets. */
   sets?: string;
+  /** The engine's option has the same name. */
+  engine?: true;
   /** It belongs to one session of a run: `resume` does not keep it, and reads its config key again. */
   ofSession?: true;
   /** False for a setting that has no flag. */
@@ -95,18 +102,31 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     const long = option.negated ? plain.replace('--', '--no-') : plain;
     const value = option.type.placeholder === '' ? '' : ` <${option.type.placeholder}>`;
     const flags = `${option.short ? `-${option.short}, ` : ''}${long}${value}`;
-    const key = keyOf(name, option);
+    const config = option.import ? `import.${underscored(name)}` : option.config;
+    const key = keyOf(name, config, option.mapping);
     const typed = option.flag === false ? `-o ${key}` : long;
-    return { commands, ...option, name, key, typed, long, flags, heading };
+    return {
+      commands,
+      ...option,
+      ...(config !== undefined && { config }),
+      name,
+      key,
+      typed,
+      long,
+      flags,
+      heading,
+    };
   });
 
 /** Settings that only the config file and the environment have: which service, with whose token, and what it asks. */
 const OF_CONFIG = /^(?!import\.|request_timeout$|interval$)/;
 
-function keyOf(name: string, { config, mapping }: Option): string | null {
+function keyOf(name: string, config: string | undefined, mapping: Option['mapping']): string | null {
   if (config !== undefined) return OF_CONFIG.test(config) ? null : config.replace('import.', '');
-  return mapping ? spelled(name).slice(2).replaceAll('-', '_') : null;
+  return mapping ? underscored(name) : null;
 }
+
+const underscored = (name: string): string => spelled(name).slice(2).replaceAll('-', '_');
 
 /** The flag of a name: `--chunk-size` for `chunkSize`. */
 export const spelled = (name: string): string =>
@@ -131,16 +151,53 @@ export function defaultOf({ type, default: value, otherwise }: Option): string |
   return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
 }
 
-/** The unit, bounds, and default of a number of the engine, to begin a row of the table with. */
-export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholder?: string) {
+type More = Partial<Omit<Option, 'type' | 'summary'>>;
+
+/** A row of the table. @param more what else is known of the option */
+// biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
+export const row = <T extends Type<any>, const M extends More = Record<never, never>>(
+  type: T,
+  summary: string,
+  more?: M,
+) => ({ type, summary, ...(more as M) });
+
+/** A fact of a file: a mapping file may hold it at its top. */
+export const fact = <T, const M extends More = Record<never, never>>(
+  type: Type<T>,
+  summary: string,
+  more?: M,
+) => ({ ...row(type, summary, more), tier: 2, mapping: 'top', engine: true }) as const;
+
+/** A rule for columns or values: a mapping file may hold it for each kind. */
+export const rule = <T, const M extends More = Record<never, never>>(
+  type: Type<T>,
+  summary: string,
+  more?: M,
+) => ({ ...row(type, summary, more), tier: 2, mapping: 'section' }) as const;
+
+/** A number of the engine, which has its unit, bounds, and default. */
+export function number<K extends keyof typeof NUMBERS, const M extends More & { placeholder?: string }>(
+  sets: K,
+  summary: string,
+  more: M,
+) {
   const { unit, least, most, default: value }: NumberOption = NUMBERS[sets];
+  const { placeholder, ...rest } = more;
   const types = {
     ms: () => duration(least),
     bytes: () => SIZE_TYPE,
     count: () => countType(least, { ...(placeholder && { placeholder }), ...(most && { most }) }),
   };
-  return { type: types[unit](), sets, default: value as (typeof NUMBERS)[K]['default'] };
+  const known = { sets, default: value as (typeof NUMBERS)[K]['default'] };
+  return { ...row(types[unit](), summary), ...known, ...(rest as Omit<M, 'placeholder'>) };
 }
+
+/** A number of the engine that has no flag, but a key below `import`. */
+export const numberSetting = <K extends keyof typeof NUMBERS, const M extends More = Record<never, never>>(
+  sets: K,
+  summary: string,
+  more?: M,
+) => ({ ...number(sets, summary, more ?? ({} as M)), import: true, flag: false }) as const;
 
 type Read<O> = O extends { type: Type<infer V>; repeatable: true }
   ? V[]
@@ -181,9 +238,7 @@ function refuseRepeated(
   for (const [left, right] of pairs) {
     // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
     if (seen.has(left) && seen.get(left) !== right) {
-      throw new UsageError(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, {
-        hint: 'give it once',
-      });
+      throw usage(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, 'give it once');
     }
     seen.set(left, right);
   }
@@ -197,7 +252,11 @@ export function valuesOf<T extends Table>(table: T, flags: Flags): Values<T> {
 
 /** The options of the engine that a table sets, by the engine's names. */
 export type EngineValues<T extends Table> = {
-  [K in keyof T as T[K] extends { sets: infer S extends string } ? S : never]: Read<T[K]> | Or<T[K]>;
+  [K in keyof T as T[K] extends { sets: infer S extends string }
+    ? S
+    : T[K] extends { engine: true }
+      ? K
+      : never]: Read<T[K]> | Or<T[K]>;
 };
 
 /**
@@ -205,11 +264,20 @@ export type EngineValues<T extends Table> = {
  * flag
  */
 export function engineValues<T extends Table>(table: T, flags: Flags): EngineValues<T> {
-  const values: Record<string, unknown> = valuesOf(table, flags);
-  const pairs = Object.entries(table).flatMap(([name, { sets }]) =>
-    sets === undefined ? [] : [[sets, values[name]] as const],
-  );
-  return Object.fromEntries(pairs) as EngineValues<T>;
+  return named(table, valuesOf(table, flags)) as EngineValues<T>;
+}
+
+/** Like `engineValues`, without defaults. */
+export const engineGiven = <T extends Table>(table: T, flags: Flags): Partial<EngineValues<T>> =>
+  named(table, given(table, flags)) as Partial<EngineValues<T>>;
+
+/** Values by the names of the engine. */
+function named(table: Table, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const pairs = Object.entries(table).flatMap(([name, { sets, engine }]) => {
+    const own = sets ?? (engine ? name : undefined);
+    return own === undefined || !(name in values) ? [] : [[own, values[name]] as const];
+  });
+  return Object.fromEntries(pairs);
 }
 
 /** The flags of a table as commander returns them: texts, or booleans. */

@@ -1,281 +1,136 @@
 /** Options for how files are read, which rows are used, and how columns are mapped. */
 import { NO_RULES } from '../../engine/mapping-rules.js';
 import { WORDS } from '../../engine/options.js';
-import { engineNumber, type Table } from './option.js';
+import { fact, numberSetting, row, rule, type Table } from './option.js';
 import { CONDITION_TYPE, countType, FLAG, pair, path, text, word, ZONE_TYPE } from './types.js';
 
 const COLUMN = text('column');
 
 /** How files are read. */
 export const READING = {
-  kind: {
+  kind: row(word('kind', WORDS.kind), 'companies or users', {
     short: 'k',
-    type: word('kind', WORDS.kind),
-    summary: 'companies or users',
     otherwise: 'by the columns',
-    sets: 'kind',
+    engine: true,
     mapping: 'top',
-  },
-  id: {
-    type: COLUMN,
-    summary: 'identifier',
+  }),
+  id: row(COLUMN, 'identifier', {
     otherwise: 'by the columns',
     complete: 'columns',
-    sets: 'id',
+    engine: true,
     mapping: 'section',
-  },
-  format: {
+  }),
+  format: row(word('format', WORDS.format), 'csv, tsv, json, ndjson, xlsx, parquet', {
     short: 'f',
-    type: word('format', WORDS.format),
-    summary: 'csv, tsv, json, ndjson, xlsx, parquet',
-    sets: 'format',
+    engine: true,
     mapping: 'top',
-  },
-  delimiter: {
-    tier: 2,
-    type: text('text', {
+  }),
+  delimiter: fact(
+    text('text', {
       pattern: /^[^\r\n\0"]+$/,
       form: 'must be one character or several, without quotes and line ends',
     }),
-    summary: 'delimiter of a CSV: one character or several, tab, or a code such as \\x01',
-    otherwise: 'detected',
-    config: 'import.delimiter',
-    sets: 'delimiter',
-    mapping: 'top',
-  },
-  sheet: {
-    tier: 2,
-    type: text('sheet'),
-    summary: 'sheet of a workbook: its name, or its number from 1',
+    'delimiter of a CSV: one character or several, tab, or a code such as \\x01',
+    { otherwise: 'detected', import: true },
+  ),
+  sheet: fact(text('sheet'), 'sheet of a workbook: its name, or its number from 1', {
     otherwise: 'the first that is not hidden',
-    sets: 'sheet',
-    mapping: 'top',
-  },
-  encoding: {
-    tier: 2,
-    type: text('name'),
-    summary: 'encoding of the text, such as windows-1252',
+  }),
+  encoding: fact(text('name'), 'encoding of the text, such as windows-1252', {
     otherwise: 'UTF-8, or UTF-16 with BOM',
-    config: 'import.encoding',
-    sets: 'encoding',
-    mapping: 'top',
-  },
-  zone: {
-    tier: 2,
-    type: ZONE_TYPE,
-    summary: 'time zone of dates without an offset, for types that name none',
-    config: 'import.zone',
-    mapping: 'section',
-  },
-  quote: {
-    tier: 2,
-    type: text('char'),
-    summary: 'quote of a CSV: one character, or none where quotes are text',
+    import: true,
+  }),
+  zone: rule(ZONE_TYPE, 'time zone of dates without an offset, for types that name none', { import: true }),
+  quote: fact(text('char'), 'quote of a CSV: one character, or none where quotes are text', {
     otherwise: '"',
-    sets: 'quote',
-    mapping: 'top',
-  },
-  escape: {
-    tier: 2,
-    type: text('char'),
-    summary: 'character that makes a quote inside quotes text, such as a backslash',
+  }),
+  escape: fact(text('char'), 'character that makes a quote inside quotes text, such as a backslash', {
     otherwise: 'the quote, doubled',
-    sets: 'escape',
-    mapping: 'top',
-  },
-  comment: {
-    tier: 2,
-    type: text('prefix'),
-    summary: 'leave out the lines of a CSV that begin with this',
-    sets: 'comment',
-    mapping: 'top',
-  },
-  skipLines: {
-    tier: 2,
-    type: countType(),
+  }),
+  comment: fact(text('prefix'), 'leave out the lines of a CSV that begin with this'),
+  skipLines: fact(countType(), 'lines to leave out above the header of a CSV, such as a title', {
     default: 0,
-    summary: 'lines to leave out above the header of a CSV, such as a title',
-    sets: 'skipLines',
-    mapping: 'top',
-  },
-  lenientQuotes: {
-    tier: 2,
-    type: FLAG,
+  }),
+  lenientQuotes: fact(FLAG, 'take text after a closing quote as text, instead of rejecting the row', {
     default: false,
-    summary: 'take text after a closing quote as text, instead of rejecting the row',
-    sets: 'lenientQuotes',
-    mapping: 'top',
-  },
-  shortRows: {
-    tier: 2,
-    type: word('how', WORDS.shortRows),
-    summary: 'CSV rows with fewer cells than the header: reject, or pad with empty cells',
-    otherwise: 'reject',
-    sets: 'shortRows',
-    mapping: 'top',
-  },
-  excelText: {
-    tier: 2,
-    type: FLAG,
+  }),
+  shortRows: fact(
+    word('how', WORDS.shortRows),
+    'CSV rows with fewer cells than the header: reject, or pad with empty cells',
+    { otherwise: 'reject' },
+  ),
+  excelText: fact(FLAG, 'read cells like ="0012" as their text', { default: false }),
+  renameDuplicates: fact(FLAG, 'number columns that have the same name: name, name_2', { default: false }),
+  jsonPath: fact(
+    text('key.key'),
+    'path to the items of a JSON file, unless at the top or under companies or users',
+  ),
+  roundNumbers: fact(FLAG, 'round JSON numbers that a double cannot hold, instead of rejecting their rows', {
     default: false,
-    summary: 'read cells like ="0012" as their text',
-    sets: 'excelText',
-    mapping: 'top',
-  },
-  renameDuplicates: {
-    tier: 2,
-    type: FLAG,
-    default: false,
-    summary: 'number columns that have the same name: name, name_2',
-    sets: 'renameDuplicates',
-    mapping: 'top',
-  },
-  jsonPath: {
-    tier: 2,
-    type: text('key.key'),
-    summary: 'path to the items of a JSON file, unless at the top or under companies or users',
-    sets: 'jsonPath',
-    mapping: 'top',
-  },
-  roundNumbers: {
-    tier: 2,
-    type: FLAG,
-    default: false,
-    summary: 'round JSON numbers that a double cannot hold, instead of rejecting their rows',
-    config: 'import.round_numbers',
-    sets: 'roundNumbers',
-    mapping: 'top',
-  },
-  userId: {
-    tier: 2,
-    type: COLUMN,
-    summary: "column of a user's identifier",
-    otherwise: 'user_id',
-    complete: 'columns',
-    sets: 'userId',
-    mapping: 'top',
-  },
-  companyId: {
-    tier: 2,
-    type: COLUMN,
-    summary: "column of a company's identifier, and of a user's company",
+    import: true,
+  }),
+  userId: fact(COLUMN, "column of a user's identifier", { otherwise: 'user_id', complete: 'columns' }),
+  companyId: rule(COLUMN, "column of a company's identifier, and of a user's company", {
     otherwise: 'company_id',
     complete: 'columns',
-    sets: 'companyId',
-    mapping: 'section',
-  },
-  maxCell: {
-    ...engineNumber('maxCellBytes'),
-    summary: 'longest cell to accept; a CSV header may be up to 4MiB',
-    config: 'import.max_cell',
-    flag: false,
-  },
-  maxColumns: {
-    ...engineNumber('maxColumns'),
-    summary: 'the most columns of a file, and keys of a JSON item',
-    config: 'import.max_columns',
-    flag: false,
-  },
-  maxDepth: {
-    ...engineNumber('maxDepth'),
-    summary: 'the most levels of nesting in a JSON value',
-    config: 'import.max_depth',
-    flag: false,
-  },
+    engine: true,
+  }),
+  maxCell: numberSetting('maxCellBytes', 'longest cell to accept; a CSV header may be up to 4MiB'),
+  maxColumns: numberSetting('maxColumns', 'the most columns of a file, and keys of a JSON item'),
+  maxDepth: numberSetting('maxDepth', 'the most levels of nesting in a JSON value'),
 } as const satisfies Table;
 
 /** Which rows are used. */
 export const SELECTING = {
-  where: {
-    type: CONDITION_TYPE,
-    summary: 'take matching rows only (or column!=text)',
+  where: row(CONDITION_TYPE, 'take matching rows only (or column!=text)', {
     repeatable: true,
     complete: 'column=',
     commands: ['import', 'resume'],
-    sets: 'where',
-  },
-  limit: {
-    type: countType(1),
-    summary: 'take the first n rows of each kind',
-    sets: 'limit',
-  },
+    engine: true,
+  }),
+  limit: row(countType(1), 'take the first n rows of each kind', { engine: true }),
 } as const satisfies Table;
 
 /** How columns and values are mapped. */
 export const COLUMNS = {
-  mapping: {
-    short: 'm',
-    type: path('file'),
-    summary: 'columns, types, and format from a file that `profiles inspect --write-mapping` makes',
-    repeatable: true,
-  },
-  map: {
-    type: pair('column=key', 1),
-    summary: 'send a column under another key',
+  mapping: row(
+    path('file'),
+    'columns, types, and format from a file that `profiles inspect --write-mapping` makes',
+    { short: 'm', repeatable: true },
+  ),
+  map: row(pair('column=key', 1), 'send a column under another key', {
     repeatable: true,
     distinct: true,
     complete: 'column=',
-  },
-  include: {
-    tier: 2,
-    type: COLUMN,
-    summary: 'send only these columns as metadata',
-    repeatable: true,
-    complete: 'columns',
-    mapping: 'section',
-  },
-  exclude: { type: COLUMN, summary: 'leave a column out', repeatable: true, complete: 'columns' },
-  type: {
-    type: pair('column=type'),
-    summary: 'such as money or date:MM/dd/yyyy; *=string for all',
+  }),
+  include: rule(COLUMN, 'send only these columns as metadata', { repeatable: true, complete: 'columns' }),
+  exclude: row(COLUMN, 'leave a column out', { repeatable: true, complete: 'columns' }),
+  type: row(pair('column=type'), 'such as money or date:MM/dd/yyyy; *=string for all', {
     repeatable: true,
     distinct: true,
     complete: 'column=',
-  },
-  set: {
-    type: pair('key=value'),
-    summary: 'add a key to every item',
+  }),
+  set: row(pair('key=value'), 'add a key to every item', {
     repeatable: true,
     distinct: true,
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
     mapping: 'section',
-  },
-  empty: {
-    tier: 2,
-    type: word('how', WORDS.empty),
-    summary: 'what an empty cell becomes: omit, null, or string',
+  }),
+  empty: rule(word('how', WORDS.empty), 'what an empty cell becomes: omit, null, or string', {
     otherwise: NO_RULES.empty,
-    config: 'import.empty',
-    mapping: 'section',
-  },
-  keys: {
-    tier: 2,
-    type: word('style', WORDS.keys),
-    summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
-    otherwise: 'as-is',
-    config: 'import.keys',
-    mapping: 'section',
-  },
-  null: {
-    tier: 2,
-    type: text('text'),
-    summary: 'a text that counts as an empty cell, such as NULL or n/a',
-    repeatable: true,
-    mapping: 'section',
-  },
-  trim: {
-    tier: 2,
-    type: FLAG,
+    import: true,
+  }),
+  keys: rule(
+    word('style', WORDS.keys),
+    'how columns without --map become keys: as-is, snake_case, or camelCase',
+    { otherwise: 'as-is', import: true },
+  ),
+  null: rule(text('text'), 'a text that counts as an empty cell, such as NULL or n/a', { repeatable: true }),
+  trim: rule(FLAG, 'remove white space and invisible characters around cells', {
     default: false,
-    summary: 'remove white space and invisible characters around cells',
-    config: 'import.trim',
-    mapping: 'section',
-  },
-  allowId: {
-    tier: 2,
-    type: text('text'),
-    summary: 'accept an identifier that looks like a missing value, such as NULL',
+    import: true,
+  }),
+  allowId: rule(text('text'), 'accept an identifier that looks like a missing value, such as NULL', {
     repeatable: true,
-    mapping: 'section',
-  },
+  }),
 } as const satisfies Table;

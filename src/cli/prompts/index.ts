@@ -12,6 +12,10 @@ type Asking = Pick<Context, 'stdin' | 'stderr' | 'stop' | 'env'>;
 export const isAttended = ({ stderr, env, stdin, flags }: Context): boolean =>
   stderr.isTTY === true && !inCi(env) && stdin().isTTY === true && flags.input !== false;
 
+/** Whether a person can type at stdin. */
+export const canAsk = ({ stdin, flags }: Pick<Context, 'stdin' | 'flags'>): boolean =>
+  stdin().isTTY === true && flags.input !== false;
+
 /** The error for `--guide` without a person. */
 export const nobodyToAsk = (): UsageError =>
   new UsageError('--guide asks questions, and there is no terminal to ask on, or a flag forbids it', {

@@ -11,7 +11,7 @@ import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { hinted, toRun } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
-import type { ConfigFile, ConfigSection } from './keys.js';
+import { type ConfigFile, type ConfigSection, nearestKey } from './keys.js';
 import type { ReadConfig, SettingsWorld } from './sources.js';
 
 /**
@@ -36,12 +36,15 @@ export async function readConfig(
   const content = await parseConfig(path, await parseJson(path, text));
   if (platform === 'win32') return { path, exists: true, content, mode: null };
   const found = await stat(path);
-  if (holds(content, 'token') || hasRegional(content))
+  const sections: ConfigSection[] = [content, ...Object.values(content.accounts ?? {})];
+  const regions = sections.flatMap((section) => Object.values(section.regions ?? {}));
+  if ([...sections, ...regions].some(({ token }) => token !== undefined)) {
     refuseExposed(path, found, { what: 'contains a token' });
-  if (sectionsOf(content).some(({ state }) => hasPassword(state ?? ''))) {
+  }
+  if (sections.some(({ state }) => hasPassword(state ?? ''))) {
     refuseExposed(path, found, { what: 'contains a password' });
   }
-  if (holds(content, 'token_command')) {
+  if (sections.some(({ token_command }) => token_command !== undefined)) {
     refuseExposed(path, found, { what: 'names a program to run (token_command)', closed: 'change' });
   }
   return { path, exists: true, content, mode: found.mode & 0o777 };
@@ -79,16 +82,6 @@ export function refuseExposed(
   refuse(`other users can ${closed} it (mode ${mode.toString(8).padStart(4, '0')})`, 'chmod 600');
 }
 
-const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
-  sectionsOf(file).some((section) => section[key] !== undefined);
-
-const hasRegional = (file: ConfigFile): boolean =>
-  sectionsOf(file).some(({ regions = {} }) =>
-    Object.values(regions).some(({ token }) => token !== undefined),
-  );
-
-const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.values(file.accounts ?? {})];
-
 /**
  * Writes the file with mode 0600. New folders get 0700.
  * @throws ConfigError, OutputError
@@ -120,7 +113,7 @@ async function parseJson(path: string, text: string): Promise<unknown> {
     });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const { jsonFault } = await import('./json-fault.js');
+    const { jsonFault } = await import('./schema.js');
     throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), ({ command }) =>
       toRun('fix it, or move the file away and run', command('config', 'init')),
     );
@@ -138,7 +131,6 @@ async function parseConfig(path: string, raw: unknown): Promise<ConfigFile> {
   const issue = result.error.issues[0]!;
   const at = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
-    const { nearestKey } = await import('./keys.js');
     const unknown = [...at, issue.keys[0]!];
     const like = nearestKey(unknown);
     throw new ConfigError(`${path}: unknown key "${unknown.join('.')}"`, {

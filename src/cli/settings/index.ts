@@ -1,29 +1,32 @@
-/**
- * The settings (contract §2), each value with its origin. A value comes from its flag, its environment variable, the
- * account's section of the config file, the top of the file, or its default, in this order.
- */
+/** The settings (contract §2): what the sources decide, without asking a service. */
 import { dirname, resolve } from 'node:path';
-import { ConfigError, UsageError } from '../../engine/errors.js';
+import { ConfigError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
 import type { Elsewhere } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
-import { camelCase, FLAGLESS, GLOBAL } from '../options/index.js';
+import { camelCase, FLAGLESS, GLOBAL, usage } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { readConfig } from './file.js';
-import { chooseAccount, chooseRegion, findHost, overriddenRegion, regionsWithHost } from './hosts.js';
+import {
+  chooseAccount,
+  chooseRegion,
+  findHost,
+  type Ignore,
+  overriddenRegion,
+  regionsWithHost,
+} from './hosts.js';
 import { TOKEN_KEYS } from './keys.js';
 import { readToken, Secret } from './secret.js';
 import {
   asUsage,
-  type Choice,
   configLocation,
   type Found,
-  flagOrVariable,
+  find,
   type ImportDefault,
   inFile,
   property,
-  type Section,
+  type ReadConfig,
   type Settings,
   type SettingsFlags,
   type SettingsWorld,
@@ -32,6 +35,13 @@ import {
   stateLocation,
   variable,
 } from './sources.js';
+
+export * from './file.js';
+export * from './hosts.js';
+export * from './keys.js';
+export * from './secret.js';
+export * from './sources.js';
+export * from './token.js';
 
 /**
  * Reads the config file, and decides the settings of this command.
@@ -43,36 +53,38 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
   return decideSettings({ world, flags, config });
 }
 
+interface Given {
+  world: SettingsWorld;
+  flags: SettingsFlags;
+  config: ReadConfig;
+}
+
 /** Decides the settings, without I/O. @throws UsageError for a flag; ConfigError for the environment or the file */
-export function decideSettings(sources: Sources): Settings {
-  const { world, flags, config } = sources;
-  const account = chooseAccount(sources);
+export function decideSettings({ world, flags, config }: Given): Settings {
+  const account = chooseAccount({ world, flags, config });
   const own = account && property(config.content.accounts, account.value);
-  const sections: Section[] = [
+  const sections = [
     ...(own ? [{ section: own, prefix: `accounts.${account.value}.` }] : []),
     { section: config.content, prefix: '' },
   ];
-  const region = chooseRegion(sources, sections);
+  const sources = { world, flags, config, sections };
+  const region = chooseRegion(sources);
   const warnings: string[] = [];
-  const ignore = (name: string, why: string): void => {
+  const ignore: Ignore = (name, why) => {
     if (variable(world, name)) warnings.push(`${name} is ignored: ${why}`);
   };
   if (flags.account !== undefined) {
     const warning = overriddenRegion(flags.account, sections[0]!.section.region, region);
     if (warning !== null) warnings.push(warning);
   }
-  const choice = { region, sections, ignore };
-  const base = findHost(sources, choice, 'baseUrl');
-  const lookup = findHost(sources, choice, 'lookupBaseUrl');
-  const token = findToken(sources, choice);
-  const { state, stateDir } = findState(sources, sections);
-  const imports = importDefaults(config.path, sections);
-  const keep = inFile(config.path, sections, 'history.keep');
-  const confirm = inFile<boolean>(config.path, sections, 'confirm');
-  const timeout =
-    flags.requestTimeout === undefined
-      ? inFile(config.path, sections, 'request_timeout')
-      : { value: flags.requestTimeout, origin: 'flag -o request_timeout' };
+  const base = findHost(sources, 'baseUrl', region, ignore);
+  const lookup = findHost(sources, 'lookupBaseUrl', region, ignore);
+  const token = findToken(sources, region.value, ignore);
+  const { state, stateDir } = findState(sources);
+  const imports = importDefaults(sources);
+  const keep = inFile(sources, FLAGLESS.historyKeep.config);
+  const confirm = inFile<boolean>(sources, FLAGLESS.confirm.config);
+  const timeout = find(sources, 'requestTimeout');
   const { requestTimeout } = GLOBAL;
   return {
     account: account?.value ?? null,
@@ -86,12 +98,10 @@ export function decideSettings(sources: Sources): Settings {
     tokenFile: token.file ?? null,
     state: state.value,
     stateDir: stateDir.value,
-    timeoutMs: timeout
-      ? requestTimeout.type.read(timeout.value, timeout.origin.replace('flag ', ''))
-      : requestTimeout.default,
+    timeoutMs: timeout ? requestTimeout.type.read(timeout.value, setting(timeout)) : requestTimeout.default,
     confirm: confirm?.value ?? false,
     historyKeepMs: keep
-      ? FLAGLESS.historyKeep.type.read(keep.value, 'history.keep')
+      ? FLAGLESS.historyKeep.type.read(keep.value, FLAGLESS.historyKeep.config)
       : NUMBERS.historyKeepMs.default,
     importDefaults: imports.values,
     configPath: config.path,
@@ -117,54 +127,49 @@ type FoundToken = Found<Secret | null> & {
   file?: NonNullable<Settings['tokenFile']>;
 };
 
-function findToken({ world, flags, config }: Sources, choice: Choice): FoundToken {
-  const region = choice.region.value;
+function findToken({ world, flags, config, sections }: Sources, region: string, ignore: Ignore): FoundToken {
   // The sandbox uses a token made for this process, so the settings must not contain a real one.
   if (region === 'sandbox') return { value: null, origin: 'embedded' };
   const fileAt = (path: string, origin: string) => ({ value: null, origin, file: { path, origin } });
   // Only the first section counts: the token at the top belongs to no account, or to another one.
-  const { section, prefix } = choice.sections[0]!;
+  const { section, prefix } = sections[0]!;
   const regional = property(section.regions, region)?.token;
-  const { token: inPlain, tokenFile } = FLAGLESS;
+  const [inPlain, inAFile] = [FLAGLESS.token.env, FLAGLESS.tokenFile.env];
   if (flags.account === undefined && (regional === undefined || flags.region === undefined)) {
-    const token = readToken(variable(world, inPlain.env) ?? '', inPlain.env);
-    const file = variable(world, tokenFile.env);
+    const token = readToken(variable(world, inPlain) ?? '', inPlain);
+    const file = variable(world, inAFile);
     if (token && file) {
-      throw new ConfigError(`${inPlain.env} and ${tokenFile.env} are both set`, {
-        hint: 'unset one of them',
-      });
+      throw new ConfigError(`${inPlain} and ${inAFile} are both set`, { hint: 'unset one of them' });
     }
-    if (token) return { value: token, origin: `environment ${inPlain.env}` };
-    if (file)
-      return fileAt(resolve(world.cwd, readPath(file, tokenFile.env)), `environment ${tokenFile.env}`);
+    if (token) return { value: token, origin: `environment ${inPlain}` };
+    if (file) return fileAt(resolve(world.cwd, readPath(file, inAFile)), `environment ${inAFile}`);
   } else {
     const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
-    for (const { env } of [inPlain, tokenFile]) choice.ignore(env, `${flag} brings its own token`);
+    for (const name of [inPlain, inAFile]) ignore(name, `${flag} brings its own token`);
   }
   if (regional !== undefined) {
     const key = `${prefix}regions.${region}.token`;
     return { value: readToken(regional, `${config.path}: ${key}`), origin: `${config.path} (${key})` };
   }
-  const [first, second] = TOKEN_KEYS.filter((key) => section[key] !== undefined);
+  const keys = TOKEN_KEYS.filter((key) => section[key] !== undefined).map((key) => prefix + key);
+  const [first, second] = keys;
   if (first && second) {
-    throw hinted(
-      new ConfigError(`${config.path}: ${prefix}${first} and ${prefix}${second} are both set`),
-      ({ command }) =>
-        [
-          'keep one of them; remove the other:',
-          ...[first, second].map((key) => `  ${command('config', 'unset', prefix + key)}`),
-        ].join('\n'),
+    throw hinted(new ConfigError(`${config.path}: ${first} and ${second} are both set`), ({ command }) =>
+      [
+        'keep one of them; remove the other:',
+        ...[first, second].map((key) => `  ${command('config', 'unset', key)}`),
+      ].join('\n'),
     );
   }
-  const origin = `${config.path} (${prefix}${first})`;
-  if (section.token_command)
-    return { value: null, origin, command: { words: section.token_command, origin } };
-  if (section.token_file) return fileAt(resolve(dirname(config.path), section.token_file), origin);
-  const token = readToken(section.token ?? '', `${config.path}: ${prefix}token`);
+  const origin = `${config.path} (${first})`;
+  const { token: plain = '', token_command: words, token_file: file } = section;
+  if (words) return { value: null, origin, command: { words, origin } };
+  if (file) return fileAt(resolve(dirname(config.path), file), origin);
+  const token = readToken(plain, `${config.path}: ${prefix}token`);
   return token ? { value: token, origin } : { value: null, origin: 'not set' };
 }
 
-function importDefaults(path: string, sections: readonly Section[]) {
+function importDefaults({ config, sections }: Sources) {
   const values: Record<string, ImportDefault> = {};
   const origins: Record<string, string> = {};
   for (const { section, prefix } of [...sections].reverse()) {
@@ -173,28 +178,27 @@ function importDefaults(path: string, sections: readonly Section[]) {
       if (value === undefined) continue;
       const full = key === 'interval' ? key : `import.${key}`;
       values[camelCase(key)] = value as ImportDefault;
-      origins[full] = `${path} (${prefix}${full})`;
+      origins[full] = `${config.path} (${prefix}${full})`;
     }
   }
   return { values, origins };
 }
 
 /** A folder holds everything; beside a database, the machine keeps its files in its own folder. */
-function findState({ world, flags, config }: Sources, sections: readonly Section[]) {
-  const found = flagOrVariable(world, flags, 'state') ?? inFile(config.path, sections, 'state');
+function findState(sources: Sources) {
+  const { world } = sources;
   const inFolder = (folder: string, origin: string) => ({
     state: { value: { kind: 'sqlite', folder } as Settings['state'], origin },
     stateDir: { value: folder, origin },
   });
+  const found = find(sources, 'state');
   if (!found) {
     const machine = stateLocation(world);
     return inFolder(machine.value, machine.origin);
   }
   const { value: text, origin } = found;
-  const name = setting(found);
-  const location = origin.startsWith('flag ')
-    ? ofFlag(text, name, world)
-    : stateLocationOf(text, name, world);
+  const locate = origin.startsWith('flag ') ? ofFlag : stateLocationOf;
+  const location = locate(text, setting(found), world);
   if (location.kind === 'sqlite') return inFolder(location.folder, origin);
   const state: Settings['state'] = { kind: 'postgres', url: new Secret(location.url) };
   return { state: { value: state, origin }, stateDir: stateLocation(world) };
@@ -203,9 +207,9 @@ function findState({ world, flags, config }: Sources, sections: readonly Section
 /** @throws UsageError, also for a password */
 function ofFlag(text: string, flag: string, world: Pick<SettingsWorld, 'cwd' | 'platform'>) {
   if (!hasPassword(text)) return asUsage(() => stateLocationOf(text, flag, world));
-  throw new UsageError(
+  throw usage(
     `${flag}: a password on the command line would be visible in ps and in your shell history`,
-    { hint: `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file` },
+    `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`,
   );
 }
 

@@ -1,9 +1,12 @@
-/** What settings are read from (contract §2), and where the config file and the state folder are. */
+/**
+ * Where a setting comes from (contract §2): its flag, its environment variable, the account's section of the config
+ * file, the top of the file, or its default, in this order. Each value keeps its origin.
+ */
 import { posix, win32 } from 'node:path';
 import type { Clock } from '../../engine/clock.js';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { withoutPassword } from '../../engine/state/location.js';
-import { GLOBAL, type RawFlags, spelled } from '../options/index.js';
+import { GLOBAL, type Option, type RawFlags, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { type ConfigFile, type ConfigSection, type Scalar, valueAt } from './keys.js';
 import type { Secret } from './secret.js';
@@ -15,6 +18,12 @@ export interface SettingsWorld {
   cwd: string;
   /** Aborted when reading must stop. */
   stop?: AbortSignal;
+}
+
+/** What running `token_command` needs. */
+export interface CommandWorld extends Pick<SettingsWorld, 'env'> {
+  clock: Clock;
+  stop: AbortSignal;
 }
 
 /** The flags that decide settings, as commander names them. */
@@ -87,50 +96,35 @@ export interface ReadConfig {
   mode: number | null;
 }
 
-export interface CommandWorld {
-  env: Readonly<Record<string, string | undefined>>;
-  clock: Clock;
-  stop: AbortSignal;
-}
-
 export interface Sources {
   world: SettingsWorld;
   flags: SettingsFlags;
   config: ReadConfig;
-}
-
-/** What hosts and token depend on. */
-export interface Choice {
-  region: Found<string>;
+  /** The account's section, if one is chosen, and the top. */
   sections: readonly Section[];
-  /** Warns that a variable is ignored, if it is set. */
-  ignore(variable: string, why: string): void;
 }
 
 /** An environment variable. An empty one counts as absent, because CI systems pass missing secrets that way. */
-export const variable = ({ env }: SettingsWorld, name: string): string | undefined => env[name] || undefined;
-
-const ofVariable = (world: SettingsWorld, name: string): Found<string> | null => {
-  const value = variable(world, name);
-  return value === undefined ? null : { value, origin: `environment ${name}` };
-};
+export const variable = ({ env }: Pick<SettingsWorld, 'env'>, name: string): string | undefined =>
+  env[name] || undefined;
 
 /** The value of a flag, otherwise of its environment variable; null if neither is set. */
 export function flagOrVariable(
   world: SettingsWorld,
   flags: SettingsFlags,
-  name: 'config' | 'account' | 'region' | 'state',
+  name: keyof SettingsFlags | 'stateDir',
 ): Found<string> | null {
-  const value = flags[name];
-  return value === undefined
-    ? ofVariable(world, GLOBAL[name].env)
-    : { value, origin: `flag ${spelled(name)}` };
+  const { env, config, flag }: Option = GLOBAL[name];
+  const given = name === 'stateDir' ? undefined : flags[name];
+  if (given !== undefined)
+    return { value: given, origin: `flag ${flag === false ? `-o ${config}` : spelled(name)}` };
+  const value = env === undefined ? undefined : variable(world, env);
+  return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
 /** The value of a key, such as `history.keep`, in the first section of the config file that has it. */
 export function inFile<T extends Scalar = string>(
-  path: string,
-  sections: readonly Section[],
+  { config: { path }, sections }: Pick<Sources, 'config' | 'sections'>,
   key: string,
 ): Found<T> | null {
   for (const { section, prefix } of sections) {
@@ -138,6 +132,11 @@ export function inFile<T extends Scalar = string>(
     if (value !== undefined) return { value, origin: `${path} (${prefix}${key})` };
   }
   return null;
+}
+
+/** A setting by its name in the table of options; null if only its default applies. */
+export function find(sources: Sources, name: 'region' | 'state' | 'requestTimeout'): Found<string> | null {
+  return flagOrVariable(sources.world, sources.flags, name) ?? inFile(sources, GLOBAL[name].config);
 }
 
 /** The name of the flag or variable, for errors: `--config`, `PROFILES_CONFIG`. */
@@ -157,10 +156,7 @@ export function asUsage<T>(read: () => T): T {
   }
 }
 
-/**
- * `--config`, otherwise `$PROFILES_CONFIG`, otherwise the default of the platform. Relative paths start from
- * the working directory.
- */
+/** The config file: `--config`, `$PROFILES_CONFIG`, or the default of the platform. */
 export const configLocation = (world: SettingsWorld, flags: SettingsFlags): Found<string> =>
   locate(world, flagOrVariable(world, flags, 'config'), {
     what: `--config (or ${GLOBAL.config.env})`,
@@ -172,7 +168,7 @@ export const configLocation = (world: SettingsWorld, flags: SettingsFlags): Foun
 
 /** This machine's own folder: `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
 export const stateLocation = (world: SettingsWorld): Found<string> =>
-  locate(world, ofVariable(world, GLOBAL.stateDir.env), {
+  locate(world, flagOrVariable(world, {}, 'stateDir'), {
     what: `--state (or ${GLOBAL.stateDir.env})`,
     windows: ['LOCALAPPDATA', 'profiles', 'state'],
     xdg: 'XDG_STATE_HOME',
@@ -189,12 +185,14 @@ interface Places {
   below: string[];
 }
 
+/** Relative paths start from the working directory. */
 function locate(world: SettingsWorld, chosen: Found<string> | null, places: Places): Found<string> {
-  const path = world.platform === 'win32' ? win32 : posix;
+  const isWindows = world.platform === 'win32';
+  const path = isWindows ? win32 : posix;
   if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
   const at = (...parts: string[]): Found<string> => ({ value: path.join(...parts), origin: 'default' });
   const [name, ...inWindows] = places.windows;
-  const appData = world.platform === 'win32' ? variable(world, name) : undefined;
+  const appData = isWindows ? variable(world, name) : undefined;
   if (appData) return at(appData, ...inWindows);
   const xdg = variable(world, places.xdg);
   // Relative paths are ignored (XDG Base Directory Specification).

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { checkNode, checkProxy } from '../../../src/cli/commands/doctor/local.js';
-import { checkClock } from '../../../src/cli/commands/doctor/remote.js';
+import { checkNode } from '../../../src/cli/commands/doctor.js';
+import { checkClock } from '../../../src/cli/commands/doctor-checks.js';
 import { systemClock } from '../../../src/engine/clock.js';
 import { type CliOptions, cli, scratch } from '../../support/cli.js';
 
@@ -325,8 +325,10 @@ it.each<[Record<string, string>, string, string]>([
   ],
   [{ HTTP_PROXY: 'http://' }, 'fail', 'HTTP_PROXY is not the URL of a proxy'],
   [{ HTTPS_PROXY: 'ftp://proxy.example' }, 'fail', 'HTTPS_PROXY is not the URL of a proxy'],
-])('proxy settings %j: %s', (env, status, message) => {
-  expect(checkProxy(env)).toMatchObject({ status, message });
+])('proxy settings %j: %s', async (env, status, message) => {
+  const { stdout } = await cli(['doctor', '--region', 'sandbox', '--json'], { env });
+  const { checks } = JSON.parse(stdout) as Report;
+  expect(checks.find(({ check }) => check === 'proxy')).toMatchObject({ status, message });
 });
 
 it('the sandbox is in order without any setting', async () => {

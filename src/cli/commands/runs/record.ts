@@ -3,7 +3,7 @@ import type { StoredRun } from '../../../engine/state/runs.js';
 import type { Commands } from '../../advice/commands.js';
 import type { Context } from '../../context.js';
 import { type ListRecord, Names } from '../../output/records.js';
-import { commandsAt } from '../recorded-service.js';
+import { commandsAt } from '../recorded.js';
 
 export const commandsFor = (
   { scope, named_account: account }: StoredRun,

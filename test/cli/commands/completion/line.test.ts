@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { splitLine } from '../../../../src/cli/commands/completion/line.js';
+import { splitLine } from '../../../../src/cli/commands/completion.js';
 
 it.each<[string, string[]]>([
   ['profiles', ['profiles']],

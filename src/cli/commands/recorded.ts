@@ -1,9 +1,8 @@
-/**
- * Reads what the state has recorded, and uses the service that a run or a job was sent to: its region and
- * account are in the state (contract §4, §5).
- */
-import { ConfigError, UsageError } from '../../engine/errors.js';
+/** What the state has recorded: where it is, its runs and jobs by their ids, and the service that each was sent to. */
+import { existsSync } from 'node:fs';
+import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
+import type { Job } from '../../engine/service/contract.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
@@ -11,8 +10,38 @@ import type { Commands } from '../advice/commands.js';
 import { hinted, inOneLine, toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { resolveSettings } from '../settings/index.js';
-import type { Settings } from '../settings/sources.js';
+import { usage } from '../options/index.js';
+import { resolveSettings, type Settings, stateName } from '../settings/index.js';
+
+export interface StatePlace {
+  /** The folder, or the URL without its password. */
+  name: string;
+  /** The flag, variable, or key that names it, or `default`. */
+  origin: string;
+  /** The path of the database file, or the URL without its password. */
+  database: string;
+  /** Whether the folder has a database. Always true for PostgreSQL, where opening the state creates it. */
+  exists: boolean;
+  isFolder: boolean;
+}
+
+/** Finds the state without creating it. */
+export async function statePlace(context: Context): Promise<StatePlace> {
+  const settings = await context.settings();
+  const [name, origin] = [stateName(settings), settings.origins.state!];
+  const isFolder = settings.state.kind === 'sqlite';
+  const { databaseFile } = await import('../../engine/state/state.js'); // it loads the database
+  const database = isFolder ? databaseFile(name) : name;
+  return { name, origin, database, exists: !isFolder || existsSync(database), isFolder };
+}
+
+/** @throws UsageError if there is no state yet */
+export async function requireState(context: Context): Promise<StatePlace> {
+  const place = await statePlace(context);
+  if (place.exists) return place;
+  const hint = 'choose its folder with --state, or import something first';
+  throw usage(`no state found in ${place.name} (${place.origin})`, hint);
+}
 
 /** Opens the state for a command that only reads it. Warns if it has moved, because its records may be outdated. */
 export async function stateToRead(context: Context): Promise<State> {
@@ -33,27 +62,23 @@ export function idsLike(word: string, ids: readonly string[]): string[] {
 
 /** Finds a run by its id, or by a start or end that only one has. @throws UsageError for any other word */
 export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
-  const [first, ...others] = idsLike(
-    id,
-    runs.map(({ run }) => run),
-  );
-  if (first !== undefined && others.length === 0) return runs.find(({ run }) => run === first)!;
-  if (first !== undefined) throw severalFit(id, [first, ...others]);
-  return unknownRun(runs, id);
+  const ids = runs.map(({ run }) => run);
+  const like = idsLike(id, ids);
+  if (like.length > 1) throw severalFit(id, like);
+  return runs.find(({ run }) => run === like[0]) ?? unknownRun(runs, id);
 }
 
 export const severalFit = (word: string, ids: readonly string[]): UsageError =>
-  new UsageError(`${ids.length} ids begin or end with "${word}"`, {
-    hint: `name one of them: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}`,
-  });
+  usage(
+    `${ids.length} ids begin or end with "${word}"`,
+    `name one of them: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}`,
+  );
 
 /** @throws UsageError */
 export function unknownRun(runs: readonly StoredRun[], id: string): never {
-  const like = nearest(
-    id,
-    runs.map((run) => run.run),
-  );
-  throw hinted(new UsageError(`run "${id}" not found`), ({ command }) =>
+  const ids = runs.map(({ run }) => run);
+  const like = nearest(id, ids);
+  throw hinted(usage(`run "${id}" not found`), ({ command }) =>
     like ? `did you mean ${like}?` : toRun('to list all imports', command('runs')),
   );
 }
@@ -93,7 +118,7 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
   const { what, scope, words } = recorded;
   if (sameService(here, scope)) return there;
   const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
-  throw hinted(new UsageError(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), () => {
+  throw hinted(usage(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), () => {
     const flags = {
       region: scope.region,
       ...(scope.region === 'sandbox' ? {} : { baseUrl: scope.base_url }),
@@ -143,5 +168,22 @@ async function chosen({ what, scope, account }: Recorded, context: Context): Pro
       hint: error.hint,
       cause: error,
     });
+  }
+}
+
+/** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */
+export async function saveJobs(
+  context: Context,
+  jobs: readonly Job[],
+  recorded: Scope | null,
+): Promise<void> {
+  try {
+    const state = await context.state();
+    await state.refuseMoved();
+    const scope = recorded ?? (await context.scope());
+    for (const job of jobs) await state.jobs.update(scope, job);
+  } catch (error) {
+    if (!(error instanceof StateError || error instanceof UsageError)) throw error;
+    context.warn(error.message);
   }
 }

@@ -1,0 +1,114 @@
+/** What all commands share that list records: how records are selected, and the four forms of the result. */
+import { count } from '../../engine/numbers.js';
+import type { Context } from '../context.js';
+import { given, LISTING } from '../options/index.js';
+import { agoBriefly } from '../output/ago.js';
+import { cellText, type ListRecord, toCsv, toNdjson } from '../output/records.js';
+import { safeLine } from '../output/safe.js';
+import { type Selection, select, selectsAll } from '../output/select.js';
+import { formOn, type Styles } from '../output/style.js';
+import { jsonFor, writeJson, writeOut } from '../output/write.js';
+import type { Flags } from './command.js';
+
+/** A list: its records, and how they are shown. */
+export interface List {
+  records: readonly ListRecord[];
+  /** Fields that are shown even if no record has them, in order. */
+  fields: readonly string[];
+  /** Fields of a table unless `--columns` names others. Default: all fields. */
+  tableFields?: readonly string[];
+  /** The field that users copy from a table. Other fields are cut first. */
+  id?: string;
+  /** Fields with times. At a terminal, a table also shows how long ago each was. */
+  times?: readonly string[];
+  /** The original JSON text of `records`. It is printed unchanged if nothing is selected. */
+  source?: string;
+  /** So many records of a table are shown if nothing is selected; the newest come first. Default: all. */
+  newest?: number;
+  /** Text for stderr if there are no records at all. */
+  empty: string;
+  /** Colors of a field's values. */
+  styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
+}
+
+/** What the flags ask for. */
+export interface Listing {
+  form: 'table' | 'json' | 'csv' | 'ndjson';
+  selection: Selection;
+}
+
+export function listingOf(flags: Flags): Listing {
+  const { filter, sort, ...others } = given(LISTING, flags);
+  const selection: Selection = { ...others };
+  if (filter !== undefined) selection.filter = filter.map(([key, value]) => ({ key, value }));
+  if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
+  const form = (['json', 'csv', 'ndjson'] as const).find((name) => flags[name] === true);
+  return { form: form ?? 'table', selection };
+}
+
+/** Prints the selected records in the requested form. @throws UsageError for an unknown field */
+export async function printList(list: List, { form, selection }: Listing, context: Context): Promise<void> {
+  const { stdout, stderr, flags } = context;
+  const { records: all, fields, newest = Number.POSITIVE_INFINITY, source } = list;
+  const whole = selectsAll(selection);
+  if (form === 'json' && source !== undefined && whole) {
+    return writeJson(stdout, source.replace(/\n$/, ''));
+  }
+  const say = async (text: string): Promise<void> => {
+    if (!flags.quiet) await writeOut(stderr, `${text}\n`);
+  };
+  const total = all.length;
+  const isShortened = form === 'table' && total > newest && whole;
+  const { records, columns } = select(all, isShortened ? { limit: newest } : selection, fields);
+  if (records.length === 0)
+    await say(total === 0 ? list.empty : `no matches among ${count(total, 'record')}`);
+  if (form === 'json') await writeJson(stdout, JSON.stringify(records, null, 2));
+  else if (form === 'ndjson') await writeOut(stdout, jsonFor(stdout, toNdjson(records)));
+  else if (form === 'csv') {
+    const csv = toCsv(records, columns);
+    await writeOut(stdout, stdout.isTTY ? csv.split('\n').map(safeLine).join('\n') : csv);
+  } else if (records.length > 0) {
+    const hidden = await printTable(records, selection.columns ? columns : null, list, context);
+    if (hidden.length > 0) {
+      await say(`hidden to fit the terminal: ${safeLine(hidden.join(', '))}; choose with --columns`);
+    }
+  }
+  if (isShortened) await say(`the newest ${newest} of ${count(total, 'record')}; for all: --limit ${total}`);
+}
+
+/**
+ * Prints all columns that were named; of the default columns, only those that fit the terminal.
+ * @returns the columns that did not fit
+ */
+async function printTable(
+  records: readonly ListRecord[],
+  named: readonly string[] | null,
+  list: List,
+  { stdout, env, flags, clock }: Context,
+): Promise<readonly string[]> {
+  // Loaded here, because the code that measures text takes 35 ms to load, and `--json` does not need it.
+  const { renderFitting, renderTable } = await import('../output/table.js');
+  const { id, styles = {}, times = [], fields, tableFields } = list;
+  const shown = named ?? tableFields ?? select(records, {}, fields).columns;
+  const heads = shown.map((field) => {
+    const style = styles[field];
+    const isNumeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
+    const align = isNumeric ? ('right' as const) : ('left' as const);
+    return { header: field, align, whole: field === id, ...(style && { style }) };
+  });
+  const now = clock.now();
+  const rows = records.map((record) =>
+    shown.map((field) => {
+      const cell = cellText(record[field]);
+      const isTime = stdout.isTTY && times.includes(field) && !Number.isNaN(Date.parse(cell));
+      // The age comes first, so that a narrow terminal cuts the time.
+      return isTime ? `${agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
+    }),
+  );
+  const form = formOn(stdout, env, flags);
+  const { text, leftOut } = named
+    ? { text: renderTable(heads, rows, form), leftOut: [] }
+    : renderFitting(heads, rows, form);
+  await writeOut(stdout, text);
+  return leftOut;
+}
