@@ -5,7 +5,7 @@
 import { LockedError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
 import type { Backend } from './backend.js';
-import type { Database, Reader, Transaction, Value } from './database.js';
+import { type Database, insert, type Reader, type Row, type Transaction } from './database.js';
 import { stateError } from './folder.js';
 import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './meta.js';
 import { allScopes } from './scopes.js';
@@ -25,8 +25,6 @@ export const COPIED = [
   'history',
   'rejects',
 ] as const;
-
-type Row = Record<string, Value>;
 
 /** Rows in one transaction. Few, because a row of fingerprints may have a megabyte. */
 const TOGETHER = 50;
@@ -50,7 +48,7 @@ export async function copyTables(
       try {
         await to.db.write(async (tx) => {
           if (table === 'meta') await replaceMeta(tx, notes);
-          if (batch.length > 0) await insert(tx, table, batch);
+          if (batch.length > 0) await insert(tx, table, ...batch);
         });
       } catch (error) {
         throw stateError(error, 'record', to.name);
@@ -70,15 +68,6 @@ export async function copyTables(
 async function replaceMeta(tx: Transaction, notes: Readonly<Record<string, string>>): Promise<void> {
   for (const table of [...COPIED].reverse()) await tx.run(`DELETE FROM ${table}`);
   for (const [name, value] of Object.entries(notes)) await setMeta(tx, name, value);
-}
-
-async function insert(tx: Transaction, table: string, rows: readonly Row[]): Promise<void> {
-  const columns = Object.keys(rows[0]!);
-  const marks = `(${columns.map(() => '?').join(', ')})`;
-  await tx.run(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rows.map(() => marks).join(', ')}`,
-    ...rows.flatMap((row) => columns.map((column) => row[column]!)),
-  );
 }
 
 export interface Migration {

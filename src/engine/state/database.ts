@@ -32,3 +32,18 @@ export interface Database {
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
+
+/** A row to write, by column. */
+export type Row = Readonly<Record<string, Value>>;
+
+export const insertSql = (table: string, columns: readonly string[], rows = 1): string => {
+  const marks = `(${columns.map(() => '?').join(', ')})`;
+  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(marks).join(', ')}`;
+};
+
+/** Inserts rows that have the same columns. */
+export async function insert(tx: Transaction, table: string, ...rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!);
+  const values = rows.flatMap((row) => columns.map((column) => row[column]!));
+  await tx.run(insertSql(table, columns, rows.length), ...values);
+}

@@ -6,7 +6,7 @@
 
 import type { Kind } from '../model.js';
 import type { Access } from './access.js';
-import type { Transaction } from './database.js';
+import { insert, type Row, type Transaction } from './database.js';
 import {
   type InputLines,
   packIds,
@@ -163,7 +163,7 @@ export class History {
 }
 
 /** The request of an entry, and when it was sent, milliseconds since the epoch. */
-interface Of {
+interface Of extends Row {
   run: string;
   scope: number;
   kind: Kind;
@@ -208,17 +208,7 @@ async function add(
   lines: readonly InputLines[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await tx.run(
-    'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    WHAT[what],
-    of.run,
-    of.scope,
-    of.kind,
-    of.request,
-    of.at,
-    packIds(ids),
-    packLines(lines),
-  );
+  await insert(tx, 'history', { ...of, what: WHAT[what], ids: packIds(ids), lines: packLines(lines) });
 }
 
 /** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
@@ -230,15 +220,7 @@ export async function putProfile(
   ids: BigUint64Array,
   at: number,
 ): Promise<void> {
-  await tx.run(
-    'INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)',
-    WHAT.identify,
-    scope,
-    kind,
-    send,
-    at,
-    packIds(ids),
-  );
+  await insert(tx, 'history', { what: WHAT.identify, scope, kind, send, at, ids: packIds(ids) });
 }
 
 /** Records the outcome of such a profile, or the job that will have it. */

@@ -4,7 +4,7 @@ import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Access } from './access.js';
-import type { Reader, Transaction } from './database.js';
+import { insertSql, type Reader, type Row, type Transaction } from './database.js';
 import { noteProfile } from './history.js';
 import { endSends, updateSingle } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';
@@ -226,22 +226,14 @@ export async function putJob(
   from: { kind: Kind; rows: number; request: number | null; run: string | null },
   now: string,
 ): Promise<void> {
+  const { kind, rows, request, run } = from;
+  const record = JSON.stringify(job);
+  const seen = { request, run, kind, rows, status: job.status, record, seen_at: now };
+  const all: Row = { scope, job_id: job.job_id, submitted_at: now, ...seen };
+  const set = Object.keys(seen).map((column) => `${column} = excluded.${column}`);
   await tx.run(
-    `INSERT INTO jobs (scope, job_id, request, run, kind, rows, status, record, submitted_at, seen_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (scope, job_id) DO UPDATE SET request = excluded.request, run = excluded.run, kind = excluded.kind,
-         rows = excluded.rows, status = excluded.status, record = excluded.record, seen_at = excluded.seen_at,
-         missing_since = NULL`,
-    scope,
-    job.job_id,
-    from.request,
-    from.run,
-    from.kind,
-    from.rows,
-    job.status,
-    JSON.stringify(job),
-    now,
-    now,
+    `${insertSql('jobs', Object.keys(all))} ON CONFLICT (scope, job_id) DO UPDATE SET ${set.join(', ')}, missing_since = NULL`,
+    ...Object.values(all),
   );
 }
 

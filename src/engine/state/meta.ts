@@ -1,7 +1,7 @@
 /** The table `meta`: facts about a state as a whole. */
 import { randomBytes } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import type { Reader, Transaction } from './database.js';
+import { insert, type Reader, type Transaction } from './database.js';
 
 /** The location to which the state moved, without a password. */
 export const MOVED_TO = 'moved_to';
@@ -15,7 +15,7 @@ export async function metaOf(on: Reader, name: string): Promise<string | null> {
 
 export async function setMeta(tx: Transaction, name: string, value: string | null): Promise<void> {
   await tx.run('DELETE FROM meta WHERE name = ?', name);
-  if (value !== null) await tx.run('INSERT INTO meta (name, value) VALUES (?, ?)', name, value);
+  if (value !== null) await insert(tx, 'meta', { name, value });
 }
 
 /** The key of all stored hashes; null if there is none. */

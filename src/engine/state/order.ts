@@ -5,7 +5,7 @@
 import type { Kind } from '../model.js';
 import { MAX_PLAN_AGE_MS } from '../model.js';
 import type { Access } from './access.js';
-import type { Reader, Transaction } from './database.js';
+import { insert, type Reader, type Transaction } from './database.js';
 import { WHAT } from './history.js';
 import { nextNumber, refuseMoved } from './meta.js';
 import type { Made, Scope } from './types.js';
@@ -33,13 +33,7 @@ export class Order {
       await refuseMoved(tx);
       const number = await nextNumber(tx);
       await tx.run('DELETE FROM plans WHERE made_at < ? OR run = ?', now - MAX_PLAN_AGE_MS, run);
-      await tx.run(
-        'INSERT INTO plans (run, scope, number, made_at) VALUES (?, ?, ?, ?)',
-        run,
-        id,
-        number,
-        now,
-      );
+      await insert(tx, 'plans', { run, scope: id, number, made_at: now });
       return number;
     });
   }
@@ -56,14 +50,8 @@ export class Order {
   keepVerified(run: string, scope: Scope, kind: Kind, ids: BigUint64Array): Promise<void> {
     return this.access.writeIn(scope, async (tx, id) => {
       for (let at = 0; at < ids.length; at += TOGETHER) {
-        await tx.run(
-          'INSERT INTO verified (run, scope, kind, part, ids) VALUES (?, ?, ?, ?, ?)',
-          run,
-          id,
-          kind,
-          at / TOGETHER,
-          new Uint8Array(ids.slice(at, at + TOGETHER).buffer),
-        );
+        const part = new Uint8Array(ids.slice(at, at + TOGETHER).buffer);
+        await insert(tx, 'verified', { run, scope: id, kind, part: at / TOGETHER, ids: part });
       }
     });
   }

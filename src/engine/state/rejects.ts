@@ -1,6 +1,7 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import type { Access } from './access.js';
+import { insert } from './database.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
 export interface RejectsRecord {
@@ -42,7 +43,8 @@ export class Rejects {
 
   /** Records a rejects file after rows were written to it. */
   put(record: RejectsRecord): Promise<void> {
-    const { run, input, owner, location, digest, mark, reading, unedited, unsent } = record;
+    const { mark, reading, unedited, unsent, ...own } = record;
+    const { run, input, location } = own;
     const now = this.access.now();
     const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString();
     return this.access.write(async (tx) => {
@@ -53,21 +55,15 @@ export class Rejects {
       // If this file replaces another one, the record of that one must not match it.
       await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
       await tx.run('DELETE FROM rejects WHERE run = ? AND input = ?', run, input);
-      await tx.run(
-        `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, unsent, written_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        run,
-        input,
-        owner,
-        location,
-        digest,
-        mark?.inode ?? null,
-        mark?.sha256 ?? null,
-        JSON.stringify(reading),
-        bytesOf(unedited),
-        unsent === null ? null : JSON.stringify(unsent),
-        new Date(now).toISOString(),
-      );
+      await insert(tx, 'rejects', {
+        ...own,
+        inode: mark?.inode ?? null,
+        sha256: mark?.sha256 ?? null,
+        reading: JSON.stringify(reading),
+        unedited: bytesOf(unedited),
+        unsent: unsent === null ? null : JSON.stringify(unsent),
+        written_at: new Date(now).toISOString(),
+      });
     });
   }
 

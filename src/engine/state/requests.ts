@@ -2,7 +2,7 @@
 
 import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
-import type { Reader, Transaction } from './database.js';
+import { insertSql, type Reader, type Transaction, type Value } from './database.js';
 import { STORED, storedOrNull } from './stored-json.js';
 
 /**
@@ -88,25 +88,11 @@ export interface RequestRecord extends RequestRange {
   job: Job | null;
 }
 
-/** The columns that may change after the insert, in the order of both statements below. */
-const stateOf = (r: RequestRecord) => [
-  r.rows,
-  r.merged,
-  r.unchanged,
-  r.left_out,
-  r.left_out_by,
-  r.overtaken,
-  r.doubtful,
-  r.bytes,
-  r.digest,
-  r.state,
-  r.reason,
-  r.failure,
-  r.retries,
-  r.possibleDuplicate,
-  r.job_id,
-];
-
+/** The columns that never change, and those that may. */
+const FIXED = ['seq', 'parent', 'input', 'first_row', 'end_row', 'first_line', 'last_line'] as const;
+const COUNTS = ['rows', 'merged', 'unchanged', 'left_out', 'left_out_by', 'overtaken', 'doubtful'] as const;
+const ANSWER = ['bytes', 'digest', 'state', 'reason', 'failure', 'retries', 'job_id'] as const;
+const CHANGING = [...COUNTS, ...ANSWER];
 /**
  * The index of the request with this number, or the index at which it would be inserted.
  * @param records in order
@@ -201,24 +187,18 @@ export async function putRequest(
   throw new Error('could neither insert nor update the request');
 }
 
+const INSERT = `${insertSql('requests', ['run', 'more', ...FIXED, ...CHANGING, 'possible_duplicate'])}
+  ON CONFLICT (run, seq) DO NOTHING RETURNING request`;
+const UPDATE = `UPDATE requests SET ${[...CHANGING, 'possible_duplicate'].map((column) => `${column} = ?`).join(', ')}
+  WHERE run = ? AND seq = ? RETURNING request`;
+
+const changing = (r: RequestRecord): Value[] => [...CHANGING.map((column) => r[column]), r.possibleDuplicate];
+
 /** @returns the row id; null if it exists already */
 export async function insertRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
-  const row = await tx.get<{ request: number }>(
-    `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-         left_out, left_out_by, overtaken, doubtful, bytes, digest, state, reason, failure, retries, possible_duplicate, job_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
-    run,
-    r.seq,
-    r.parent,
-    r.input,
-    r.first_row,
-    r.end_row,
-    r.first_line,
-    r.last_line,
-    r.more.length > 0 ? JSON.stringify(r.more) : null,
-    ...stateOf(r),
-  );
+  const more = r.more.length > 0 ? JSON.stringify(r.more) : null;
+  const fixed = FIXED.map((column) => r[column]);
+  const row = await tx.get<{ request: number }>(INSERT, run, more, ...fixed, ...changing(r));
   return row?.request ?? null;
 }
 
@@ -227,14 +207,7 @@ export async function insertRequest(tx: Transaction, run: string, r: RequestReco
  * again.
  */
 async function updateRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
-  const row = await tx.get<{ request: number }>(
-    `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, overtaken = ?, doubtful = ?, bytes = ?,
-         digest = ?, state = ?, reason = ?, failure = ?, retries = ?, possible_duplicate = ?, job_id = ?
-       WHERE run = ? AND seq = ? RETURNING request`,
-    ...stateOf(r),
-    run,
-    r.seq,
-  );
+  const row = await tx.get<{ request: number }>(UPDATE, ...changing(r), run, r.seq);
   return row?.request ?? null;
 }
 

@@ -5,7 +5,7 @@
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import { type CellColumns, StoredCells } from '../stored-cells.js';
-import type { Reader, Transaction } from './database.js';
+import { insert, type Reader, type Transaction } from './database.js';
 import { STORED, storedJson } from './stored-json.js';
 
 export interface StoredPrints {
@@ -22,15 +22,9 @@ export async function putRows(
   send: number,
   { ids, contents, records, cells }: FingerprintColumns,
 ): Promise<void> {
-  await tx.run(
-    'INSERT INTO fingerprints (send, ids, contents, records, keys, cells) VALUES (?, ?, ?, ?, ?, ?)',
-    send,
-    bytesOf(ids),
-    bytesOf(contents),
-    someBytes(records),
-    cells ? JSON.stringify(cells.keys) : null,
-    cells?.bytes ?? null,
-  );
+  const keys = cells ? JSON.stringify(cells.keys) : null;
+  const hashes = { ids: bytesOf(ids), contents: bytesOf(contents), records: someBytes(records) };
+  await insert(tx, 'fingerprints', { send, ...hashes, keys, cells: cells?.bytes ?? null });
 }
 
 /** Clears the contents of the last send of a request, so that its rows count as unknown even after it completes. */

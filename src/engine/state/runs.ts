@@ -2,7 +2,7 @@
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Access } from './access.js';
-import type { Reader, Transaction } from './database.js';
+import { insert, type Reader, type Transaction } from './database.js';
 import { refuseMoved } from './meta.js';
 import { numberRun, pruneVerified } from './order.js';
 import { insertRequest, type RequestRecord } from './requests.js';
@@ -105,23 +105,15 @@ export class Runs {
   start(run: NewRun, plan?: { requests: readonly RequestRecord[]; made: Made | null }): Promise<void> {
     return this.access.writeIn(run.scope, async (tx, scope) => {
       await refuseMoved(tx);
-      await tx.run(
-        `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, kinds, inputs, options,
-           started_at, machine, replaces) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        run.run,
-        scope,
-        run.named_account,
-        run.identity,
-        run.status,
-        run.finished ? 1 : 0,
-        run.item_format,
-        kindsOf(run.inputs).join(' '),
-        JSON.stringify(run.inputs),
-        JSON.stringify(run.options),
-        run.started_at,
-        run.machine,
-        JSON.stringify(run.replaces),
-      );
+      const { named_account, identity, status, item_format, started_at, machine } = run;
+      await insert(tx, 'runs', {
+        ...{ run: run.run, scope, named_account, identity, status, item_format, started_at, machine },
+        finished: Number(run.finished),
+        kinds: kindsOf(run.inputs).join(' '),
+        inputs: JSON.stringify(run.inputs),
+        options: JSON.stringify(run.options),
+        replaces: JSON.stringify(run.replaces),
+      });
       await numberRun(tx, run.run, plan?.made ?? null);
       await endDoubts(tx, this.access.now());
       for (const request of plan?.requests ?? []) await insertRequest(tx, run.run, request);
