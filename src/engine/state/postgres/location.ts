@@ -1,13 +1,13 @@
 /**
- * Parses the URL of a PostgreSQL state, with the parameters of libpq. Defaults come from the environment
- * variables of libpq.
+ * Parses the URL of a PostgreSQL state, with the parameters and the environment variables of libpq. Not with
+ * `pg-connection-string` (2.14): it reads no list of hosts, takes "+" for a space and a typing error for a parameter,
+ * reads certificates itself, and warns on stderr of the default sslmode.
  */
 import { isIPv6 } from 'node:net';
 import { ConfigError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 
-export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
-export type SslMode = (typeof SSL_MODES)[number];
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 
 export interface PostgresHost {
   /** A name, an address, or the folder of a Unix socket. */
@@ -27,7 +27,7 @@ export interface PostgresLocation {
   /** The password file; null: the default path of libpq. */
   passfile: string | null;
   home: string | null;
-  sslmode: SslMode;
+  sslmode: (typeof SSL_MODES)[number];
   sslrootcert: string | null;
   sslcert: string | null;
   sslkey: string | null;
@@ -53,47 +53,47 @@ export interface PostgresSurroundings {
 }
 
 const DEFAULT_PORT = 5432;
+/** In libpq, 0 means no limit. Here, it means this, because an import must not wait forever. */
 const CONNECT_SECONDS = 10;
 const LEASE_SECONDS = 60;
 /** The longest name, in bytes: PostgreSQL truncates longer ones. */
 const NAME_BYTES = 63;
 
-const PARAMETERS = [
-  'schema',
-  'host',
-  'port',
-  'user',
-  'password',
-  'dbname',
-  'passfile',
-  'sslmode',
-  'sslrootcert',
-  'sslcert',
-  'sslkey',
-  'channel_binding',
-  'options',
-  'application_name',
-  'connect_timeout',
-  'lease_seconds',
-] as const;
-type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
+/** The parameters, each with the variable of its default. */
+const PARAMETERS = {
+  schema: null,
+  host: 'PGHOST',
+  port: 'PGPORT',
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
+  dbname: 'PGDATABASE',
+  passfile: 'PGPASSFILE',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  channel_binding: 'PGCHANNELBINDING',
+  options: 'PGOPTIONS',
+  application_name: 'PGAPPNAME',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  lease_seconds: null,
+} as const;
+type Parameter = keyof typeof PARAMETERS;
+
+/** Scheme, user, password, hosts, database, and parameters. The last "@" ends the password. */
+const FORM = /^postgres(?:ql)?:\/\/(?:([^/?:]*?)(?::([^/?]*))?@)?([^/?@]*)(?:\/([^?]*))?(?:\?(.*))?$/is;
 
 /**
  * @param origin where the URL comes from; named in errors, which never quote the URL
  * @throws ConfigError
  */
-export function readPostgresUrl(url: string, origin: string, around: PostgresSurroundings): PostgresLocation {
+export function readPostgresUrl(
+  url: string,
+  origin: string,
+  { env, user: me }: PostgresSurroundings,
+): PostgresLocation {
   const fail = (reason: string, hint = 'write postgres://user@host/database?schema=profiles'): ConfigError =>
     new ConfigError(`${origin}: ${reason}`, { hint });
-  const parts = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/is.exec(url.trim());
-  if (!parts) throw fail('not a URL of a PostgreSQL database');
-  const [, server = '', path = '', query = ''] = parts;
-  // An unescaped "/" or "?" in a password would make its rest look like a path or a parameter, and print it.
-  if (server.includes(':') && !server.includes('@') && `${path}${query}`.includes('@')) {
-    throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
-  }
-  const at = server.lastIndexOf('@');
-  const [login, authority] = at < 0 ? [undefined, server] : [server.slice(0, at), server.slice(at + 1)];
   const decoded = (text: string, what: string): string => {
     try {
       return decodeURIComponent(text);
@@ -101,80 +101,74 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
       throw fail(`the ${what} of the URL holds a "%" that is not followed by two hexadecimal digits`);
     }
   };
-  const given: Parameters = {};
-  for (const [name, value] of query.split('&').flatMap((pair) => (pair === '' ? [] : [nameAndValue(pair)]))) {
-    if (!PARAMETERS.includes(name as never)) {
-      const like = nearest(name, PARAMETERS);
+  const parts = FORM.exec(url.trim());
+  if (!parts) throw fail('not a URL of a PostgreSQL database');
+  const [, user, password, authority = '', path = '', query = ''] = parts;
+  // An unescaped "/" or "?" in a password would make its rest look like a path or a parameter, and print it.
+  if (authority.includes(':') && user === undefined && `${path}${query}`.includes('@')) {
+    throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
+  }
+  const given: { [P in Parameter]?: string | undefined } = {
+    user: user && decoded(user, 'user'),
+    password: password && decoded(password, 'password'),
+    host: decoded(authority.replace(/:\d*(?=,|$)/g, ''), 'host'),
+    port: portsOf(authority),
+    dbname: decoded(path, 'database'),
+  };
+  for (const pair of query.split('&').filter((pair) => pair !== '')) {
+    const [name, ...value] = pair.split('=');
+    if (!Object.hasOwn(PARAMETERS, name!)) {
+      const like = nearest(name!, Object.keys(PARAMETERS));
       throw fail(
         `unknown parameter "${name}" in the URL`,
-        like ? `did you mean "${like}"?` : `the parameters are ${PARAMETERS.join(', ')}`,
+        like ? `did you mean "${like}"?` : `the parameters are ${Object.keys(PARAMETERS).join(', ')}`,
       );
     }
-    given[name as keyof Parameters] = decoded(value, `parameter ${name}`);
+    given[name as Parameter] = decoded(value.join('='), `parameter ${name}`) || given[name as Parameter];
   }
-  const { env } = around;
-  const colon = login?.indexOf(':') ?? -1;
-  const loginUser = login && decoded(colon < 0 ? login : login.slice(0, colon), 'user');
-  const loginPassword = login && colon >= 0 ? decoded(login.slice(colon + 1), 'password') : undefined;
-  const user = given.user || loginUser || env.PGUSER || around.user;
-  const database = given.dbname || decoded(path, 'database') || env.PGDATABASE || user;
-  const schema = given.schema || 'profiles';
-  for (const [what, name] of Object.entries({ user, database, schema })) {
-    if (name.includes('\0') || Buffer.byteLength(name) > NAME_BYTES)
-      throw fail(`the name of the ${what} is not possible`);
-  }
-  if (/^pg_|^information_schema$/.test(schema)) {
-    throw fail(`the schema ${schema} belongs to PostgreSQL`, 'choose another name, such as schema=profiles');
-  }
-  const sslmode = given.sslmode || env.PGSSLMODE || 'prefer';
-  if (!SSL_MODES.includes(sslmode as never)) {
-    throw fail(`unknown sslmode "${sslmode}"`, `the modes are ${SSL_MODES.join(', ')}`);
-  }
-  const binding = given.channel_binding || env.PGCHANNELBINDING || 'prefer';
-  if (!['disable', 'prefer', 'require'].includes(binding)) {
-    throw fail(`unknown channel_binding "${binding}"`, 'write disable, prefer or require');
-  }
-  const seconds = (name: keyof Parameters, text: string | undefined, otherwise: number): number => {
-    if (text === undefined || text === '') return otherwise;
+  const value = (name: Parameter): string | null => given[name] || env[PARAMETERS[name] ?? ''] || null;
+  const word = <W extends string>(name: Parameter, words: readonly W[], otherwise: W): W => {
+    const text = value(name) ?? otherwise;
+    const known = words.find((each) => each === text);
+    if (known) return known;
+    throw fail(`unknown ${name} "${text}"`, `the modes are ${words.join(', ')}`);
+  };
+  const seconds = (name: Parameter, otherwise: number): number => {
+    const text = value(name) ?? String(otherwise);
     if (!/^\d{1,6}$/.test(text)) throw fail(`${name} must be a whole number of seconds, not "${text}"`);
     return Number(text);
   };
-  const hosts = hostsOf(
-    given.host ?? decoded(authority.replace(/:\d*(?=,|$)/g, ''), 'host'),
-    given.port ?? portsOf(authority),
-    env,
-    fail,
-  );
-  const lease = seconds('lease_seconds', given.lease_seconds, LEASE_SECONDS);
-  if (lease < 1) throw fail('lease_seconds must be at least 1');
+  const names = { user: value('user') ?? me, schema: value('schema') ?? 'profiles' };
+  const where = { ...names, database: value('dbname') ?? names.user };
+  for (const [what, name] of Object.entries(where)) {
+    if (name.includes('\0') || Buffer.byteLength(name) > NAME_BYTES)
+      throw fail(`the name of the ${what} is not possible`);
+  }
+  if (/^pg_|^information_schema$/.test(where.schema)) {
+    const hint = 'choose another name, such as schema=profiles';
+    throw fail(`the schema ${where.schema} belongs to PostgreSQL`, hint);
+  }
+  const hosts = hostsOf(value('host') ?? 'localhost', given.port ?? '', env.PGPORT, fail);
+  const leaseSeconds = seconds('lease_seconds', LEASE_SECONDS);
+  if (leaseSeconds < 1) throw fail('lease_seconds must be at least 1');
   return {
     kind: 'postgres',
     hosts,
-    user,
-    database,
-    schema,
-    password: given.password || loginPassword || env.PGPASSWORD || null,
-    passfile: given.passfile || env.PGPASSFILE || null,
+    ...where,
+    password: value('password'),
+    passfile: value('passfile'),
     home: env.HOME || env.APPDATA || null,
-    sslmode: sslmode as SslMode,
-    sslrootcert: given.sslrootcert || env.PGSSLROOTCERT || null,
-    sslcert: given.sslcert || env.PGSSLCERT || null,
-    sslkey: given.sslkey || env.PGSSLKEY || null,
-    requireChannelBinding: binding === 'require',
-    options: given.options || env.PGOPTIONS || null,
-    applicationName: given.application_name || env.PGAPPNAME || 'profiles',
-    // In libpq, 0 means no limit. Here, it means the default, because an import must not wait forever.
-    connectTimeoutMs:
-      1_000 *
-      (seconds('connect_timeout', given.connect_timeout ?? env.PGCONNECT_TIMEOUT, 0) || CONNECT_SECONDS),
-    leaseMs: 1_000 * lease,
-    name: nameOf({ hosts, user, database, schema }),
+    sslmode: word('sslmode', SSL_MODES, 'prefer'),
+    sslrootcert: value('sslrootcert'),
+    sslcert: value('sslcert'),
+    sslkey: value('sslkey'),
+    requireChannelBinding: word('channel_binding', ['disable', 'prefer', 'require'], 'prefer') === 'require',
+    options: value('options'),
+    applicationName: value('application_name') ?? 'profiles',
+    connectTimeoutMs: 1_000 * (seconds('connect_timeout', 0) || CONNECT_SECONDS),
+    leaseMs: 1_000 * leaseSeconds,
+    name: nameOf(hosts, where),
   };
-}
-
-function nameAndValue(pair: string): [string, string] {
-  const at = pair.indexOf('=');
-  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
 }
 
 /** The ports of an authority: `1,` for `a:1,b`. */
@@ -184,16 +178,15 @@ const portsOf = (authority: string): string =>
     .map((host) => /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1] ?? '')
     .join(',');
 
+/** @param ports of the URL, separated by commas; without any, `usual` is that of all hosts */
 function hostsOf(
   hosts: string,
   ports: string,
-  env: PostgresSurroundings['env'],
+  usual: string | undefined,
   fail: (reason: string) => ConfigError,
 ): PostgresHost[] {
-  const names = (hosts || env.PGHOST || 'localhost')
-    .split(',')
-    .map((host) => host.replace(/^\[(.*)\]$/, '$1'));
-  const numbers = (/\d/.test(ports) ? ports : (env.PGPORT ?? '')).split(',');
+  const names = hosts.split(',').map((host) => host.replace(/^\[(.*)\]$/, '$1'));
+  const numbers = (/\d/.test(ports) ? ports : (usual ?? '')).split(',');
   if (numbers.length !== 1 && numbers.length !== names.length) {
     throw fail(`the URL has ${names.length} hosts and ${numbers.length} ports`);
   }
@@ -207,12 +200,10 @@ function hostsOf(
   });
 }
 
-function nameOf({
-  hosts,
-  user,
-  database,
-  schema,
-}: Pick<PostgresLocation, 'hosts' | 'user' | 'database' | 'schema'>): string {
+function nameOf(
+  hosts: readonly PostgresHost[],
+  { user, database, schema }: Pick<PostgresLocation, 'user' | 'database' | 'schema'>,
+): string {
   const shown = hosts.map(({ host, port }) => {
     const name = host.includes(':') ? `[${host}]` : host.startsWith('/') ? encodeURIComponent(host) : host;
     return port === DEFAULT_PORT ? name : `${name}:${port}`;
