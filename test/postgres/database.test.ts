@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { lockOf } from '../../src/engine/state/postgres/database.js';
-import { prepareSchema } from '../../src/engine/state/postgres/schema.js';
 import { MIGRATIONS } from '../../src/engine/state/schema.js';
 import { hasPostgres, type TestDatabase, testOn, ways } from './support.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { PATIENCE, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
-import { prepareSchema } from '../../src/engine/state/postgres/schema.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { type Cutter, cutter } from './cutter.js';
 import { hasPostgres, locationOf, newSchema } from './support.js';

@@ -10,19 +10,7 @@ import { endSends, updateSingle } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { KnownJob, Scope } from './types.js';
 
-interface JobRow {
-  job_id: string;
-  kind: Kind;
-  account: string;
-  region: string;
-  base_url: string;
-  run: string | null;
-  rows: number;
-  status: string;
-  submitted_at: string;
-  seen_at: string;
-  record: string;
-}
+type JobRow = Omit<KnownJob, 'scope' | 'record'> & Scope & { record: string };
 
 interface JobTimes {
   request: number | null;

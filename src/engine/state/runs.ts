@@ -3,11 +3,11 @@
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Access } from './access.js';
 import { insert, type Reader, type Transaction } from './database.js';
+import type { Spools } from './folder.js';
 import { refuseMoved } from './meta.js';
 import { numberRun, pruneVerified } from './order.js';
 import { insertRequest, type RequestRecord } from './requests.js';
 import { endDoubts, unlinkSends } from './sends.js';
-import type { Spools } from './spools.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 import type { KnownRun, Made, Scope } from './types.js';
 
@@ -59,25 +59,10 @@ const withoutCells = (summary: Summary): Summary => ({
   warnings: [],
 });
 
-interface RunRow {
-  run: string;
-  account: string;
-  region: string;
-  base_url: string;
-  named_account: string | null;
-  identity: string;
-  status: KnownRun['status'];
-  finished: number;
-  ended_by: string | null;
-  item_format: number;
-  options: string;
-  summary: string | null;
-  started_at: string;
-  ended_at: string | null;
-  machine: string;
-  replaces: string;
-  inputs: string;
-}
+/** The values that are stored as JSON, or as a number. */
+type Coded = 'finished' | 'options' | 'summary' | 'replaces' | 'inputs';
+type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | Coded> &
+  Scope & { finished: number; summary: string | null } & Record<'options' | 'replaces' | 'inputs', string>;
 
 /** Conditions that runs must meet. Default: none. */
 export interface RunFilter {

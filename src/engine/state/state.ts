@@ -7,7 +7,7 @@ import { closeAll } from '../close-all.js';
 import { Access } from './access.js';
 import type { Backend, Locks } from './backend.js';
 import { firstOf, problemsOf, type StateProblem } from './check.js';
-import { stateFolder } from './folder.js';
+import { Spools, stateFolder } from './folder.js';
 import { History } from './history.js';
 import { Jobs } from './jobs.js';
 import { Known } from './known.js';
@@ -20,7 +20,6 @@ import { Rejects } from './rejects.js';
 import { Runs } from './runs.js';
 import { scopeOf } from './scopes.js';
 import { Sends } from './send-store.js';
-import { Spools } from './spools.js';
 import { openSqlite } from './sqlite/backend.js';
 import type { Scope, ServiceInUse, StateAge } from './types.js';
 

@@ -1,11 +1,16 @@
 /** The PostgreSQL backend, which several machines can share. */
 import { hostname } from 'node:os';
+import { StateError } from '../../errors.js';
 import type { Backend } from '../backend.js';
-import { backupTo } from './backup.js';
-import { PostgresDatabase } from './database.js';
+import { backupTo } from '../backup.js';
+import { copyTables } from '../copy.js';
+import { forPostgres, MIGRATIONS, SHARED_TABLES } from '../schema.js';
+import { databaseFile, openDatabase } from '../sqlite/open.js';
+import { lockOf, PostgresDatabase } from './database.js';
+import { checkVersion } from './failure.js';
 import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
-import { prepareSchema } from './schema.js';
+import { literal, quoted } from './sql.js';
 
 export { readPostgresUrl } from './location.js';
 
@@ -51,7 +56,16 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
     copied: () => renumber(db),
     // Autovacuum does this.
     shrink: async () => {},
-    backup: (file) => backupTo(db, file),
+    backup: (file) =>
+      backupTo(file, async (folder) => {
+        const to = openDatabase(folder);
+        try {
+          await db.read((on) => copyTables(on, { db: to, name: file }));
+        } finally {
+          await to.close();
+        }
+        return { written: databaseFile(folder) };
+      }),
   };
 }
 
@@ -70,5 +84,51 @@ async function renumber(db: PostgresDatabase): Promise<void> {
         `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), coalesce(max(${column}), 0) + 1, false) FROM ${table}`,
       );
     }
+  });
+}
+
+/**
+ * Creates or upgrades the schema, under a lock, so that other processes wait. The comment of the table `meta` has the
+ * number of applied migrations.
+ * @throws StateError if another version wrote the schema; ConfigError if the server is too old
+ */
+export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATIONS): Promise<void> {
+  const { location } = db;
+  const schema = quoted(location.schema);
+  const name = literal(location.schema);
+  await db.own('open the state database', async (session) => {
+    // Reads the catalog tables, because what the connection has cached may be older than the lock.
+    const find = async (): Promise<{ server: number; made: number; version: number }> => {
+      const [result] = await session.script([
+        `SELECT current_setting('server_version_num')::int AS server,
+           EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ${name}) AS made,
+           coalesce((SELECT obj_description(pg_class.oid, 'pg_class') FROM pg_class
+             JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = ${name} AND relname = 'meta'), '0')::int AS version`,
+      ]);
+      return result!.rows[0];
+    };
+    const { server, version } = await find();
+    checkVersion(server, location);
+    if (version > migrations.length) {
+      throw new StateError(`${location.name} was written by another version of profiles`, {
+        hint: 'use that version, or another schema',
+        problem: { code: 'state_version' },
+      });
+    }
+    if (version === migrations.length) return;
+    await session.script([
+      'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+      `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
+    ]);
+    const again = await find();
+    const missing = migrations.slice(again.version).map(forPostgres);
+    await session.script([
+      // Created only if missing, so that roles without the right to create schemas can use an existing one.
+      ...(again.made === 1 ? [] : [`CREATE SCHEMA ${schema}`]),
+      `SET LOCAL search_path TO ${schema}, pg_catalog`,
+      ...(again.version === 0 ? [...missing, forPostgres(SHARED_TABLES)] : missing),
+      `COMMENT ON TABLE meta IS '${migrations.length}'`,
+      'COMMIT',
+    ]);
   });
 }

@@ -1,7 +1,9 @@
 /** The SQLite backend: one database in the state directory, and a small file for each lock. */
-import { statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Backend } from '../backend.js';
-import { backupTo } from './backup.js';
+import { backupTo } from '../backup.js';
+import { isDamage, stateError } from '../folder.js';
 import type { SqliteDatabase } from './driver.js';
 import { locksIn } from './locks.js';
 import { databaseFile, openDatabase } from './open.js';
@@ -28,8 +30,22 @@ export function openSqlite(folder: string): Backend {
     copied: async () => {},
     size: async () => statSync(file).size,
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
-    backup: (to) => db.alone((connection) => backupTo(connection, to)),
+    backup: (to) =>
+      backupTo(to, (temporary) => db.alone((connection) => copyTo(connection, folder, temporary))),
   };
+}
+
+/** Other processes may write to the state in the meantime. */
+function copyTo(db: DatabaseSyncInstance, folder: string, temporary: string): { written: string } {
+  const written = databaseFile(temporary);
+  // SQLite writes into an existing empty file, which keeps its mode.
+  closeSync(openSync(written, 'wx', 0o600));
+  try {
+    db.prepare('VACUUM INTO ?').run(written);
+  } catch (error) {
+    throw isDamage(error) ? stateError(error, 'read the state', folder) : error;
+  }
+  return { written };
 }
 
 async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
