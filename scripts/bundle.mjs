@@ -4,10 +4,25 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { build, transform } from 'esbuild';
 
+/** The part of undici's index that src/ uses. As in the index, requests through agents need `lib/api`. */
+const UNDICI = `
+const withApi = (agent) => {
+  Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'));
+  return agent;
+};
+module.exports = {
+  get Client() { return require('./lib/dispatcher/client'); },
+  get Pool() { return require('./lib/dispatcher/pool'); },
+  get Agent() { return withApi(require('./lib/dispatcher/agent')); },
+  get EnvHttpProxyAgent() { return withApi(require('./lib/dispatcher/env-http-proxy-agent')); },
+  get Socks5ProxyAgent() { return require('./lib/dispatcher/socks5-proxy-agent'); },
+  get buildConnector() { return require('./lib/core/connect'); },
+};`;
+
 /**
  * Leaves out parts of packages that are never used, but add milliseconds to a start: commander's subcommands
- * in processes of their own; undici's HTTP/2 (off by default) and bodies other than bytes; pg's search for a
- * password file, which `state/postgres/connect.ts` does.
+ * in processes of their own; undici's fetch, caches, and mocks, HTTP/2 (off by default), and bodies other than bytes;
+ * pg's search for a password file, which `state/postgres/connect.ts` does.
  * @type {import('esbuild').Plugin}
  */
 const withoutUnused = {
@@ -25,6 +40,7 @@ const withoutUnused = {
       );
     }
     onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: '' }));
+    onLoad({ filter: /[\\/]undici[\\/]index\.js$/ }, () => ({ contents: UNDICI }));
   },
 };
 

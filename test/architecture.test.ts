@@ -262,6 +262,23 @@ test('there is no cryptography and no assembler of our own', () => {
   expect(own).toEqual([]);
 });
 
+test('no private file of a library is imported', () => {
+  const own = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(?:tsx?|css)$/.test(name),
+  );
+  const packages = own.flatMap((file) =>
+    [
+      ...readFileSync(join(SRC, file), 'utf8').matchAll(
+        /(?:from|import|module|require)\s*\(?'([^.'][^']*)'/g,
+      ),
+    ].map(([, path]) => `${file}: ${path}`),
+  );
+  expect(packages.length).toBeGreaterThan(50);
+  const isPrivate = (line: string): boolean =>
+    /: (?!node:)(?:@[^/]+\/)?[^/]+\/.*(?:\.[cm]?js|\blib\b|\bdist\b|\bsrc\b)/.test(line);
+  expect(packages.filter(isPrivate).filter((line) => !line.includes('hyparquet/src/'))).toEqual([]);
+});
+
 test('no file has more than 300 lines', () => {
   const linesOf = (file: string): number => readFileSync(join(SRC, file), 'utf8').split('\n').length - 1;
   expect(files.filter((file) => linesOf(file) > 300)).toEqual([]);

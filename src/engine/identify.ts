@@ -7,11 +7,12 @@ import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './error
 import { ID_FIELD, type Kind } from './model.js';
 import { idHashes } from './read/index.js';
 import { OtherJobs } from './send/other-jobs.js';
-import { type Attempted, type RetryOptions, sendRequest, UNSENT } from './send/request.js';
+import { type Attempted, sendRequest, UNSENT } from './send/request.js';
 import { watchJobs } from './send/watch.js';
 import type { ServiceClient } from './service/client.js';
 import type { Job } from './service/contract.js';
 import { isFinal } from './service/names.js';
+import type { RetryOptions } from './service/retry.js';
 import type { OpenJob } from './state/open-jobs.js';
 import type { Scope, State } from './state/state.js';
 

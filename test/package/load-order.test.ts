@@ -67,7 +67,7 @@ describe('a start loads', () => {
 
   it('of undici neither fetch nor HTTP/2', () => {
     const inputs = inputsOf('src/engine/service/client.ts');
-    expect(inputs).toContain('node_modules/undici/lib/dispatcher/pool.js');
+    expect(inputs).toContain('node_modules/undici/lib/dispatcher/client.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],
     );

@@ -1,5 +1,5 @@
 /** The words of a command line, as `again` repeats them: commander keeps no order, and no spelling. */
-import { isWebAddress } from '../../engine/service/web-address.js';
+import { isWebAddress } from '../../engine/service/address.js';
 import { type Entry, OPTIONS, optionOf } from '../options/index.js';
 
 export interface Typed {

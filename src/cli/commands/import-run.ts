@@ -9,7 +9,7 @@ import { isFollowedOnly } from '../../engine/run/following.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { isWithinBound } from '../../engine/run/summary.js';
 import type { ServiceClient } from '../../engine/service/client.js';
-import { isWebAddress } from '../../engine/service/web-address.js';
+import { isWebAddress } from '../../engine/service/address.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';

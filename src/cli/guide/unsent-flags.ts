@@ -5,7 +5,7 @@ import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { hasConditions, hasSets } from '../../engine/run/private.js';
 import type { Unsent } from '../../engine/run/unsent.js';
-import { isWebAddress } from '../../engine/service/web-address.js';
+import { isWebAddress } from '../../engine/service/address.js';
 import type { State } from '../../engine/state/state.js';
 import { flagsOf } from './command.js';
 

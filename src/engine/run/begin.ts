@@ -7,7 +7,7 @@ import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import { isWebAddress } from '../service/web-address.js';
+import { isWebAddress } from '../service/address.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';

@@ -6,7 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { digestFile, notSpooled } from '../read/index.js';
-import { isWebAddress } from '../service/web-address.js';
+import { isWebAddress } from '../service/address.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';

@@ -18,8 +18,8 @@ import {
   spoolStdin,
   unpackMember,
 } from '../read/index.js';
+import { parseWebAddress, type WebAddress } from '../service/address.js';
 import { download, type Sink } from '../service/download.js';
-import { parseWebAddress, type WebAddress } from '../service/web-address.js';
 import { formatSize } from '../size.js';
 import type { ImportDeps } from './deps.js';
 

@@ -3,20 +3,13 @@
  * retries it, and writes its outcome to disk. This is the only retry loop of a submission.
  */
 import type { Clock } from '../clock.js';
-import { formatDuration } from '../duration.js';
-import { NetworkError, ProfilesError, ServiceError } from '../errors.js';
+import { ProfilesError, type ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { SendOptions } from '../options.js';
 import type { Expected } from '../service/answer.js';
 import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
-import { backoffDelay, busyDelay } from '../service/retry.js';
+import { Attempts, type RetryOptions } from '../service/retry.js';
 import type { RequestRecord } from '../state/requests.js';
-
-export type RetryOptions = Pick<
-  SendOptions,
-  'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
->;
 
 /** The state of a request before its first attempt. */
 export const UNSENT = {
@@ -87,10 +80,7 @@ export async function sendRequest(
 ): Promise<Outcome> {
   /** Why the service may have received it; null if it cannot have. */
   let unknown = record.state === 'unknown' ? record.reason : null;
-  let failures = 0;
-  let busySince: number | null = null;
-  let busyTimes = 0;
-  let doubts = 0;
+  const attempts = new Attempts(options, deps.clock, deps.random);
 
   /**
    * Records that it was not answered. A resume sends it again, and if it may have arrived, also reports that.
@@ -137,76 +127,31 @@ export async function sendRequest(
     // Loaded after the first request was sent, which then does not wait for the schemas of replies.
     const { classify } = await import('../service/answer.js');
     const decision = classify(answer, deps.clock.now(), deps.expected);
-    doubts = decision.do === 'doubt' ? doubts + 1 : 0;
-
-    let delay: number;
     switch (decision.do) {
-      case 'accept':
-      case 'accept_untraceable': {
-        record.job = decision.do === 'accept' ? decision.job : null;
-        record.job_id = record.job?.job_id ?? null;
-        record.state = record.job ? 'acknowledged' : 'settled';
-        record.reason = decision.do === 'accept' ? null : decision.reason;
+      case 'accept': {
+        record.job = decision.job;
+        record.job_id = decision.job?.job_id ?? null;
+        record.state = decision.job ? 'acknowledged' : 'settled';
+        record.reason = decision.reason;
         await deps.commit();
         const remark = answer.type === 'reply' ? answer.warning : undefined;
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
-      case 'halve': {
+      case 'halve':
         await leave(decision.reason);
-        return {
-          type: 'too_large',
-          error: new ServiceError(decision.error.message, {
-            status: 413,
-            requestId: decision.error.requestId,
-          }),
-        };
-      }
-      case 'refuse': {
+        return { type: 'too_large', error: decision.error };
+      case 'refuse':
         await leave(decision.error.message);
         return { type: 'refused', error: decision.error };
-      }
-      case 'stop': {
+      case 'stop':
         await leave(decision.error.message);
         return { type: 'failed', error: decision.error };
-      }
-      case 'busy': {
-        busySince ??= deps.clock.monotonic();
-        const left = busySince + options.busyTimeoutMs - deps.clock.monotonic();
-        delay = Math.min(left, busyDelay(++busyTimes, options.retryDelayMs));
-        if (left <= 0) {
-          await leave(decision.reason);
-          return {
-            type: 'failed',
-            error: new ServiceError(
-              `the service was busy for ${formatDuration(options.busyTimeoutMs)}: ${decision.reason}`,
-              {
-                status: 409,
-                hint: 'resume later',
-                problem: { code: 'busy_too_long', timeoutMs: options.busyTimeoutMs },
-              },
-            ),
-          };
-        }
-        break;
-      }
-      case 'wait':
-      case 'doubt':
-      case 'retry': {
-        if (decision.do === 'doubt' || (decision.do === 'retry' && decision.maybeSent))
-          unknown = decision.reason;
-        if (doubts > 1) {
-          await leave(decision.reason);
-          return { type: 'failed', error: decision.error };
-        }
-        const asked = decision.do === 'wait' ? decision.waitMs : null;
-        if (++failures > options.retries || (asked !== null && asked > options.maxRetryAfterMs)) {
-          await leave(decision.reason);
-          return { type: 'failed', error: gaveUp(decision.error, failures, asked, options) };
-        }
-        const backoff = { attempt: failures, baseMs: options.retryDelayMs, random: deps.random };
-        delay = asked ?? backoffDelay(backoff);
-        break;
-      }
+    }
+    if (decision.maybeSent) unknown = decision.reason;
+    const delay = attempts.after(decision);
+    if (typeof delay !== 'number') {
+      await leave(decision.reason);
+      return { type: 'failed', error: delay };
     }
 
     if (deps.stop.aborted) {
@@ -257,31 +202,4 @@ export async function untilWritten<T>(
 /** Marks a record that has only its intent, so that it is reported as possibly sent twice. */
 export function foundAfterCrash(record: RequestRecord): RequestRecord {
   return record.state === 'intent' ? { ...record, state: 'unknown', reason: FOUND } : record;
-}
-
-/**
- * The error that ends the run when a request is given up after its retries.
- * @param asked `Retry-After` in milliseconds
- */
-function gaveUp(
-  last: ProfilesError,
-  attempts: number,
-  asked: number | null,
-  options: RetryOptions,
-): ProfilesError {
-  const details = { status: last.status, requestId: last.requestId, cause: last };
-  if (asked !== null && asked > options.maxRetryAfterMs) {
-    return new ServiceError(`${last.message}; the service asks to wait ${formatDuration(asked)}`, {
-      ...details,
-      hint: 'resume after that time',
-      problem: { code: 'retry_after_too_long', waitMs: asked },
-    });
-  }
-  const sentence = attempts > 1 ? `${last.message} (${attempts} attempts)` : last.message;
-  const Kind = last instanceof NetworkError ? NetworkError : ServiceError;
-  return new Kind(sentence, {
-    ...details,
-    hint: last.hint ?? 'resume when the service answers again',
-    problem: last.problem,
-  });
 }

@@ -1,4 +1,4 @@
-/** Parses base URLs and hosts, and encodes job ids for paths. */
+/** Parses the addresses of services, inputs, and proxies, and encodes job ids for paths. */
 import { ConfigError, UsageError } from '../errors.js';
 
 export interface BaseUrl {
@@ -105,6 +105,116 @@ export function jobSegment(jobId: string): string {
 export function isJobId(text: string): boolean {
   try {
     jobSegment(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A web address as an input. */
+export interface WebAddress {
+  /** Without the fragment. */
+  url: URL;
+  /** The address to print and store, without the query, which may contain a signature. */
+  shown: string;
+  /** The text after `#`: the member of a zip archive, or null. */
+  member: string | null;
+}
+
+/** Whether an input, as given or as stored, is a web address. */
+export const isWebAddress = (path: string): boolean => /^https?:\/\//i.test(path);
+
+/**
+ * Parses an input. Null if it is not a web address.
+ * @throws UsageError for an address that is not supported: another scheme, `http:` except loopback, or
+ * credentials
+ */
+export function parseWebAddress(text: string): WebAddress | null {
+  const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined) return null;
+  if (scheme !== 'https' && scheme !== 'http') {
+    throw new UsageError(`inputs of ${scheme}:// cannot be read: only files, stdin, and https://`, {
+      hint:
+        scheme === 'file'
+          ? 'name the file by its path'
+          : 'download the file first, or pipe it in and name the input -',
+    });
+  }
+  if (!URL.canParse(text))
+    throw new UsageError(`the ${scheme}:// input is not a URL`, {
+      hint: 'check it for spaces and a missing host',
+    });
+  const url = new URL(text);
+  // The URL is not quoted, because that would print the credentials.
+  if (url.username || url.password) {
+    throw new UsageError(`the address of an input on ${url.host} must not contain a user name or password`, {
+      hint: 'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',
+    });
+  }
+  const member = url.hash === '' ? null : decoded(url.hash.slice(1));
+  url.hash = '';
+  const shown = url.origin + url.pathname;
+  if (scheme === 'http' && !isLoopback(url.hostname)) {
+    throw new UsageError(`${shown}: http:// is not encrypted`, { hint: 'use https://' });
+  }
+  return { url, shown, member };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Proxy settings by their usual names, in upper or lower case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
+export type ProxyEnv = Readonly<Record<string, string | undefined>>;
+
+/** All three are always set: undici would read a missing one from the environment of the process. */
+export type ProxySettings = Readonly<Record<'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY', string>>;
+
+/**
+ * Reads the proxy settings; null if no proxy is set.
+ * @throws ConfigError for a value that is not a URL, or has an unsupported scheme
+ */
+export function proxySettings(env: ProxyEnv): ProxySettings | null {
+  const [HTTP_PROXY, HTTPS_PROXY] = [proxyUrl(env, 'HTTP_PROXY'), proxyUrl(env, 'HTTPS_PROXY')];
+  if (!HTTP_PROXY && !HTTPS_PROXY) return null;
+  return { HTTP_PROXY, HTTPS_PROXY, NO_PROXY: env.no_proxy ?? env.NO_PROXY ?? '' };
+}
+
+/** The setting of the proxy for requests to a host. */
+export const settingFor = (
+  { protocol }: Pick<URL, 'protocol'>,
+  { HTTPS_PROXY }: ProxySettings,
+): 'HTTP_PROXY' | 'HTTPS_PROXY' => (protocol === 'https:' && HTTPS_PROXY ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+
+/**
+ * Reads one setting. As with curl, the scheme may be missing. Errors never show the value, which may have a
+ * password.
+ */
+function proxyUrl(env: ProxyEnv, name: string): string {
+  const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
+  if (value === '') return '';
+  const url = value.includes('://') ? value : `http://${value}`;
+  // `URL` checks the host of an `http:` URL only.
+  if (
+    /^(?:https?|socks5?h?):/i.test(url) &&
+    URL.canParse(url.replace(/^socks5?h?:/i, 'http:')) &&
+    isDecodable(url)
+  )
+    return url;
+  throw new ConfigError(`${name} is not the URL of a proxy`, {
+    hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
+  });
+}
+
+/** Whether user name and password can be decoded. A `%` in them must be written as `%25`. */
+function isDecodable(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
     return true;
   } catch {
     return false;

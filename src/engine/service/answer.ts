@@ -1,6 +1,6 @@
 /**
  * Decides what to do about an answer (contract §4 "What becomes of an answer"). Pure. `classify` is for bulk
- * requests. `classifyRead` is for job polls and lookups, which can be repeated without harm.
+ * requests, `classifyRead` for job polls and lookups, which can be repeated without harm.
  */
 import {
   AuthError,
@@ -15,163 +15,142 @@ import type { Problem } from '../problems.js';
 import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
 import { isRedacted } from './redact.js';
-import { errorCodeOf, replyMessage } from './reply-error.js';
-import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
-import { parseHttpDate, parseRetryAfter } from './retry.js';
+import {
+  errorCodeOf,
+  isHtml,
+  isSuccess,
+  oneLine,
+  parseJson,
+  type Reply,
+  replyMessage,
+  requestNote,
+  statusLine,
+  whatCame,
+} from './reply.js';
+import { parseHttpDate, parseRetryAfter, type Retry } from './retry.js';
 
 /** The result of one request. */
 export type Answer =
-  /** A complete reply was read. */
-  | {
-      type: 'reply';
-      /** HTTP status. */
-      status: number;
-      /** The `Retry-After` header. */
-      retryAfter: string | null;
-      /** The `Date` header: when the service sent it. */
-      date?: string | null;
-      requestId: string | null;
-      contentType: string | null;
-      /** A compression of the body that cannot be undone. */
-      coding?: string | undefined;
-      body: string;
-      /** URL of the request. */
-      url?: string;
-      /** The target of a redirect, which is never followed. */
-      location?: string | null;
-      /** A problem with the reply, such as a repeated job id. */
-      warning?: string;
-    }
+  | Reply
   /** Nothing was sent: host not found, connection refused or timed out, or TLS failed (`tls`). */
   | { type: 'unsent'; reason: string; tls: boolean; hint?: string; problem?: Problem }
-  /**
-   * All or a part of it was sent, and its outcome is unknown: the connection broke, or the deadline passed.
-   */
-  | {
-      type: 'lost';
-      reason: string;
-      problem?: Problem;
-      /** The reply is too long. */
-      oversize?: true;
-    };
-
-type Advice = Pick<ErrorDetails, 'hint' | 'problem'>;
-
-export type Reply = Extract<Answer, { type: 'reply' }>;
+  /** All or a part of it was sent, and its outcome is unknown. `oversize`: the reply is too long. */
+  | { type: 'lost'; reason: string; oversize?: true; problem?: Problem };
 
 /** What to do about a bulk request. `error` ends the run if there are no further attempts. */
 export type Decision =
-  /** Accepted. Never sent again. */
-  | { do: 'accept'; job: Job }
-  /** Accepted, but there is no job to follow. Never sent again. */
-  | { do: 'accept_untraceable'; reason: string }
-  /** Retry after a backoff. `maybeSent`: it may have arrived, so the report lists it. */
-  | { do: 'retry'; maybeSent: boolean; reason: string; error: ProfilesError }
-  /**
-   * A success that is not from the service, such as a page of a captive portal. Retry, but not after two in a
-   * row.
-   */
-  | { do: 'doubt'; reason: string; error: ProfilesError }
-  /** Retry after `waitMs`, or after a backoff if it is null. The caller limits the wait. */
-  | { do: 'wait'; waitMs: number | null; reason: string; error: ProfilesError }
-  /** The service is busy with another job. Retry until the time limit of the caller. */
-  | { do: 'busy'; reason: string; error: ProfilesError }
+  /** Accepted, and never sent again. Without a job to follow, `reason` says why. */
+  | { do: 'accept'; job: Job | null; reason: string | null }
+  | Retry
   /** Too large. Send its halves. */
-  | { do: 'halve'; reason: string; error: ProfilesError }
+  | { do: 'halve'; reason: string; error: ServiceError }
   /** The service refused its content. */
-  | { do: 'refuse'; error: ServiceError }
+  | { do: 'refuse'; reason: string; error: ServiceError }
   /** End the run: any other request would fail, too. */
-  | { do: 'stop'; error: ProfilesError };
+  | Stop;
 
-/**
- * What a success must contain. For a single company, the specification does not show it (spec: Endpoint 2).
- */
+interface Stop {
+  do: 'stop';
+  reason: string;
+  error: ProfilesError;
+}
+
+/** What to do about the answer to a job poll or a lookup. `value` is the parsed body. */
+export type ReadDecision = { do: 'use'; reply: Reply; value: unknown } | Retry | Stop;
+
+/** What a success must contain. For a single company, the specification does not show it (spec: Endpoint 2). */
 export type Expected = 'job' | 'anything';
 
+/** A kind of status: what to do about a bulk request and about a read, and the error if that ends the attempts. */
+interface Rule {
+  is: (reply: Reply) => boolean;
+  bulk: 'stop' | 'halve' | 'refuse' | Retry['why'];
+  read: 'stop' | 'retry';
+  /** Whether the service may have accepted a bulk request all the same. */
+  maybeSent?: true;
+  error?: (reply: Reply) => ProfilesError;
+}
+
+/** The first that fits counts. `error` is given for what means a wrong token or address. */
+const RULES: readonly Rule[] = [
+  { is: ({ status }) => status === 401 || status === 403, bulk: 'stop', read: 'stop', error: refusedToken },
+  { is: ({ status: s }) => s < 200 || (s >= 300 && s < 400), bulk: 'stop', read: 'stop', error: redirected },
+  {
+    is: ({ status }) => [404, 405, 501].includes(status) || status >= 600,
+    bulk: 'stop',
+    read: 'stop',
+    error: wrongAddress,
+  },
+  { is: ({ status }) => status === 409, bulk: 'busy', read: 'retry' },
+  { is: ({ status }) => status === 413, bulk: 'halve', read: 'stop' },
+  { is: ({ status }) => status === 429, bulk: 'failure', read: 'retry' },
+  // Without `Retry-After`, it may come from a gateway, maybe after the service has accepted the request.
+  { is: ({ status, retryAfter }) => status === 503 && retryAfter !== null, bulk: 'failure', read: 'retry' },
+  { is: ({ status }) => status === 408 || status >= 500, bulk: 'failure', read: 'retry', maybeSent: true },
+  { is: () => true, bulk: 'refuse', read: 'stop' },
+];
+
 /**
- * Decides what to do about the answer to a bulk request, in the order of the table in the contract.
+ * Decides what to do about the answer to a bulk request.
  * @param nowMs wall clock, for a `Retry-After` with a date if the reply has no date of its own
  */
 export function classify(answer: Answer, nowMs: number, expected: Expected = 'job'): Decision {
-  if (answer.type !== 'reply') {
-    const { reason } = answer;
-    const error = noAnswer(answer);
-    if (answer.type === 'unsent' && answer.tls) return { do: 'stop', error };
-    return { do: 'retry', maybeSent: answer.type === 'lost', reason, error };
-  }
-  const { status } = answer;
-  if (status >= 200 && status < 300) return acceptance(answer, expected);
-  const reason = replyMessage(answer);
-  const fatal = fatalError(answer);
-  if (fatal) return { do: 'stop', error: fatal };
+  if (answer.type === 'unsent' && answer.tls) return stop(noAnswer(answer));
+  if (answer.type !== 'reply') return again(noAnswer(answer), { maybeSent: answer.type === 'lost' });
+  if (isSuccess(answer)) return acceptance(answer, expected);
+  const { bulk, maybeSent = false, error: errorOf } = ruleOf(answer);
+  if (errorOf) return stop(errorOf(answer), replyMessage(answer));
   const error = refusal(answer);
-  switch (status) {
-    case 408:
-      return { do: 'retry', maybeSent: true, reason, error };
-    case 409:
-      return { do: 'busy', reason, error };
-    case 413:
-      return { do: 'halve', reason, error };
-    case 503:
-      // Without `Retry-After`, it may come from a gateway, maybe after the service has accepted the request.
-      if (answer.retryAfter === null) return { do: 'retry', maybeSent: true, reason, error };
-      return { do: 'wait', waitMs: retryAfterMs(answer, nowMs), reason, error };
-    case 429:
-      return { do: 'wait', waitMs: retryAfterMs(answer, nowMs), reason, error };
-  }
-  return status < 500 ? { do: 'refuse', error } : { do: 'retry', maybeSent: true, reason, error };
+  const reason = replyMessage(answer);
+  if (bulk === 'halve' || bulk === 'refuse') return { do: bulk, reason, error };
+  if (bulk === 'stop') return stop(error, reason);
+  const waitMs = maybeSent ? null : retryAfterMs(answer, nowMs);
+  return again(error, { why: bulk, maybeSent, reason, waitMs });
 }
-
-/** Milliseconds to wait. The clock of this machine may be wrong, so a date is relative to the one of the reply. */
-const retryAfterMs = ({ retryAfter, date = null }: Reply, nowMs: number): number | null =>
-  parseRetryAfter(retryAfter, parseHttpDate(date) ?? nowMs);
-
-/** What to do about the answer to a job poll or a lookup. */
-export type ReadDecision =
-  /** `value` is the parsed body. */
-  | { do: 'use'; reply: Reply; value: unknown }
-  /** A temporary failure. Retry after `waitMs`, or after a backoff if it is null. */
-  | { do: 'again'; waitMs: number | null; reason: string; error: ProfilesError }
-  | { do: 'stop'; error: ProfilesError };
-
-const PASSING = new Set([408, 409, 429]);
 
 /** Decides what to do about the answer to a job poll or a lookup. @param nowMs as in `classify` */
 export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
   if (answer.type !== 'reply') {
-    const error = noAnswer(answer);
-    const final = answer.type === 'unsent' ? answer.tls : answer.oversize === true;
-    return final ? { do: 'stop', error } : { do: 'again', waitMs: null, reason: answer.reason, error };
+    const isFinal = answer.type === 'unsent' ? answer.tls : answer.oversize;
+    return isFinal ? stop(noAnswer(answer)) : again(noAnswer(answer));
   }
-  const { status } = answer;
-  if (status >= 200 && status < 300) {
+  if (isSuccess(answer)) {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
-    const error = notJson(answer);
+    const error = unlike(answer, '', { hint: 'check the base URL: is it the service itself?' });
     // An HTML page means a wrong address, which stays wrong. Broken JSON may be a reply without a length that
     // was cut off.
-    return isHtml(answer)
-      ? { do: 'stop', error }
-      : { do: 'again', waitMs: null, reason: error.message, error };
+    return isHtml(answer) ? stop(error) : again(error);
   }
-  const fatal = fatalError(answer);
-  if (fatal) return { do: 'stop', error: fatal };
-  if (status < 500 && !PASSING.has(status)) {
-    return {
-      do: 'stop',
-      error: refusal(answer, {
-        hint: 'check the base URL and, for a job, its id',
-        problem: { code: 'read_refused' },
-      }),
-    };
+  const { read, error: errorOf } = ruleOf(answer);
+  if (errorOf) return stop(errorOf(answer));
+  if (read === 'retry') {
+    const error = refusal(answer, {
+      hint: 'the service or a proxy is having problems; try again later',
+    });
+    return again(error, { reason: replyMessage(answer), waitMs: retryAfterMs(answer, nowMs) });
   }
-  return {
-    do: 'again',
-    waitMs: retryAfterMs(answer, nowMs),
-    reason: replyMessage(answer),
-    error: refusal(answer, { hint: 'the service or a proxy is having problems; try again later' }),
-  };
+  const hint = 'check the base URL and, for a job, its id';
+  return stop(refusal(answer, { hint, problem: { code: 'read_refused' } }));
 }
+
+const ruleOf = (reply: Reply): Rule => RULES.find(({ is }) => is(reply))!;
+
+const stop = (error: ProfilesError, reason = error.message): Stop => ({ do: 'stop', reason, error });
+
+const again = (error: ProfilesError, more: Partial<Retry> = {}): Retry => ({
+  do: 'retry',
+  why: 'failure',
+  maybeSent: false,
+  waitMs: null,
+  reason: error.message,
+  ...more,
+  error,
+});
+
+/** Milliseconds to wait. The clock of this machine may be wrong, so a date is relative to the one of the reply. */
+const retryAfterMs = ({ retryAfter, date = null }: Reply, nowMs: number): number | null =>
+  parseRetryAfter(retryAfter, parseHttpDate(date) ?? nowMs);
 
 /**
  * Decides about a 2xx reply. A usable job id is enough to follow the job: a missing status counts as
@@ -179,10 +158,8 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
  */
 function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body, true);
-  if (value === undefined && (expected === 'job' || isHtml(reply))) {
-    const error = notTheService(reply);
-    return { do: 'doubt', reason: error.message, error };
-  }
+  if (value === undefined && (expected === 'job' || isHtml(reply)))
+    return again(notTheService(reply), { why: 'doubt', maybeSent: true });
   if (!isObject(value)) return untraceable(reply, whatCame(reply));
   const record = { ...value };
   const { job_id } = record;
@@ -194,57 +171,60 @@ function acceptance(reply: Reply, expected: Expected): Decision {
     for (const { path } of job.error.issues) delete record[String(path[0])];
     job = jobSchema.safeParse({ status: 'queued', ...record });
   }
-  return job.success ? { do: 'accept', job: job.data } : untraceable(reply, 'no readable job record');
+  return job.success
+    ? { do: 'accept', job: job.data, reason: null }
+    : untraceable(reply, 'no readable job record');
 }
 
 function untraceable(reply: Reply, came: string): Decision {
   const reason = `accepted with ${statusLine(reply.status)}, but the reply is ${came}${requestNote(reply)}`;
-  return { do: 'accept_untraceable', reason };
+  return { do: 'accept', job: null, reason };
 }
 
-/**
- * The error for a status that means a wrong token or a wrong address, so that any request would fail;
- * otherwise null.
- */
-function fatalError(reply: Reply): ProfilesError | null {
-  const { status, url, location } = reply;
-  const from = { status, requestId: reply.requestId ?? undefined };
-  const where = url ?? 'the service';
-  if (status === 401 || status === 403) {
-    if (isHtml(reply)) {
-      const hint = 'this page did not come from the service: check for a proxy, then check the API key';
-      return new AuthError(`a proxy refused the request: ${replyMessage(reply)}`, { ...from, hint });
-    }
-    const sentence = `the service refused the token: ${replyMessage(reply)}`;
-    if (status === 403) {
-      const hint = 'the API key is valid but does not have permission for this: check its account and region';
-      return new AuthError(sentence, { ...from, hint });
-    }
-    const hint = 'check the API key, and that it belongs to this region';
-    return new AuthError(sentence, { ...from, hint, problem: { code: 'token_refused' } });
+type Advice = Pick<ErrorDetails, 'hint' | 'problem'>;
+
+const details = (reply: Reply, advice: Advice): ErrorDetails => ({
+  status: reply.status,
+  requestId: reply.requestId ?? undefined,
+  ...advice,
+});
+
+function refusedToken(reply: Reply): ProfilesError {
+  const message = replyMessage(reply);
+  if (isHtml(reply)) {
+    const hint = 'this page did not come from the service: check for a proxy, then check the API key';
+    return new AuthError(`a proxy refused the request: ${message}`, details(reply, { hint }));
   }
-  if (status < 200 || (status >= 300 && status < 400)) {
-    const to = location ? ` to ${oneLine(location)}` : '';
-    const hint = "redirects are never followed: set the base URL to the service's own address";
-    return new ServiceError(`${where} redirects${to}: ${replyMessage(reply)}`, { ...from, hint });
-  }
-  if (status === 404 || status === 405 || status === 501 || status >= 600) {
-    const hint = 'check the base URL: its host, and the path in front if there is one';
-    const problem = { code: 'wrong_address' } as const;
-    return new ServiceError(`${where} answered ${replyMessage(reply)}`, { ...from, hint, problem });
-  }
-  return null;
+  const advice: Advice =
+    reply.status === 403
+      ? { hint: 'the API key is valid but does not have permission for this: check its account and region' }
+      : {
+          hint: 'check the API key, and that it belongs to this region',
+          problem: { code: 'token_refused' },
+        };
+  return new AuthError(`the service refused the token: ${message}`, details(reply, advice));
 }
 
-function refusal(reply: Reply, advice: Advice = {}): ServiceError {
-  const from = {
-    status: reply.status,
+function redirected(reply: Reply): ProfilesError {
+  const to = reply.location ? ` to ${oneLine(reply.location)}` : '';
+  const hint = "redirects are never followed: set the base URL to the service's own address";
+  return new ServiceError(
+    `${placeOf(reply)} redirects${to}: ${replyMessage(reply)}`,
+    details(reply, { hint }),
+  );
+}
+
+function wrongAddress(reply: Reply): ProfilesError {
+  const hint = 'check the base URL: its host, and the path in front if there is one';
+  const advice = { hint, problem: { code: 'wrong_address' } } as const;
+  return new ServiceError(`${placeOf(reply)} answered ${replyMessage(reply)}`, details(reply, advice));
+}
+
+const refusal = (reply: Reply, advice: Advice = {}): ServiceError =>
+  new ServiceError(`the service answered ${replyMessage(reply)}`, {
+    ...details(reply, advice),
     errorCode: errorCodeOf(reply),
-    requestId: reply.requestId ?? undefined,
-    ...advice,
-  };
-  return new ServiceError(`the service answered ${replyMessage(reply)}`, from);
-}
+  });
 
 function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
   // If the failure comes with a hint of its own, that is enough.
@@ -268,12 +248,12 @@ function notTheService(reply: Reply): ContractError {
   });
 }
 
-const notJson = (reply: Reply): ContractError =>
-  unlike(reply, '', { hint: 'check the base URL: is it the service itself?' });
-
 function unlike(reply: Reply, who: string, advice: Advice): ContractError {
-  const { status, url } = reply;
-  const came = `${statusLine(status)} with ${whatCame(reply)}`;
-  const from = { status, requestId: reply.requestId ?? undefined, ...advice };
-  return new ContractError(`${url ?? 'the service'} answered ${came}${requestNote(reply)}${who}`, from);
+  const came = `${statusLine(reply.status)} with ${whatCame(reply)}`;
+  return new ContractError(
+    `${placeOf(reply)} answered ${came}${requestNote(reply)}${who}`,
+    details(reply, advice),
+  );
 }
+
+const placeOf = ({ url }: Reply): string => url ?? 'the service';

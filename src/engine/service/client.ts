@@ -1,20 +1,20 @@
 /** The client of the service, with all seven operations of the specification. */
 import type { Clock } from '../clock.js';
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
+import { isObject } from '../json-object.js';
 import type { Kind } from '../model.js';
 import { NUMBERS } from '../options.js';
-import { jobSegment, parseBaseUrl } from './address.js';
+import { jobSegment, type ProxyEnv, parseBaseUrl } from './address.js';
 import type { Answer, ReadDecision } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
-import type { ProxyEnv } from './proxy.js';
-import { oneLine, parseJson, requestNote, whatCame } from './reply-text.js';
-import { backoffDelay } from './retry.js';
+import { oneLine, parseJson, type Reply, requestNote, whatCame } from './reply.js';
+import { Attempts } from './retry.js';
 import { createTransport, type LogEntry, type Request } from './transport.js';
 
+export type { ProxyEnv } from './address.js';
 export type { Answer } from './answer.js';
-export type { ProxyEnv } from './proxy.js';
 export type { LogEntry } from './transport.js';
 
 /** A client of the service. */
@@ -89,8 +89,6 @@ export interface ClientOptions {
   userAgent?: string;
   /** Returns a uniform number in [0, 1), for the jitter of the backoff. Default: `Math.random`. */
   random?: () => number;
-  /** The most connections to one host. Default: no limit. */
-  connections?: number;
   /** Called once for each request. */
   log?: (entry: LogEntry) => void;
   /** See `TransportOptions`. */
@@ -123,13 +121,18 @@ export function createClient(options: ClientOptions): ServiceClient {
     userAgent: options.userAgent ?? 'profiles-cli',
     timeoutMs: options.timeoutMs,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-    connections: options.connections ?? null,
     proxy: options.proxy ?? {},
     monotonic: () => clock.monotonic(),
     log: options.log,
     compiling: options.compiling,
   });
 
+  const reading = {
+    retries: options.retries ?? NUMBERS.retries.default,
+    retryDelayMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
+    maxRetryAfterMs: options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default,
+    busyTimeoutMs: 0,
+  };
   const earlier = new EarlierReplies();
   /** The common part of all requests to the base URL, with replies that are compared with earlier ones. */
   const asking = (method: 'GET' | 'POST', path: string): Omit<Request, 'body'> => ({
@@ -152,23 +155,14 @@ export function createClient(options: ClientOptions): ServiceClient {
     signal?: AbortSignal,
     refine = (error: ProfilesError, _answer: Answer): ProfilesError => error,
   ): Promise<Extract<ReadDecision, { do: 'use' }>> {
+    const attempts = new Attempts(reading, clock, options.random ?? Math.random);
     for (let attempt = 1; ; attempt++) {
       const answer = await transport.exchange(request, signal);
       const { classifyRead } = await import('./answer.js');
       const decision = classifyRead(answer, clock.now());
       if (decision.do === 'use') return decision;
-      if (decision.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
-        throw refine(decision.error, answer);
-      const backoff = {
-        attempt,
-        baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
-        random: options.random ?? Math.random,
-      };
-      const { waitMs } = decision;
-      if (waitMs !== null && waitMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) {
-        throw decision.error;
-      }
-      const delayMs = waitMs ?? backoffDelay(backoff);
+      const delayMs = decision.do === 'stop' ? decision.error : attempts.after(decision);
+      if (typeof delayMs !== 'number') throw refine(delayMs, answer);
       signal?.throwIfAborted(); // then there is no retry to report
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
@@ -201,10 +195,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       const path = PATHS.lookups + list;
       const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
       const { value, reply } = await read(request, signal);
-      const { isRecord, lookupSchema } = await import('./contract.js');
-      const records = lookupSchema.safeParse(value);
-      if (records.success) return { text: reply.body, records: records.data };
-      const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
+      if (Array.isArray(value) && value.every(isObject)) return { text: reply.body, records: value };
+      const item = Array.isArray(value) ? value.findIndex((record) => !isObject(record)) : -1;
       const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is not an object`;
       throw contractError(
         `the lookup list ${list} should be an array of records, but the service sent ${what}`,
@@ -226,7 +218,7 @@ function unknownJob(error: ProfilesError, answer: Answer, jobId: string): Profil
   });
 }
 
-function contractError(message: string, reply: { status: number; requestId: string | null }): ProfilesError {
+function contractError(message: string, reply: Reply): ProfilesError {
   return new ContractError(message + requestNote(reply), {
     status: reply.status,
     requestId: reply.requestId ?? undefined,

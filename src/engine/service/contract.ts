@@ -1,7 +1,7 @@
 /**
- * zod schemas of all replies, as the specification describes them. Names and paths are in `names.ts`. All
- * objects keep fields that the specification does not name. `status` accepts any string, since a service may
- * add a state. What the specification calls "not shown" is optional.
+ * The records of the service, as the specification describes them. Names and paths are in `names.ts`. Fields that the
+ * specification does not name are kept. `status` accepts any string, since a service may add a state. What the
+ * specification calls "not shown" is optional.
  */
 import * as z from 'zod';
 
@@ -40,30 +40,5 @@ export const jobSchema = z.looseObject({
 });
 export type Job = z.infer<typeof jobSchema>;
 
-/**
- * Error body (spec: Errors). All fields are optional, because the bodies of other operations are not shown.
- */
-export const errorBodySchema = z.looseObject({
-  errors: z.array(
-    z.looseObject({
-      details: z.string().nullish(),
-      error: z.string().nullish(),
-      error_code: z.string().nullish(),
-      message: z.string().nullish(),
-    }),
-  ),
-});
-
 /** A record of a lookup list. Its fields depend on the list, and all of them are kept. */
 export type LookupRecord = Record<string, unknown>;
-
-export const isRecord = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * A lookup reply: an array of records, with no required fields. Checked without copying: to copy 10,000
- * records would take longer than to parse them.
- */
-export const lookupSchema = z.custom<LookupRecord[]>(
-  (value) => Array.isArray(value) && value.every(isRecord),
-);

@@ -7,18 +7,21 @@ import { Channel } from '../channel.js';
 import type { Clock } from '../clock.js';
 import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
-import { isLoopback } from './address.js';
-import { attemptFailure, Broken, MIN_WINDOW_BYTES, Pace, silence } from './download-failure.js';
-import { type ProxyEnv, proxyAgent, proxySettings } from './proxy.js';
+import {
+  isLoopback,
+  type ProxyEnv,
+  type ProxySettings,
+  proxySettings,
+  settingFor,
+  type WebAddress,
+} from './address.js';
+import { attemptFailure, Broken } from './failure.js';
 import { backoffDelay } from './retry.js';
-import type { WebAddress } from './web-address.js';
 
 const MAX_REDIRECTS = 10;
-/** The most attempts in a row without new bytes. With a silent server, each takes the whole deadline. */
+/** The most attempts in a row that brought almost nothing. One that took the whole deadline counts as half of them. */
 const MAX_FAILURES = 5;
-const MAX_SILENCES = 2;
-/** The most attempts in total: a server may break each one after a few bytes. */
-const MAX_ATTEMPTS = 100;
+const ALMOST_NOTHING = 1_024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const BACKOFF_MS = 1_000;
 const MAX_BYTES = 100 * 1024 ** 3;
@@ -33,9 +36,6 @@ export interface Sink {
   /** Discards everything that was written. */
   restart(): void;
 }
-
-/** A `highWaterMark` in bytes that is never reached, so that a reply is never paused. */
-const NEVER_HELD_BACK = 16 * 1024 ** 2;
 
 export interface DownloadOptions {
   /** The longest time without data, in milliseconds. */
@@ -53,11 +53,6 @@ export interface Downloaded {
   sure: boolean;
 }
 
-interface Progress {
-  bytes: number;
-  total: number | null;
-}
-
 /**
  * Downloads a file to the sink. Yields the progress after each chunk.
  * @throws InputError if the answer is not the file; NetworkError if all attempts fail; the signal's reason
@@ -71,22 +66,17 @@ export async function* download(
   const { clock, random, signal } = options;
   let most = 0;
   let failures = 0;
-  let silences = 0;
   try {
-    for (let attempt = 1; ; attempt++) {
+    for (;;) {
       try {
         return yield* transfer.attempt();
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!(error instanceof Broken)) throw error;
-        // A few new bytes do not reset the count of silences: some servers send single bytes.
-        if (transfer.size >= most + MIN_WINDOW_BYTES) silences = 0;
-        if (transfer.size > most) [most, failures] = [transfer.size, 0];
-        failures++;
-        if (error.kind === 'silent') silences++;
-        if (failures >= MAX_FAILURES || silences >= MAX_SILENCES || attempt >= MAX_ATTEMPTS)
-          throw transfer.givenUp(error);
-        await clock.sleep(backoffDelay({ attempt: failures, baseMs: BACKOFF_MS, random }), signal);
+        if (transfer.size >= most + ALMOST_NOTHING) [most, failures] = [transfer.size, 0];
+        failures += error.details.problem?.code === 'no_answer_in_time' ? MAX_FAILURES / 2 : 1;
+        if (failures >= MAX_FAILURES) throw transfer.givenUp(error);
+        await clock.sleep(backoffDelay(Math.ceil(failures), BACKOFF_MS, random), signal);
       }
     }
   } finally {
@@ -95,6 +85,7 @@ export async function* download(
 }
 
 type Reply = Dispatcher.ResponseData;
+type Progress = { bytes: number; total: number | null };
 
 class Transfer {
   /** Bytes in the sink. */
@@ -102,13 +93,16 @@ class Transfer {
   #total: number | null = null;
   /** A strong ETag, which guarantees the same bytes; null if the download cannot be continued. */
   #etag: string | null = null;
-  readonly #agents = new Map<boolean, Dispatcher>();
+  readonly #agents: Dispatcher[] = [];
+  readonly #proxy: ProxySettings | null;
 
   constructor(
     private readonly address: Pick<WebAddress, 'url' | 'shown'>,
     private readonly sink: Sink,
     private readonly options: DownloadOptions,
-  ) {}
+  ) {
+    this.#proxy = proxySettings(options.proxy);
+  }
 
   async *attempt(): AsyncGenerator<Progress, Downloaded> {
     const reply = await this.#ask();
@@ -124,19 +118,13 @@ class Transfer {
     return { sure: this.#total !== null || header(reply, 'transfer-encoding') !== null };
   }
 
-  givenUp({ message, kind, status }: Broken): NetworkError {
-    const { shown } = this.address;
+  givenUp({ message, details }: Broken): NetworkError {
     const far = this.size > 0 ? ` after ${formatSize(this.size)}` : '';
-    return new NetworkError(`${shown}: the download failed${far}: ${message}`, {
-      hint: kind === 'changed' ? 'import it again when nothing writes to it' : undefined,
-      problem:
-        kind === 'silent' ? { code: 'no_answer_in_time', timeoutMs: this.options.timeoutMs } : undefined,
-      status,
-    });
+    return new NetworkError(`${this.address.shown}: the download failed${far}: ${message}`, details);
   }
 
   async close(): Promise<void> {
-    for (const agent of this.#agents.values()) await agent.destroy();
+    for (const agent of this.#agents) await agent.destroy();
   }
 
   /** Requests the file, or the rest of it, and follows redirects. */
@@ -153,8 +141,8 @@ class Transfer {
   }
 
   #redirected(to: string, from: URL): URL {
-    if (!URL.canParse(to, from.href)) throw this.#refused('it redirects to something that is not a URL');
-    const url = new URL(to, from);
+    const url = URL.canParse(to, from.href) ? new URL(to, from) : null;
+    if (!url) throw this.#refused('it redirects to something that is not a URL');
     const stays = url.protocol === 'http:' && isLoopback(url.hostname) && isLoopback(from.hostname);
     if (url.protocol === 'https:' || stays) return url;
     throw this.#refused(`it redirects to ${url.protocol}//${url.host}, and only https:// is followed`);
@@ -170,7 +158,7 @@ class Transfer {
         path: url.pathname + url.search,
         method: 'GET',
         signal,
-        highWaterMark: NEVER_HELD_BACK,
+        highWaterMark: 16 * 1024 ** 2, // never reached, so that a reply is never paused
         headers: {
           accept: '*/*',
           'accept-encoding': 'identity',
@@ -188,20 +176,20 @@ class Transfer {
     if (status === 200 || (status === 206 && this.size > 0)) return reply;
     reply.body.on('error', () => {}).destroy();
     // 416: the file is shorter than before.
-    if (status === 416 && this.size > 0) {
-      this.#etag = null;
-      throw new Broken('the file changed while it was downloaded', 'changed');
-    }
+    if (status === 416 && this.size > 0) throw this.#changed();
     const says = `${url.host} answered ${status}`;
     if (status === 408 || status === 425 || status === 429 || status >= 500)
-      throw new Broken(says, 'broken', status);
-    const hint =
-      status === 401 || status === 403 || status === 410
-        ? 'a signed link works for a limited time: get a new one. The token of your account is never sent to another server'
-        : status === 404
-          ? 'check the address'
-          : 'the address must give the file itself';
-    throw this.#refused(says, hint, status);
+      throw new Broken(says, { status });
+    if ([401, 403, 410].includes(status)) {
+      const hint =
+        'a signed link works for a limited time: get a new one. The token of your account is never sent to another server';
+      throw this.#refused(says, hint, status);
+    }
+    throw this.#refused(
+      says,
+      status === 404 ? 'check the address' : 'the address must give the file itself',
+      status,
+    );
   }
 
   /** Prepares for the body of a reply: a 206 continues the file, any other reply begins it again. */
@@ -212,8 +200,7 @@ class Transfer {
       const same = etag === null || etag === this.#etag;
       if (Number(from) === this.size && same && (this.#total === null || total === String(this.#total)))
         return;
-      this.#etag = null; // so the next attempt requests the whole file
-      throw new Broken('the file changed while it was downloaded', 'changed');
+      throw this.#changed();
     }
     const encoding = (header(reply, 'content-encoding') ?? 'identity').toLowerCase();
     // gzip and zstd are recognized by their first bytes when the file is read.
@@ -231,8 +218,6 @@ class Transfer {
 
   /** Writes each chunk to the sink as it arrives, independently of the consumer of the progress. */
   async *#receive({ body }: Reply): AsyncGenerator<Progress> {
-    const { clock, timeoutMs } = this.options;
-    const pace = new Pace(this.size, timeoutMs, clock);
     const arrived = new Channel<Progress>();
     let failure: unknown;
     body.on('data', (chunk: Buffer) => {
@@ -240,7 +225,6 @@ class Transfer {
         this.sink.write(chunk);
         this.size += chunk.length;
         this.#bounded(this.size);
-        if (pace.isSilent(this.size)) throw silence(this.address.url.host, timeoutMs);
         arrived.push({ bytes: this.size, total: this.#total });
       } catch (error) {
         body.destroy(error as Error);
@@ -256,18 +240,29 @@ class Transfer {
 
   #bounded(bytes: number): void {
     const { maxBytes = MAX_BYTES } = this.options;
-    if (bytes > maxBytes)
-      throw this.#refused(
-        `the file is larger than ${formatSize(maxBytes)}`,
-        'download it yourself, and import the copy',
-      );
+    const larger = `the file is larger than ${formatSize(maxBytes)}`;
+    if (bytes > maxBytes) throw this.#refused(larger, 'download it yourself, and import the copy');
+  }
+
+  /** So the next attempt requests the whole file. */
+  #changed(): Broken {
+    this.#etag = null;
+    return new Broken('the file changed while it was downloaded', {
+      hint: 'import it again when nothing writes to it',
+    });
   }
 
   #failure(error: unknown, url: URL, started: boolean): unknown {
     const { timeoutMs, signal } = this.options;
-    return signal.aborted
-      ? signal.reason
-      : attemptFailure(error, { shown: this.address.shown, host: url.host, timeoutMs, started });
+    if (signal.aborted) return signal.reason;
+    const proxySetting = this.#proxy ? settingFor(url, this.#proxy) : undefined;
+    return attemptFailure(error, {
+      shown: this.address.shown,
+      host: url.host,
+      timeoutMs,
+      started,
+      proxySetting,
+    });
   }
 
   #refused(sentence: string, hint?: string, status?: number): InputError {
@@ -276,17 +271,15 @@ class Transfer {
 
   /** Loopback never goes through a proxy. */
   async #agent(loopback: boolean): Promise<Dispatcher> {
-    const made = this.#agents.get(loopback);
-    if (made) return made;
-    const { timeoutMs, proxy } = this.options;
+    const { timeoutMs } = this.options;
     const connect = { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) };
     const common = { connect, headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
-    const settings = loopback ? null : proxySettings(proxy);
     const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
-    const agent = settings
-      ? await proxyAgent(settings, { ...common, tunnelTimeoutMs: timeoutMs })
-      : new undici.Agent(common);
-    this.#agents.set(loopback, agent);
+    const agent =
+      loopback || this.#proxy === null
+        ? new undici.Agent(common)
+        : (await import('./proxy.js')).proxyAgent(this.#proxy, { ...common, tunnelTimeoutMs: timeoutMs });
+    this.#agents.push(agent);
     return agent;
   }
 }

@@ -3,14 +3,14 @@
  * twice, and the second one would be read as the answer to the next request.
  */
 import { createHash } from 'node:crypto';
-import type { Reply } from './answer.js';
+import { isObject } from '../json-object.js';
 import type { Belonging } from './exchange.js';
-import { oneLine, parseJson } from './reply-text.js';
+import { isSuccess, oneLine, parseJson, type Reply } from './reply.js';
 
 /** The most replies, and job ids, to remember. Repeated replies arrive soon after the first. */
 const MOST = 100_000;
 
-const OWN = { use: true, warning: null, close: false } as const satisfies Belonging;
+const OWN = { use: true, warning: null, keep: true } as const satisfies Belonging;
 
 /** The replies that one client has read. */
 export class EarlierReplies {
@@ -35,9 +35,9 @@ export class EarlierReplies {
     const question = `${asked.method} ${asked.path}`;
     const before = this.#seen.get(known.identity);
     // Polls of a job may have equal answers. An old record does no harm, but a reply with the same request id
-    // means that the connection is out of step, so it is closed.
+    // means that the connection is out of step, so it is not used again.
     const isPolled = asked.method === 'GET' && (before === question || isRecordOf(jobId, asked.path));
-    if (before !== undefined && isPolled) return { ...OWN, close: known.unique };
+    if (before !== undefined && isPolled) return { ...OWN, keep: !known.unique };
     if (before !== undefined && !this.#isRepeating(known, fresh)) {
       return { use: false, reason: `answered with its reply to an earlier request (${known.words})` };
     }
@@ -83,7 +83,7 @@ interface Known {
  */
 function identityOf(reply: Reply, jobId: string | null): Known | null {
   const { status, requestId, body } = reply;
-  const success = status >= 200 && status < 300;
+  const success = isSuccess(reply);
   if (jobId === null && requestId === null) return null;
   const words = [jobId && `job ${oneLine(jobId)}`, requestId && `x-request-id ${oneLine(requestId)}`];
   const parts = success ? [jobId, requestId ?? body, requestId === null] : [status, requestId, body];
@@ -98,10 +98,9 @@ function identityOf(reply: Reply, jobId: string | null): Known | null {
 const isRecordOf = (jobId: string | null, path: string): boolean =>
   jobId !== null && decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) === jobId;
 
-function jobIdOf({ status, body }: Reply): string | null {
-  if (status < 200 || status >= 300) return null;
-  const value = parseJson(body) as { job_id?: unknown } | null | undefined;
-  const id = typeof value === 'object' ? value?.job_id : undefined;
+function jobIdOf(reply: Reply): string | null {
+  const value = isSuccess(reply) ? parseJson(reply.body) : undefined;
+  const id = isObject(value) ? value.job_id : undefined;
   return typeof id === 'string' && id !== '' ? id : null;
 }
 

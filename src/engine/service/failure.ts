@@ -1,4 +1,6 @@
 /** Describes why a request got no reply, from the errors of undici, net, dns, and tls. Pure. */
+import { formatDuration } from '../duration.js';
+import { type ErrorDetails, NetworkError } from '../errors.js';
 
 export interface Failure {
   reason: string;
@@ -8,111 +10,136 @@ export interface Failure {
   hint?: string;
 }
 
-const EXTRA_CA =
-  'if a company proxy or a private authority issued it, put its CA certificate in a PEM file and set NODE_EXTRA_CA_CERTS=<file>';
-
-/** Texts for certificate errors of OpenSSL and Node. They follow the name of the host. */
-const CERTIFICATE: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  CERT_HAS_EXPIRED: [
-    "'s certificate has expired",
-    "check this machine's clock; if it is right, the operator must renew the certificate",
-  ],
-  CERT_NOT_YET_VALID: ["'s certificate is not valid yet", "check this machine's clock"],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ["'s certificate is self-signed", EXTRA_CA],
-  SELF_SIGNED_CERT_IN_CHAIN: ["'s certificate comes from an authority this machine does not know", EXTRA_CA],
-  UNABLE_TO_GET_ISSUER_CERT: ["'s certificate comes from an authority this machine does not know", EXTRA_CA],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
-    "'s certificate comes from an authority this machine does not know",
-    EXTRA_CA,
-  ],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    "'s certificate comes from an authority this machine does not know",
-    EXTRA_CA,
-  ],
-  CERT_REVOKED: ["'s certificate has been revoked", 'the operator must replace the certificate'],
-};
-
-/** The setting that is named if an error has none. */
-const SETTING = 'HTTPS_PROXY';
-
+/** What is known about an error. Texts of the tables name these. */
 interface Cause {
   code: string;
   message: string;
-  /** The host or address that failed, if the error has one: it may be a proxy. */
-  peer: string | null;
-  /** The proxy to which there is no connection; null if it is not about that. */
-  proxy: string | null;
-  /** The setting of the proxy that was used, such as `HTTPS_PROXY`. */
+  /** The host or address that failed, which may be a proxy. */
+  peer: string;
+  /** `host:port` of the service. */
+  host: string;
+  /** The service, or the proxy to which there is no connection. */
+  server: string;
+  /** What to check: the base URL, or the setting of the proxy. */
   setting: string;
+  /** The setting of the proxy that was used, such as `HTTPS_PROXY`. */
+  proxySetting: string;
+  /** `before its reply`, or `in the middle of its reply`. */
+  when: string;
 }
+
+/** A kind of failure. */
+interface Row {
+  /** Matches `<code> <message> <when>`. Its named groups can be used in the texts. */
+  of: RegExp;
+  reason: string;
+  hint?: string;
+  tls?: true;
+}
+
+const EXTRA_CA =
+  'if a company proxy or a private authority issued it, put its CA certificate in a PEM file and set NODE_EXTRA_CA_CERTS=<file>';
+const TUNNEL = 'check {proxySetting} (its name and password too) and NO_PROXY';
+/** Only given if it is the proxy to which there is no connection. */
+const PROXY = 'check the network, {proxySetting} and NO_PROXY';
+
+const certificate = (of: RegExp, what: string, hint: string): Row => ({
+  of,
+  reason: `{server}'s certificate ${what} ({code})`,
+  hint,
+  tls: true,
+});
+const noTls = (of: RegExp, what: string): Row => ({
+  of,
+  reason: `{server} ${what} ({code})`,
+  hint: 'check the scheme and the port of {setting}',
+  tls: true,
+});
+const unconnected = (of: RegExp, what: string): Row => ({ of, reason: `${what} ({code})`, hint: PROXY });
+
+/** Nothing was sent. The first row that fits counts. */
+const UNSENT: readonly Row[] = [
+  certificate(
+    /^CERT_HAS_EXPIRED /,
+    'has expired',
+    "check this machine's clock; if it is right, the operator must renew the certificate",
+  ),
+  certificate(/^CERT_NOT_YET_VALID /, 'is not valid yet', "check this machine's clock"),
+  certificate(/^CERT_REVOKED /, 'has been revoked', 'the operator must replace the certificate'),
+  certificate(/^DEPTH_ZERO_SELF_SIGNED_CERT /, 'is self-signed', EXTRA_CA),
+  certificate(
+    /^(?:SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE) /,
+    'comes from an authority this machine does not know',
+    EXTRA_CA,
+  ),
+  certificate(
+    /^ERR_TLS_CERT_ALTNAME_INVALID (?:.*(?:altnames|list)(?<names>: .*) before)?/s,
+    'names another host{names}',
+    'check the host name in {setting}',
+  ),
+  noTls(
+    /^(?:EPROTO|ERR_(?:SSL|TLS)_\w+) .*(?:wrong version number|packet length too long|http request)/is,
+    'does not speak TLS on this port',
+  ),
+  noTls(/^(?:EPROTO|ERR_(?:SSL|TLS)_\w+) /, 'did not agree on TLS'),
+  unconnected(/^ENOTFOUND /, 'host {peer} not found'),
+  unconnected(/^EAI_AGAIN /, 'the host name {peer} could not be looked up: no name server answered'),
+  unconnected(/^ECONNREFUSED /, '{peer} refused the connection'),
+  unconnected(/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT) /, '{peer} did not accept a connection in time'),
+  unconnected(
+    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /,
+    '{peer} closed the connection before anything was sent',
+  ),
+  unconnected(/^(?:E(?:NET|HOST)UNREACH|EADDRNOTAVAIL) /, '{peer} cannot be reached from this network'),
+  {
+    of: /^(?:NO_TUNNEL|UND_ERR_SOCKS5\w*) /,
+    reason: 'the proxy did not connect to {host}: {message}',
+    hint: TUNNEL,
+  },
+  {
+    of: / Proxy response \((?<status>\d+)\)/,
+    reason: 'the proxy refused to connect to {host}: it answered {status}',
+    hint: TUNNEL,
+  },
+  {
+    // The parser of HTTP is WebAssembly, for which Node reserves ten gigabytes of addresses.
+    of: / WebAss\w+\./,
+    reason: 'no connection to {host}: the address space of this process is limited too much ({message})',
+    hint: 'allow it more: ulimit -v unlimited',
+  },
+  { of: /^\S/, reason: 'no connection to {host}: {message} ({code})' },
+  { of: /^/, reason: 'no connection to {host}: {message}' },
+];
+
+/** A part of the request or all of it was sent, so it may have arrived. The first row that fits counts. */
+const LOST: readonly Row[] = [
+  { of: /^(?:ECONNRESET|EPIPE) /, reason: '{host} reset the connection {when} ({code})' },
+  // undici's words where it ended the connection itself.
+  { of: /^UND_ERR_SOCKET bad /, reason: '{host} sent a response that is not HTTP: {message}' },
+  {
+    of: /^UND_ERR_RES_CONTENT_LENGTH_MISMATCH .* before its reply$/s,
+    reason: '{host} sent a response that is not HTTP: it has two lengths',
+  },
+  // The last one is of the parser if the chunks of a reply have no end.
+  {
+    of: /^(?:UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|NO_TUNNEL|HTTPParserError .*Invalid EOF state.*) /s,
+    reason: '{host} closed the connection {when}',
+  },
+  { of: /^HTTPParserError /, reason: '{host} sent a response that is not HTTP: {message}' },
+  { of: /^\S/, reason: 'the connection to {host} failed {when}: {message} ({code})' },
+  { of: /^/, reason: 'the connection to {host} failed {when}: {message}' },
+];
 
 /**
  * Describes a failure before anything was sent.
  * @param host `host:port` of the service
+ * @param proxySetting the setting of the proxy for this host
  */
-export function connectFailure(error: unknown, host: string): Failure {
-  const { code, message, peer, proxy, setting: proxySetting } = causeOf(error);
-  const at = peer ?? host;
-  const other = proxy === null ? host : `the proxy ${proxy}`;
-  const setting = proxy === null ? 'the base URL' : proxySetting;
-  const certificate = CERTIFICATE[code];
-  if (certificate) return { reason: `${other}${certificate[0]} (${code})`, tls: true, hint: certificate[1] };
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const names = /^.*(?:altnames|list): (.*)$/s.exec(message)?.[1];
-    const what = names ? `names another host: ${names}` : 'names another host';
-    const hint = `check the host name in ${setting}`;
-    return { reason: `${other}'s certificate ${what} (${code})`, tls: true, hint };
-  }
-  if (code === 'EPROTO' || /^ERR_(?:SSL|TLS)_/.test(code)) {
-    const plain = /wrong version number|packet length too long|http request/i.test(message);
-    const what = plain ? 'does not speak TLS on this port' : 'did not agree on TLS';
-    const hint = `check the scheme and the port of ${setting}`;
-    return { reason: `${other} ${what} (${code})`, tls: true, hint };
-  }
-  const unconnected = notConnected(code, at);
-  if (unconnected !== null) {
-    const hint = proxy === null ? {} : { hint: `check the network, ${proxySetting} and NO_PROXY` };
-    return { reason: `${unconnected} (${code})`, tls: false, ...hint };
-  }
-  const hint = `check ${proxySetting} (its name and password too) and NO_PROXY`;
-  if (code === 'NO_TUNNEL') {
-    return { reason: `the proxy did not connect to ${host}: ${message}`, tls: false, hint };
-  }
-  const refused = /^Proxy response \((\d+)\)/.exec(message);
-  if (refused) {
-    return { reason: `the proxy refused to connect to ${host}: it answered ${refused[1]}`, tls: false, hint };
-  }
-  // The parser of HTTP is WebAssembly, for which Node reserves ten gigabytes of addresses.
-  if (message.startsWith('WebAssembly.')) {
-    const reason = `no connection to ${host}: the address space of this process is limited too much (${message})`;
-    return { reason, tls: false, hint: 'allow it more: ulimit -v unlimited' };
-  }
-  return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
-}
-
-/** Describes a connection that was not made to a host or address; null for other codes. */
-function notConnected(code: string, at: string): string | null {
-  switch (code) {
-    case 'ENOTFOUND':
-      return `host ${at} not found`;
-    case 'EAI_AGAIN':
-      return `the host name ${at} could not be looked up: no name server answered`;
-    case 'ECONNREFUSED':
-      return `${at} refused the connection`;
-    case 'UND_ERR_CONNECT_TIMEOUT':
-    case 'ETIMEDOUT':
-      return `${at} did not accept a connection in time`;
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'UND_ERR_SOCKET':
-      return `${at} closed the connection before anything was sent`;
-    case 'ENETUNREACH':
-    case 'EHOSTUNREACH':
-    case 'EADDRNOTAVAIL':
-      return `${at} cannot be reached from this network`;
-    default:
-      return null;
-  }
+export function connectFailure(error: unknown, host: string, proxySetting = 'HTTPS_PROXY'): Failure {
+  const cause = causeOf(error, host, 'before its reply', proxySetting);
+  const { row, fill } = found(UNSENT, cause);
+  const hint = row.hint === PROXY && cause.server === host ? undefined : row.hint;
+  return { reason: fill(row.reason), tls: row.tls ?? false, ...(hint && { hint: fill(hint) }) };
 }
 
 /**
@@ -120,56 +147,88 @@ function notConnected(code: string, at: string): string | null {
  * @param replyStarted whether the head of a reply had been read
  */
 export function lostReason(error: unknown, host: string, replyStarted: boolean): string {
-  const { code, message } = causeOf(error);
-  const before = replyStarted ? 'in the middle of its reply' : 'before its reply';
-  switch (code) {
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return `${host} reset the connection ${before} (${code})`;
-    case 'UND_ERR_SOCKET':
-      // undici's words where it ended the connection itself.
-      if (message.startsWith('bad ')) return `${host} sent a response that is not HTTP: ${message}`;
-      return `${host} closed the connection ${before}`;
-    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      if (!replyStarted) return `${host} sent a response that is not HTTP: it has two lengths`;
-      return `${host} closed the connection ${before}`;
+  const when = replyStarted ? 'in the middle of its reply' : 'before its reply';
+  const { row, fill } = found(LOST, causeOf(error, host, when));
+  return fill(row.reason);
+}
+
+/** The failure of an attempt of a download, after which another attempt may succeed. */
+export class Broken extends Error {
+  constructor(
+    reason: string,
+    readonly details: Pick<ErrorDetails, 'hint' | 'problem' | 'status'> = {},
+  ) {
+    super(reason);
   }
-  if (error instanceof Error && error.name === 'HTTPParserError') {
-    // The message of the parser if the chunks of a reply have no end.
-    if (message.includes('Invalid EOF state')) return `${host} closed the connection ${before}`;
-    return `${host} sent a response that is not HTTP: ${message}`;
+}
+
+interface Attempt {
+  /** The address as it may be printed. */
+  shown: string;
+  host: string;
+  timeoutMs: number;
+  /** Whether the reply had begun. */
+  started: boolean;
+  proxySetting: string | undefined;
+}
+
+/**
+ * Turns an error of a download's connection into `Broken`, or into a NetworkError if retries do not help. Others stay
+ * as they are.
+ */
+export function attemptFailure(error: unknown, attempt: Attempt): unknown {
+  const { shown, host, timeoutMs, started, proxySetting } = attempt;
+  const { code = '', name = '' } = error as NodeJS.ErrnoException;
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    const problem = { code: 'no_answer_in_time', timeoutMs } as const;
+    return new Broken(`${host} sent nothing for ${formatDuration(timeoutMs)}`, { problem });
   }
-  return `the connection to ${host} failed ${before}: ${message}${code && ` (${code})`}`;
+  const isLost = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code) || name === 'HTTPParserError';
+  if (isLost || (started && code.startsWith('UND_ERR'))) return new Broken(lostReason(error, host, started));
+  if (started) return error;
+  const { reason, tls, hint } = connectFailure(error, host, proxySetting);
+  if (!tls && code !== 'ENOTFOUND') return new Broken(reason);
+  return new NetworkError(`${shown}: ${reason}`, {
+    hint: hint?.replace('the base URL', 'the address') ?? 'check the address and the network',
+    cause: error,
+  });
+}
+
+function found(rows: readonly Row[], cause: Cause): { row: Row; fill: (text: string) => string } {
+  const subject = `${cause.code} ${cause.message} ${cause.when}`;
+  const row = rows.find(({ of }) => of.test(subject))!;
+  const facts: Record<string, string | undefined> = { ...cause, ...row.of.exec(subject)?.groups };
+  return { row, fill: (text) => text.replace(/\{(\w+)\}/g, (_, name: string) => facts[name] ?? '') };
+}
+
+/** What `proxy.ts`, net, and dns add to errors. */
+interface Known extends NodeJS.ErrnoException {
+  hostname?: string;
+  address?: string;
+  port?: number;
+  proxy?: string;
 }
 
 /** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
-function causeOf(error: unknown): Cause {
-  if (error instanceof AggregateError && error.errors.length > 0) {
-    // What `proxyAgent` adds is on the error of all addresses.
-    const { proxy, setting } = error as Partial<Pick<Cause, 'proxy' | 'setting'>>;
-    const first = causeOf(error.errors[0]);
-    return { ...first, proxy: proxy ?? first.proxy, setting: setting ?? first.setting };
-  }
-  if (!(error instanceof Error)) {
-    return { code: '', message: String(error), peer: null, proxy: null, setting: SETTING };
-  }
-  const {
-    code = '',
-    hostname,
-    address,
-    port,
-    proxy = null,
-    setting = SETTING,
-  } = error as NodeJS.ErrnoException & {
-    hostname?: string;
-    address?: string;
-    port?: number;
-    proxy?: string;
-    setting?: string;
+function causeOf(given: unknown, host: string, when: string, proxySetting = ''): Cause {
+  let error: Known = given instanceof Error ? given : new Error(String(given));
+  let { proxy } = error;
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  const isWrapped = error instanceof AggregateError || error.name === 'SecureProxyConnectionError';
+  if (isWrapped && inner instanceof Error) error = inner;
+  proxy ??= error.proxy;
+  const { name, message, hostname, address, port } = error;
+  // Errors of undici's parser have no code.
+  const code = name === 'HTTPParserError' ? name : (error.code ?? '');
+  const tried = /attempted address(?:es)?: ([^,)]+)/.exec(message)?.[1];
+  return {
+    code,
+    message: message.replace(/\s+/g, ' '),
+    peer: hostname ?? (address === undefined ? tried : `${address}:${port}`) ?? host,
+    host,
+    server: proxy === undefined ? host : `the proxy ${proxy}`,
+    setting: proxy === undefined ? 'the base URL' : proxySetting,
+    proxySetting,
+    when,
   };
-  if (error.cause instanceof Error && error.name === 'SecureProxyConnectionError')
-    return { ...causeOf(error.cause), setting };
-  const tried = /attempted address(?:es)?: ([^,)]+)/.exec(error.message)?.[1] ?? null;
-  const peer = hostname ?? (address === undefined ? tried : `${address}:${port}`);
-  return { code, message: error.message.replace(/\s+/g, ' '), peer, proxy, setting };
 }

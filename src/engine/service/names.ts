@@ -27,14 +27,15 @@ export const isShort = (
 ): boolean =>
   status === 'completed' && completed_rows != null && completed_rows < Math.max(rows, total_rows ?? 0);
 
-/** Why a job failed. The specification has no field for it (spec: Job), but a service may send one. */
-export function failureReason(job: Readonly<Record<string, unknown>>): string | null {
-  if (job.status !== 'failed') return null;
-  const words = ['error_code', 'error', 'message', 'details', 'reason']
-    .map((key) => job[key])
-    .filter((text): text is string => typeof text === 'string' && text !== '');
-  return words.length === 0 ? null : [...new Set(words)].join(': ');
+/** The different texts among these members, joined by `: `; null if there are none. */
+export function textsOf(value: Readonly<Record<string, unknown>>, keys: readonly string[]): string | null {
+  const texts = keys.map((key) => value[key]).filter((text) => typeof text === 'string' && text !== '');
+  return texts.length === 0 ? null : [...new Set(texts)].join(': ');
 }
+
+/** Why a job failed. The specification has no field for it (spec: Job), but a service may send one. */
+export const failureReason = (job: Readonly<Record<string, unknown>>): string | null =>
+  job.status === 'failed' ? textsOf(job, ['error_code', 'error', 'message', 'details', 'reason']) : null;
 
 /** The names of all lookup lists (spec: Endpoints 5 to 7). */
 export const LOOKUP_LISTS = ['user_properties', 'embeds', 'checklists'] as const;

@@ -1,4 +1,8 @@
-/** Computes the pause before a retry. Pure: random numbers and the time are passed in. */
+/** Decides when to send a request again, for submissions, reads, and downloads. Pure: random numbers and the time are passed in. */
+import type { Clock } from '../clock.js';
+import { formatDuration } from '../duration.js';
+import { ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import type { SendOptions } from '../options.js';
 
 /** The longest pause of a backoff, in milliseconds (contract §4 "Retries"). */
 const MAX_BACKOFF_MS = 60_000;
@@ -6,25 +10,96 @@ const MAX_BACKOFF_MS = 60_000;
 /** The longest pause after a 409, in milliseconds (contract §4). */
 const MAX_BUSY_MS = 10_000;
 
-export interface Backoff {
-  /** The attempt that has just failed, from 1. */
-  attempt: number;
-  /** The longest first pause, in milliseconds. Doubles with each attempt. */
-  baseMs: number;
-  /** The longest of all pauses, in milliseconds. Default: `MAX_BACKOFF_MS`. */
-  capMs?: number;
-  /** Returns a uniform number in [0, 1), such as `Math.random`. */
-  random: () => number;
+/** A request that failed and may be sent again. */
+export interface Retry {
+  do: 'retry';
+  /**
+   * `busy`: the service works on another job. `doubt`: a success that is not from the service, such as a page of a
+   * captive portal; not after two in a row.
+   */
+  why: 'failure' | 'busy' | 'doubt';
+  /** Whether it may have arrived, so that the report lists it. */
+  maybeSent: boolean;
+  /** How long the service asks to wait, in milliseconds; null if it does not. */
+  waitMs: number | null;
+  reason: string;
+  error: ProfilesError;
+}
+
+export type RetryOptions = Pick<
+  SendOptions,
+  'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
+>;
+
+/** The attempts of one request. */
+export class Attempts {
+  #failures = 0;
+  #doubts = 0;
+  #busySince: number | null = null;
+  #busyTimes = 0;
+
+  constructor(
+    private readonly options: RetryOptions,
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly random: () => number,
+  ) {}
+
+  /** The pause before the next attempt, in milliseconds, or the error that ends the attempts. */
+  after({ why, waitMs, error, reason }: Retry): number | ProfilesError {
+    const { retries, retryDelayMs, maxRetryAfterMs } = this.options;
+    if (why === 'busy') return this.#afterBusy(reason);
+    this.#doubts = why === 'doubt' ? this.#doubts + 1 : 0;
+    if (this.#doubts > 1) return error;
+    if (waitMs !== null && waitMs > maxRetryAfterMs) return tooLong(error, waitMs);
+    if (++this.#failures > retries) return gaveUp(error, this.#failures);
+    return waitMs ?? backoffDelay(this.#failures, retryDelayMs, this.random);
+  }
+
+  #afterBusy(reason: string): number | ProfilesError {
+    this.#doubts = 0;
+    const { busyTimeoutMs, retryDelayMs } = this.options;
+    const now = this.clock.monotonic();
+    this.#busySince ??= now;
+    const left = this.#busySince + busyTimeoutMs - now;
+    if (left > 0) return Math.min(left, busyDelay(++this.#busyTimes, retryDelayMs));
+    return new ServiceError(`the service was busy for ${formatDuration(busyTimeoutMs)}: ${reason}`, {
+      status: 409,
+      hint: 'resume later',
+      problem: { code: 'busy_too_long', timeoutMs: busyTimeoutMs },
+    });
+  }
+}
+
+const tooLong = (last: ProfilesError, waitMs: number): ProfilesError =>
+  new ServiceError(`${last.message}; the service asks to wait ${formatDuration(waitMs)}`, {
+    status: last.status,
+    requestId: last.requestId,
+    cause: last,
+    hint: 'resume after that time',
+    problem: { code: 'retry_after_too_long', waitMs },
+  });
+
+function gaveUp(last: ProfilesError, attempts: number): ProfilesError {
+  const Kind = [NetworkError, ContractError].find((kind) => last instanceof kind) ?? ServiceError;
+  return new Kind(attempts > 1 ? `${last.message} (${attempts} attempts)` : last.message, {
+    status: last.status,
+    errorCode: last.errorCode,
+    requestId: last.requestId,
+    cause: last,
+    hint: last.hint ?? 'resume when the service answers again',
+    problem: last.problem,
+  });
 }
 
 /**
  * Exponential backoff with full jitter: a random pause from 0 to the limit, so that clients that failed at
  * the same time do not retry at the same time.
+ * @param attempt the one that has just failed, from 1
+ * @param baseMs the longest first pause; doubles with each attempt
  * @returns whole milliseconds
  */
-export function backoffDelay({ attempt, baseMs, capMs = MAX_BACKOFF_MS, random }: Backoff): number {
-  return Math.round(random() * Math.min(capMs, baseMs * 2 ** (attempt - 1)));
-}
+export const backoffDelay = (attempt: number, baseMs: number, random: () => number): number =>
+  Math.round(random() * Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempt - 1)));
 
 /**
  * The pause after a 409. It has no jitter, because the service is not overloaded: it is busy with another

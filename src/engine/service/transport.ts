@@ -1,14 +1,13 @@
-/** Sends requests to the service: connections, proxies, headers, and the log. No retries, no redirects. */
+/** Sends requests to the service: connections, headers, and the log. No retries, no redirects. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
-import Pool from 'undici/lib/dispatcher/pool.js';
-import type { BaseUrl } from './address.js';
-import type { Answer, Reply } from './answer.js';
-import { Connections } from './connection.js';
-import { type Belonging, exchange } from './exchange.js';
-import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
+import undici from 'undici';
+import { type BaseUrl, type ProxyEnv, proxySettings, settingFor } from './address.js';
+import type { Answer } from './answer.js';
+import { Connection } from './connection.js';
+import { type Exchanged, exchange, type Limits } from './exchange.js';
 import { redactor } from './redact.js';
+import { isSuccess } from './reply.js';
 
 /** An entry for a log. It never contains a token or a body. */
 export interface LogEntry {
@@ -32,8 +31,6 @@ export interface TransportOptions {
   timeoutMs: number;
   /** Milliseconds for a connection, including TLS. */
   connectTimeoutMs: number;
-  /** The most connections to one host; null: no limit. */
-  connections: number | null;
   proxy: ProxyEnv;
   /** Returns a monotonic clock, in milliseconds. */
   monotonic: () => number;
@@ -45,7 +42,7 @@ export interface TransportOptions {
   compiling?: ((compile: () => void) => void) | undefined;
 }
 
-export interface Request {
+export interface Request extends Pick<Limits, 'ready' | 'inspect'> {
   method: 'GET' | 'POST';
   base: BaseUrl;
   /** Relative to the base URL. Begins with a slash, and is encoded. */
@@ -54,11 +51,8 @@ export interface Request {
   body?: Uint8Array;
   /** The most bytes of a reply. */
   maxReplyBytes: number;
-  /** See `Limits`. */
-  ready?: (() => void) | undefined;
+  /** Called when it was accepted and nothing reads the body anymore; not called if that is unknown. */
   written?: (() => void) | undefined;
-  /** See `Limits`. */
-  inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
 
 export interface Transport {
@@ -78,80 +72,111 @@ const MOST_OWED_MS = 5_000;
 export function createTransport(options: TransportOptions): Transport {
   const { token, timeoutMs, log } = options;
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // one for each connection; Node warns of more than ten
+  setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
-  const connections = new Connections(options.compiling);
   // Not the deadlines of undici, which are for each phase: a server that sends single bytes would meet all of
   // them.
-  const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
-  const pools = new Map<string, Pool>();
-  // Not an Agent: after one of its connections was closed, it tends to close each new one after a single
-  // request.
-  const direct = (origin: string): Pool => {
-    const pool = pools.get(origin) ?? new Pool(origin, { ...common, connect: connections.watched(connect) });
-    pools.set(origin, pool);
-    return pool;
-  };
+  const noDeadlines = { headersTimeout: 0, bodyTimeout: 0 };
+  const direct = undici.buildConnector(connect); // one for all, since it keeps the sessions of TLS
   const proxy = proxySettings(options.proxy);
-  let opened: Promise<Dispatcher> | undefined;
-  const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
-    opened ??= proxyAgent(settings, { ...common, connect, watch: connections });
-    return opened;
-  };
   const redact = redactor(token);
+  const all = new Set<Connection>();
+  /** Connections without a request, by origin. The last one was used last. */
+  const idle = new Map<string, Connection[]>();
+  /** For each accepted request: resolves when all of it was written, or its connection has ended. */
+  const owed = new Set<Promise<void>>();
 
-  async function send(request: Request, signal?: AbortSignal): Promise<Answer> {
-    const { method, base, body } = request;
-    const path = base.prefix + request.path;
-    const url = base.origin + path;
-    const started = options.monotonic();
-    const proxyInUse = base.loopback ? null : proxy;
-    const dispatcher = proxyInUse ? await proxied(proxyInUse) : direct(base.origin);
-    // The service may have closed an idle connection while this process was busy. This turn of the event
-    // loop, and that of undici, read such a close. Without them, the request would be written to a closed
-    // connection, and be lost.
+  async function connectionTo({ origin, loopback }: BaseUrl): Promise<Connection> {
+    const known = idle.get(origin)?.pop();
+    if (known) return known;
+    const made = new Connection(options.compiling);
+    all.add(made);
+    if (loopback || proxy === null) {
+      made.dispatcher = new undici.Client(origin, { ...noDeadlines, connect: made.watched(direct) });
+    } else {
+      const { proxyAgent } = await import('./proxy.js');
+      made.dispatcher = proxyAgent(proxy, { ...noDeadlines, connect, watch: made });
+    }
+    return made;
+  }
+
+  /** Sends over a connection that is free, which is used again if the reply is complete. */
+  async function over(request: Request, url: string, signal?: AbortSignal): Promise<Answer> {
+    const { method, base, body, maxReplyBytes, ready, inspect, written } = request;
+    const connection = await connectionTo(base);
+    // The service may have closed an idle connection while this process was busy. This turn of the event loop, and
+    // that of undici, read such a close. Without them, the request would be written to a closed connection, and be
+    // lost.
     await setImmediate();
     signal?.throwIfAborted();
-    if (signal) setMaxListeners(0, signal); // also one for each request in flight
-    const headers = {
-      authorization: `Token ${token}`,
-      accept: 'application/json',
-      'user-agent': options.userAgent,
-      ...(body && { 'content-type': 'application/json' }),
+    const wire = {
+      origin: base.origin,
+      path: base.prefix + request.path,
+      method,
+      headers: {
+        authorization: `Token ${token}`,
+        accept: 'application/json',
+        'user-agent': options.userAgent,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      body: body ?? null,
+      ...noDeadlines,
     };
-    const wire = { origin: base.origin, path, method, headers, body: body ?? null };
-    const answer = await exchange(dispatcher, wire, {
+    const limits: Limits = {
       host: base.host,
       url,
       timeoutMs,
-      maxBytes: request.maxReplyBytes,
+      maxBytes: maxReplyBytes,
+      proxySetting: proxy === null ? undefined : settingFor(new URL(base.origin), proxy),
       redact,
       signal,
-      connections,
-      ready: request.ready,
-      written: request.written,
-      inspect: request.inspect,
-    });
-    log?.({
-      method,
-      url,
-      status: answer.type === 'reply' ? answer.status : null,
-      duration_ms: Math.round(options.monotonic() - started),
-      request_id: answer.type === 'reply' ? answer.requestId : null,
-      error: answer.type === 'reply' ? null : answer.reason,
-    });
+      ready,
+      inspect,
+    };
+    let exchanged: Exchanged | undefined;
+    try {
+      exchanged = await exchange(connection, wire, limits);
+    } finally {
+      if (exchanged?.keep) idle.set(base.origin, [...(idle.get(base.origin) ?? []), connection]);
+      else {
+        all.delete(connection);
+        void connection.dispatcher.destroy();
+      }
+    }
+    const { answer } = exchanged;
+    if (body && answer.type === 'reply' && isSuccess(answer)) {
+      const ended = connection.written().then((isWritten) => {
+        owed.delete(ended);
+        if (isWritten) written?.();
+      });
+      owed.add(ended);
+    }
     return answer;
   }
 
   return {
-    exchange: send,
+    exchange: async (request, signal) => {
+      signal?.throwIfAborted();
+      if (signal) setMaxListeners(0, signal); // one for each request in flight; Node warns beyond ten
+      const started = options.monotonic();
+      const url = request.base.origin + request.base.prefix + request.path;
+      const answer = await over(request, url, signal);
+      log?.({
+        method: request.method,
+        url,
+        status: answer.type === 'reply' ? answer.status : null,
+        duration_ms: Math.round(options.monotonic() - started),
+        request_id: answer.type === 'reply' ? answer.requestId : null,
+        error: answer.type === 'reply' ? null : answer.reason,
+      });
+      return answer;
+    },
     close: async () => {
       // If the service accepted a request before it has read all of it, the rest is still sent.
       const longest = sleep(Math.min(timeoutMs, MOST_OWED_MS), undefined, { ref: false });
-      await Promise.race([connections.settled(), longest]);
+      await Promise.race([Promise.all(owed), longest]);
       closing.abort(); // also ends connections that are being made, which `destroy` does not
-      const agent = await opened?.catch(() => null);
-      await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
+      await Promise.all([...all].map(({ dispatcher }) => dispatcher.destroy()));
     },
   };
 }

@@ -10,14 +10,10 @@ import {
   StateError,
 } from '../../../src/engine/errors.js';
 import type { ImportEvent } from '../../../src/engine/events.js';
-import {
-  foundAfterCrash,
-  type Outcome,
-  type RetryOptions,
-  sendRequest,
-} from '../../../src/engine/send/request.js';
+import { foundAfterCrash, type Outcome, sendRequest } from '../../../src/engine/send/request.js';
 import type { Expected } from '../../../src/engine/service/answer.js';
 import type { Answer } from '../../../src/engine/service/client.js';
+import type { RetryOptions } from '../../../src/engine/service/retry.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
 import { recordedRange } from '../support/rows.js';

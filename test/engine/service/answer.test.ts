@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuthError, ContractError, NetworkError, ServiceError } from '../../../src/engine/errors.js';
-import { type Answer, classify, classifyRead, type Reply } from '../../../src/engine/service/answer.js';
+import { type Answer, classify, classifyRead } from '../../../src/engine/service/answer.js';
+import type { Reply } from '../../../src/engine/service/reply.js';
 
 const NOW = Date.UTC(2024, 1, 29, 12, 0, 0);
 
@@ -46,12 +47,12 @@ describe('classify: what becomes of an answer to a bulk request', () => {
       { type: 'lost', reason: 'too long', oversize: true },
       { do: 'retry', maybeSent: true, reason: 'too long' },
     ],
-    ['429 without a header', reply(429), { do: 'wait', waitMs: null }],
-    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'wait', waitMs: 7_000 }],
+    ['429 without a header', reply(429), { do: 'retry', maybeSent: false, waitMs: null }],
+    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'retry', maybeSent: false, waitMs: 7_000 }],
     [
       '503 until a date',
       reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT' }),
-      { do: 'wait', waitMs: 30_000 },
+      { do: 'retry', maybeSent: false, waitMs: 30_000 },
     ],
     [
       '503 until a date, by the clock of the service',
@@ -59,22 +60,26 @@ describe('classify: what becomes of an answer to a bulk request', () => {
         retryAfter: 'Thu, 29 Feb 2024 17:00:30 GMT',
         date: 'Thu, 29 Feb 2024 17:00:00 GMT',
       }),
-      { do: 'wait', waitMs: 30_000 },
+      { do: 'retry', maybeSent: false, waitMs: 30_000 },
     ],
     [
       '503 until a date, with a Date that is none',
       reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT', date: '0' }),
-      { do: 'wait', waitMs: 30_000 },
+      { do: 'retry', maybeSent: false, waitMs: 30_000 },
     ],
-    ['429, negative', reply(429, '', { retryAfter: '-7' }), { do: 'wait', waitMs: null }],
+    ['429, negative', reply(429, '', { retryAfter: '-7' }), { do: 'retry', maybeSent: false, waitMs: null }],
     [
       '429, huge: the bound is the caller’s',
       reply(429, '', { retryAfter: '99999' }),
-      { do: 'wait', waitMs: 99_999_000 },
+      { do: 'retry', maybeSent: false, waitMs: 99_999_000 },
     ],
-    ['503 in seconds', reply(503, '', { retryAfter: '7' }), { do: 'wait', waitMs: 7_000 }],
-    ['503, at a time that is not one', reply(503, '', { retryAfter: 'soon' }), { do: 'wait', waitMs: null }],
-    ['409', reply(409), { do: 'busy' }],
+    ['503 in seconds', reply(503, '', { retryAfter: '7' }), { do: 'retry', maybeSent: false, waitMs: 7_000 }],
+    [
+      '503, at a time that is not one',
+      reply(503, '', { retryAfter: 'soon' }),
+      { do: 'retry', maybeSent: false, waitMs: null },
+    ],
+    ['409', reply(409), { do: 'retry', why: 'busy', maybeSent: false }],
     ['413', reply(413), { do: 'halve' }],
   ])('%s', (_, answer, decision) => {
     expect(done(answer)).toMatchObject(decision);
@@ -92,13 +97,14 @@ describe('classify: what becomes of an answer to a bulk request', () => {
     '%i: %s',
     (status, what) => {
       const decision = classify(reply(status), NOW);
-      expect(decision.do === 'retry' && decision.maybeSent ? 'retry, maybe sent' : decision.do).toBe(what);
+      if (decision.do !== 'retry') return expect(decision.do).toBe(what);
+      expect(decision.why === 'busy' ? 'busy' : decision.maybeSent ? 'retry, maybe sent' : 'wait').toBe(what);
     },
   );
 
   it.each([200, 201, 202, 299])('%i with a job id is accepted', (status) => {
     const job = { job_id: 'j:1', status: 'validating', total_rows: 3, color: 'red' };
-    expect(classify(reply(status, job), NOW)).toEqual({ do: 'accept', job });
+    expect(classify(reply(status, job), NOW)).toEqual({ do: 'accept', job, reason: null });
   });
 
   it.each<[string, object, object]>([
@@ -111,7 +117,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
       { job_id: 'j', status: 'queued', end_time: 7, mine: [1] },
     ],
   ])('a job with %s can still be followed', (_, body, job) => {
-    expect(classify(reply(202, body), NOW)).toEqual({ do: 'accept', job });
+    expect(classify(reply(202, body), NOW)).toEqual({ do: 'accept', job, reason: null });
   });
 
   it.each<[string, unknown, Partial<Reply>, string]>([
@@ -127,7 +133,8 @@ describe('classify: what becomes of an answer to a bulk request', () => {
     ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
   ])('202 with %s is accepted, not traceable', (_, body, more, came) => {
     expect(classify(reply(202, body, more), NOW)).toEqual({
-      do: 'accept_untraceable',
+      do: 'accept',
+      job: null,
       reason: `accepted with 202 Accepted, but the reply is ${came} (x-request-id r-1)`,
     });
   });
@@ -154,7 +161,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
   ])('202 with %s may not be the service’s', (_, body, more, came) => {
     const reason = `https://api.example.com/v1/x answered 202 Accepted with ${came}`;
     const decision = classify(reply(202, body, more), NOW);
-    expect(decision).toMatchObject({ do: 'doubt', reason });
+    expect(decision).toMatchObject({ do: 'retry', why: 'doubt', maybeSent: true, reason });
     if (!('error' in decision)) throw new Error(decision.do);
     expect(decision.error).toBeInstanceOf(ContractError);
     expect(decision.error).toMatchObject({
@@ -218,18 +225,18 @@ describe('classifyRead: what becomes of an answer to a poll or a lookup', () => 
   it.each<[string, Answer, object]>([
     ['200', reply(200, [1]), { do: 'use', value: [1] }],
     ['200 null', reply(200, null), { do: 'use', value: null }],
-    ['200, cut short', reply(200, '[{"id": 1}, {"i'), { do: 'again', waitMs: null }],
-    ['200, empty', reply(200, ''), { do: 'again', waitMs: null }],
+    ['200, cut short', reply(200, '[{"id": 1}, {"i'), { do: 'retry', waitMs: null }],
+    ['200, empty', reply(200, ''), { do: 'retry', waitMs: null }],
     ['200 with a page', reply(200, '<html>Welcome', { contentType: 'text/html' }), { do: 'stop' }],
-    ['no connection', unsent, { do: 'again', waitMs: null }],
-    ['lost', lost, { do: 'again', waitMs: null }],
+    ['no connection', unsent, { do: 'retry', waitMs: null }],
+    ['lost', lost, { do: 'retry', waitMs: null }],
     ['TLS failure', noTls, { do: 'stop' }],
     ['too long', { type: 'lost', reason: 'too long', oversize: true }, { do: 'stop' }],
-    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'again', waitMs: 7_000 }],
+    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'retry', waitMs: 7_000 }],
     ...[408, 409, 429, 500, 502, 503, 504, 505, 599].map((s): [string, Answer, object] => [
       `${s}`,
       reply(s),
-      { do: 'again', waitMs: null },
+      { do: 'retry', waitMs: null },
     ]),
     ...[301, 304, 400, 401, 403, 404, 405, 410, 413, 415, 422, 501].map((s): [string, Answer, object] => [
       `${s}`,

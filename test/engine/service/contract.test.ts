@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorBodySchema, jobSchema, lookupSchema } from '../../../src/engine/service/contract.js';
+import { jobSchema } from '../../../src/engine/service/contract.js';
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;
@@ -21,16 +21,4 @@ describe('jobSchema', () => {
     const job = { job_id: 'j', status: 'queued', color: { deep: [1] } };
     expect(jobSchema.parse(job)).toEqual(job);
   });
-});
-
-it('a lookup list is an array of objects of any shape', () => {
-  expect(accepts(lookupSchema, [])).toBe(true);
-  expect(accepts(lookupSchema, [{ id: 1, anything: null }])).toBe(true);
-  expect(accepts(lookupSchema, [1])).toBe(false);
-  expect(accepts(lookupSchema, { data: [] })).toBe(false);
-});
-
-it('an error body is known by its array of objects', () => {
-  expect(accepts(errorBodySchema, { errors: [{}] })).toBe(true);
-  expect(accepts(errorBodySchema, { errors: ['text'] })).toBe(false);
 });

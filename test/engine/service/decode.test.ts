@@ -52,7 +52,7 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     const client = testClient(url);
     const came = `data compressed with ${coding}, which this version of Node cannot read`;
     expect(classify(await client.submit('companies', BODY), 0)).toMatchObject({
-      do: 'doubt',
+      why: 'doubt',
       reason: expect.stringContaining(came),
     });
     await expect(client.job('j')).rejects.toThrow(`answered 202 Accepted with ${came}`);
@@ -81,7 +81,7 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     };
     expect(await submit(3)).toMatchObject({ status: 202, body: json.toString() });
     expect(classify(await submit(4), 0)).toMatchObject({
-      do: 'doubt',
+      why: 'doubt',
       reason: expect.stringContaining('data compressed with more than 3 encodings'),
     });
   });

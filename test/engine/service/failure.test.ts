@@ -65,8 +65,8 @@ it.each<[error: unknown, replyStarted: boolean, reason: string]>([
 
 it('names the setting of a proxy, all of whose addresses failed', () => {
   const refused = ['::1', '127.0.0.1'].map((address) => coded('ECONNREFUSED', 'm', { address, port: 3128 }));
-  const error = Object.assign(new AggregateError(refused, ''), { proxy: 'p:3128', setting: 'HTTP_PROXY' });
-  expect(connectFailure(error, 'h:1')).toEqual({
+  const error = Object.assign(new AggregateError(refused, ''), { proxy: 'p:3128' });
+  expect(connectFailure(error, 'h:1', 'HTTP_PROXY')).toEqual({
     reason: '::1:3128 refused the connection (ECONNREFUSED)',
     tls: false,
     hint: 'check the network, HTTP_PROXY and NO_PROXY',

@@ -25,7 +25,7 @@ describe('an answer that belongs to another request', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(nth === 2 ? replyTo(1) + replyTo(2) : replyTo(nth));
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const answers = [];
     for (let i = 0; i < 4; i++) answers.push(await client.submit('companies', BODY));
     expect(idsOf(answers)).toEqual(['j-1', 'lost', 'j-3', 'j-4']);
@@ -38,7 +38,7 @@ describe('an answer that belongs to another request', () => {
   it('a reply without a job id is one too', async () => {
     const untraceable = (nth: number): string => http(202, '{}', [`x-request-id: r-${nth}`]);
     const server = await rawServer((socket, nth) => socket.write(untraceable(nth === 2 ? 1 : nth)));
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const types = [];
     for (let i = 0; i < 3; i++) types.push((await client.submit('companies', BODY)).type);
     expect(types).toEqual(['reply', 'lost', 'reply']);
@@ -47,7 +47,7 @@ describe('an answer that belongs to another request', () => {
   it('a service whose refusals all have one request id is believed after the first doubt', async () => {
     const busy = http(409, '{"message":"busy"}', ['x-request-id: fixed']);
     const server = await rawServer((socket) => socket.write(busy));
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const types = [];
     for (let i = 0; i < 4; i++) types.push((await client.submit('companies', BODY)).type);
     expect(types).toEqual(['reply', 'lost', 'reply', 'reply']);
@@ -58,7 +58,7 @@ describe('an answer that belongs to another request', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(nth === 1 ? refusal : nth === 2 ? refusal + accepted(2) : accepted(nth));
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const answers = [];
     for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
     expect(answers.map((answer) => answer.type === 'reply' && answer.status)).toEqual([422, false, 202]);
@@ -73,7 +73,7 @@ describe('an answer that belongs to another request', () => {
         nth === 1 ? done : nth === 2 ? done + record('b', 'processing', 'p-2') : record('b', 'failed', 'p-3'),
       );
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     expect(await client.job('a')).toMatchObject({ status: 'completed' });
     expect(await client.job('b')).toMatchObject({ job_id: 'b', status: 'failed' });
     expect(client.retries).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('an answer that belongs to another request', () => {
         socket.write(record('processing', 'p-1'));
       } else socket.write(polled.includes(socket) ? record('completed', 'p-2') : accepted(nth));
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     await client.job('a');
     expect(await client.job('a')).toMatchObject({ status: 'processing' });
     expect(idsOf([await client.submit('companies', BODY)])).toEqual(['j-3']);
@@ -103,7 +103,7 @@ describe('a service that repeats itself', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(http(202, '{"job_id":"j","status":"queued"}', [`x-request-id: r-${nth}`]));
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const answers = [];
     for (let i = 0; i < 4; i++) answers.push(await client.submit('companies', BODY));
     expect(idsOf(answers)).toEqual(['j', 'j', 'j', 'j']);
@@ -118,7 +118,7 @@ describe('a service that repeats itself', () => {
 
   it('a mock that knows one reply is understood at its second try', async () => {
     const server = await rawServer((socket) => socket.write(http(202, '{"job_id":"j","status":"queued"}')));
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const answers = [];
     for (let i = 0; i < 5; i++) answers.push(await client.submit('companies', BODY));
     expect(idsOf(answers)).toEqual(['j', 'lost', 'j', 'j', 'j']);
@@ -138,7 +138,7 @@ describe('bytes that nobody asked for', () => {
       closed.push(once(socket, 'close'));
       socket.write(accepted(nth));
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const first = await client.submit('companies', BODY);
     server.sockets[0]!.write(bytes);
     await closed[0];
@@ -158,7 +158,7 @@ describe('interim replies', () => {
     ['102 of HTTP/1.0', 'HTTP/1.0 102 Processing\r\n\r\n'],
   ])('%s: skipped, and the connection is kept', async (_, interim) => {
     const server = await rawServer((socket, nth) => socket.write(interim + accepted(nth)));
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     const answers = [];
     for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
     expect(idsOf(answers)).toEqual(['j-1', 'j-2', 'j-3']);

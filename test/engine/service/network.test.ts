@@ -5,11 +5,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { Connections } from '../../../src/engine/service/connection.js';
-import { exchange } from '../../../src/engine/service/exchange.js';
 import { askInProcess } from './support/ask-process.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { closedPort, http, httpServer, listen, rawServer } from './support/servers.js';
@@ -73,38 +70,6 @@ describe('nothing was sent', () => {
       reason: `no connection to ${new URL(url).host} within 80ms`,
       problem: { code: 'no_answer_in_time', timeoutMs: 80 },
     });
-  });
-
-  it('a request whose deadline passed while it waited for its turn is never written', async () => {
-    const held: Socket[] = [];
-    const server = await rawServer((socket, nth) => {
-      if (nth === 1) held.push(socket);
-      else socket.write(accepted(nth));
-    });
-    const pool = new Pool(server.url, { connections: 1 });
-    onTestFinished(() => pool.destroy());
-    const ask = (path: string, timeoutMs: number): Promise<Answer> =>
-      exchange(
-        pool,
-        { origin: server.url, method: 'POST', path, body: BODY },
-        {
-          host: 'h',
-          url: '',
-          timeoutMs,
-          maxBytes: 99,
-          redact: (text) => text,
-          signal: undefined,
-          connections: new Connections(),
-        },
-      );
-    // Deadlines of their own: two that pass at the same time would leave it to chance which request goes first.
-    const first = ask('/first', 60_000);
-    expect(await ask('/second', 20)).toMatchObject({ type: 'unsent' });
-    await expect.poll(() => held.length).toBe(1);
-    held[0]!.write(accepted(1));
-    expect(await first).toMatchObject({ type: 'reply' });
-    expect(await ask('/third', 60_000)).toMatchObject({ type: 'reply' });
-    expect(server.requests.map((text) => text.slice(0, 11))).toEqual(['POST /first', 'POST /third']);
   });
 
   it('an aborted signal', async () => {
@@ -343,7 +308,7 @@ describe('a complete reply', () => {
 describe('a connection that is kept', () => {
   it('is used again', async () => {
     const server = await rawServer((socket, nth) => socket.write(accepted(nth)));
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     for (let i = 0; i < 3; i++) await client.submit('companies', BODY);
     expect(server.requests).toHaveLength(3);
     expect(server.connections()).toBe(1);
@@ -355,7 +320,7 @@ describe('a connection that is kept', () => {
       closed.push(once(socket, 'close'));
       socket.write(accepted(nth), () => socket.end());
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     for (let i = 0; i < 5; i++) {
       expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 202 });
       await closed.at(-1);
@@ -370,7 +335,7 @@ describe('a connection that is kept', () => {
     });
     onTestFinished(async () => void (await worker.terminate()));
     const [port] = await once(worker, 'message');
-    const client = testClient(`http://127.0.0.1:${port}`, { connections: 1 });
+    const client = testClient(`http://127.0.0.1:${port}`);
     for (let i = 0; i < 5; i++) {
       expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 202 });
       const until = performance.now() + 5_000;
@@ -383,7 +348,7 @@ describe('a connection that is kept', () => {
       if (nth === 1) socket.write(http(202, JSON_JOB));
       else socket.destroy();
     });
-    const client = testClient(server.url, { connections: 1 });
+    const client = testClient(server.url);
     await client.submit('companies', BODY);
     expect(await client.submit('companies', BODY)).toMatchObject({ type: 'lost' });
     expect(server.requests).toHaveLength(2);
@@ -394,7 +359,7 @@ describe('a connection that is kept', () => {
       if (nth > 1) socket.write(http(202, JSON_JOB));
     });
     stopTimers();
-    const client = testClient(server.url, { connections: 1, timeoutMs: 60 });
+    const client = testClient(server.url, { timeoutMs: 60 });
     const given = client.submit('companies', BODY);
     await expect.poll(() => server.requests).toHaveLength(1);
     vi.advanceTimersByTime(60);

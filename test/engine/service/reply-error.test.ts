@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replyMessage } from '../../../src/engine/service/reply-error.js';
-import { oneLine, whatCame } from '../../../src/engine/service/reply-text.js';
+import { oneLine, replyMessage, whatCame } from '../../../src/engine/service/reply.js';
 import { growth } from '../../support/cpu.js';
 
 const NGINX = `<html>\r

@@ -50,9 +50,16 @@ const ACCEPTED = [
 const TROUBLE: [name: string, decision: object][] = [
   ['unauthorized', { do: 'stop', error: { name: 'AuthError', status: 401, requestId: '5f0c9c6e-0401' } }],
   ['forbidden', { do: 'stop', error: { name: 'AuthError', status: 403 } }],
-  ['busy', { do: 'busy', reason: '409 Conflict: conflict: a job is running (x-request-id 5f0c9c6e-0409)' }],
+  [
+    'busy',
+    {
+      do: 'retry',
+      why: 'busy',
+      reason: '409 Conflict: conflict: a job is running (x-request-id 5f0c9c6e-0409)',
+    },
+  ],
   ['too-many-items', { do: 'halve' }],
-  ['rate-limited', { do: 'wait', waitMs: 1_000 }],
+  ['rate-limited', { do: 'retry', maybeSent: false, waitMs: 1_000 }],
   ['unavailable', { do: 'retry', maybeSent: true }],
   ['bad-gateway-html', { do: 'retry', maybeSent: true, reason: '502 Bad Gateway (HTML page: "nginx")' }],
   [
@@ -63,8 +70,8 @@ const TROUBLE: [name: string, decision: object][] = [
     },
   ],
   // Whatever body a 2xx has, the company was accepted.
-  ['identify-company-accepted', { do: 'accept_untraceable' }],
-  ['identify-company-no-body', { do: 'accept_untraceable' }],
+  ['identify-company-accepted', { do: 'accept', job: null }],
+  ['identify-company-no-body', { do: 'accept', job: null }],
 ];
 const POLLS = [
   ...['queued', 'validating', 'processing', 'pending-refresh', 'completed', 'failed'].map((s) => `job-${s}`),
@@ -86,7 +93,7 @@ describe('each reply is understood', () => {
   });
 
   test.each(ACCEPTED)('%s, with every field', async (name) => {
-    expect(await decisionOn(name)).toEqual({ do: 'accept', job: bodyOf(name) });
+    expect(await decisionOn(name)).toEqual({ do: 'accept', job: bodyOf(name), reason: null });
   });
 
   test.each(TROUBLE)('%s', async (name, decision) => {
