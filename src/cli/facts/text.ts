@@ -1,5 +1,5 @@
 /** Texts in two forms. What others may not read is removed here, and nowhere else. */
-import { statusLine } from '../../engine/service/reply-text.js';
+import { statusLine } from '../../engine/service/reply.js';
 
 /** `full`: for the person who imports. `shared`: for files that others read, without cells and words of the service. */
 export interface Text {
