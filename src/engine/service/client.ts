@@ -161,8 +161,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { classifyRead } = await import('./answer.js');
       const decision = classifyRead(answer, clock.now());
       if (decision.do === 'use') return decision;
-      const delayMs = decision.do === 'stop' ? decision.error : attempts.after(decision);
-      if (typeof delayMs !== 'number') throw refine(delayMs, answer);
+      const delayMs = decision.do === 'stop' ? null : attempts.after(decision);
+      if (typeof delayMs !== 'number') throw refine(decision.error, answer);
       signal?.throwIfAborted(); // then there is no retry to report
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);

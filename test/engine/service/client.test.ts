@@ -312,7 +312,7 @@ describe('retries of polls and lookups', () => {
     const client = testClient(`http://127.0.0.1:${port}`);
     const error = await failure(client.lookup('embeds'));
     expect(error).toBeInstanceOf(NetworkError);
-    expect(error.message).toBe(`127.0.0.1:${port} refused the connection (ECONNREFUSED) (6 attempts)`);
+    expect(error.message).toBe(`127.0.0.1:${port} refused the connection (ECONNREFUSED)`);
     expect(client.slept).toEqual([500, 1_000, 2_000, 4_000, 8_000]);
   });
 });
