@@ -1,7 +1,7 @@
 /** `profiles doctor`: checks settings, state, and service. One line per check, with a hint if it fails (contract §1). */
 import { statfs } from 'node:fs/promises';
 import type { ExitCode } from '../../engine/errors.js';
-import { proxySettings } from '../../engine/service/proxy.js';
+import { proxySettings } from '../../engine/service/address.js';
 import { formatSize } from '../../engine/size.js';
 import type { StateAge } from '../../engine/state/state.js';
 import { hintLines } from '../advice/hint.js';
@@ -115,11 +115,11 @@ async function configFile(context: Context): Promise<string> {
 export function proxyText(env: Context['env']): string {
   const settings = proxySettings(env);
   if (!settings) return 'none';
-  const { httpsProxy, httpProxy, noProxy } = settings;
-  const set = Object.entries({ HTTPS_PROXY: httpsProxy, HTTP_PROXY: httpProxy })
+  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = settings;
+  const set = Object.entries({ HTTPS_PROXY, HTTP_PROXY })
     .filter(([, url]) => url !== '')
     .map(([name, url]) => `${name} ${new URL(url).host}`);
-  const except = noProxy === '' ? '' : `; not for ${noProxy}`;
+  const except = NO_PROXY === '' ? '' : `; not for ${NO_PROXY}`;
   return `${set.join(', ')}${except}; never for loopback`;
 }
 
