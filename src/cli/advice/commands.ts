@@ -63,26 +63,14 @@ export interface Running {
   settings?: () => Settings | null;
 }
 
-const CHOOSING = [
-  'config',
-  'account',
-  'region',
-  'baseUrl',
-  'lookupBaseUrl',
-  'state',
-] as const satisfies readonly (keyof SettingsFlags)[];
-type Choosing = (typeof CHOOSING)[number];
-
+/** What chooses the service and the state, and its name among the origins of settings. */
+const ORIGIN = {
+  ...{ config: '', account: 'account', region: 'region', baseUrl: 'base_url' },
+  ...{ lookupBaseUrl: 'lookup_base_url', state: 'state' },
+} as const satisfies Partial<Record<keyof SettingsFlags, string>>;
+type Choosing = keyof typeof ORIGIN;
+const CHOOSING = Object.keys(ORIGIN) as Choosing[];
 const CHOOSING_FLAGS = new Set<string>(CHOOSING.map(spelled));
-
-/** The name of each setting among the origins of settings. */
-const ORIGIN: Partial<Record<Choosing, string>> = {
-  account: 'account',
-  region: 'region',
-  baseUrl: 'base_url',
-  lookupBaseUrl: 'lookup_base_url',
-  state: 'state',
-};
 
 /** Commands that use neither the service nor the state. */
 const PLACELESS = new Set(['help', 'completion']);
@@ -127,7 +115,8 @@ export function commandsOf(running: Running, isShared = false): Commands {
         if (isPair && isReplaced(long, words, plus)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
-      return compose([command], [...kept, ...plus], paths, isRemoved);
+      const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
+      return compose([command], [...kept, ...more], paths, isRemoved);
     },
     hasRuleFor: (identifiers, keys) =>
       typed.flags.some(([long, words]) => isRuleFor(identifiers, keys, long, words)),
@@ -275,7 +264,7 @@ function moved(
 /** Whether another setting makes this variable ignored: as a flag, it would apply. */
 function isIgnored(name: Choosing, running: Running, typed: Typed): boolean {
   const settings = running.settings?.();
-  if (settings) return settings.origins[ORIGIN[name]!] !== `environment ${GLOBAL[name as 'account'].env}`;
+  if (settings) return settings.origins[ORIGIN[name]] !== `environment ${GLOBAL[name as 'account'].env}`;
   if (name === 'account' || name === 'region') return false;
   const chooses = ['--region', '--account'].some((long) => typed.flags.some(([flag]) => flag === long));
   return chooses || running.chosen?.region !== undefined || running.world.env.PROFILES_REGION === 'sandbox';

@@ -7,11 +7,10 @@ import type { Problem, ProblemOf } from '../../engine/problems.js';
 import type { Changes, Commands } from './commands.js';
 import { commandLines } from './shell.js';
 
-/** A sentence; or a command of this program (`run`), or the one that was typed with changes (`again`), and what it is for. */
-export type Line =
-  | string
-  | { do: string; run: readonly string[]; below?: string }
-  | { do: string; again: Changes };
+/** A command of this program (`run`), or the one that was typed with changes (`again`), and what it is for. */
+export type Command = { do: string; run: readonly string[]; below?: string } | { do: string; again: Changes };
+/** A sentence, or a command. */
+export type Line = string | Command;
 /** The lines of a hint. Without any, there is none. */
 export type Advice = Line | readonly Line[];
 
@@ -36,13 +35,16 @@ export const toRun = (purpose: string, ...commands: readonly string[]): string =
 /** How the line of a command begins. */
 const COMMAND = '  ';
 
-/** A hint as text, with commands that work when pasted; undefined without lines. */
-export function hintText(advice: Advice, { command, again }: Commands): string | undefined {
+/** A command that works when pasted. */
+export const commandText = (line: Command, { command, again }: Commands): string =>
+  'again' in line ? again(line.again) : command(...line.run) + (line.below ?? '');
+
+/** A hint as text; undefined without lines. */
+export function hintText(advice: Advice, commands: Commands): string | undefined {
   const lines = typeof advice === 'object' && 'length' in advice ? advice : [advice];
-  const texts = lines.map((line) => {
-    if (typeof line === 'string') return line;
-    return toRun(line.do, 'again' in line ? again(line.again) : command(...line.run) + (line.below ?? ''));
-  });
+  const texts = lines.map((line) =>
+    typeof line === 'string' ? line : toRun(line.do, commandText(line, commands)),
+  );
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 

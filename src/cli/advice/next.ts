@@ -1,10 +1,11 @@
-/** The commands that a user would run after an import: the summary's `next` (contract §3). Pure. */
+/** What a user would run after an import: the summary's `next` (contract §3). Pure. */
 import type { Summary } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { isRejectedBefore, type RequestRecord } from '../../engine/state/requests.js';
-import type { Changes, Commands } from './commands.js';
+import type { Commands } from './commands.js';
+import { type Command, commandText } from './hint.js';
 import { limitFlags } from './input-words.js';
 import { shellWord } from './shell.js';
 
@@ -40,57 +41,45 @@ export interface Known {
   sendsValid?: boolean;
 }
 
-/** Flags that are repeated for a rejects file: in all else, its rows are read as its run read them. */
-const OF_REJECTS = ['--set'];
 /** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = [
-  '--json',
-  '--ndjson',
-  '--quiet',
-  '--debug',
-  '--dry-run',
-  '--save-plan',
-  '--resume',
-  '--yes',
+  ...['--json', '--ndjson', '--quiet', '--debug', '--dry-run', '--save-plan', '--resume', '--yes'],
 ];
+const SETTINGS = ['interval', 'retries', 'retry_delay', 'max_retry_after', 'busy_timeout', 'isolate_jobs'];
 /** Flags that are part of a saved plan, and so need not be typed again. */
 const IN_PLAN = [
-  '--canary',
-  '--max-changed',
-  '--concurrency',
-  '--no-wait',
-  '--wait',
-  '--on-failure',
-  ...['interval', 'retries', 'retry_delay', 'max_retry_after', 'busy_timeout', 'isolate_jobs'].map(
-    (key) => `-o ${key}`,
-  ),
+  ...['--canary', '--max-changed', '--concurrency', '--no-wait', '--wait', '--on-failure'],
+  ...SETTINGS.map((key) => `-o ${key}`),
 ];
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
 
 /** The steps in the order in which to run them. Empty only if nothing is left to do. */
 export function nextSteps(summary: Summary, known: Known): Step[] {
+  const { commands } = known;
+  const { status, rows, run, resume } = summary;
   // A run that is resumed follows its jobs.
-  const open = summary.resume === null ? follow(summary, known) : [];
-  const steps = [...open, ...stepsOf(summary, known)];
-  if (steps.length > 0 || isGood(summary)) return steps;
-  const { run } = summary;
-  return [
-    run === null
-      ? step(known, 'check the settings', ({ command }) => command('doctor'))
-      : step(known, 'see what became of its rows', ({ command }) => command('runs', run)),
-  ];
+  const steps = [...(resume === null ? follow(summary) : []), ...stepsOf(summary, known)];
+  const isGood =
+    status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
+  if (steps.length === 0 && !isGood) {
+    steps.push(
+      run === null
+        ? { do: 'check the settings', run: ['doctor'] }
+        : { do: 'see what became of its rows', run: ['runs', run] },
+    );
+  }
+  return steps.map((step) => ({
+    what: step.do,
+    command: commandText(step, commands),
+    shared: commandText(step, commands.shared),
+  }));
 }
 
-const isGood = ({ status, rows }: Summary): boolean =>
-  status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
-
-function stepsOf(summary: Summary, known: Known): Step[] {
+function stepsOf(summary: Summary, known: Known): Command[] {
   const { run, status, rows, resume, plan } = summary;
   const before = plan?.changes?.rejected ?? 0;
-  if (run !== null && resume !== null) {
-    return [step(known, 'continue with', ({ command }) => command('resume', run))];
-  }
+  if (run !== null && resume !== null) return [{ do: 'continue with', run: ['resume', run] }];
   switch (status) {
     case 'planned':
       if (rows.rejected > before && !known.sendsValid) return readInvalid(summary, known);
@@ -114,56 +103,46 @@ function stepsOf(summary: Summary, known: Known): Step[] {
   }
 }
 
-function step({ commands }: Known, what: string, compose: (commands: Commands) => string): Step {
-  return { what, command: compose(commands), shared: compose(commands.shared) };
-}
-
 /** The same import again; not possible with stdin. */
-function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
-  const { paths } = known.commands;
-  if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
+function sendAll({ commands }: Known, what: string, plus: readonly string[]): Command[] {
+  const { paths, isOf } = commands;
+  if (paths.length === 0 || paths.includes('-') || !isOf('import')) return [];
+  const sendsNothing = plus.includes('--dry-run') || plus.includes('--save-plan');
   const without = [
     ...OF_ONE_RUN,
     ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : []),
-    ...(plus.includes('--dry-run') || plus.includes('--save-plan') ? ['--outcomes'] : []),
+    ...(sendsNothing ? ['--outcomes'] : []),
   ];
-  return [step(known, what, ({ again }) => again({ without, plus }))];
+  return [{ do: what, again: { without, plus } }];
 }
 
 /** What a dry run planned: the plan that it saved, if any. */
-function sendPlanned(known: Known, what: string, plus: readonly string[] = []): Step[] {
+function sendPlanned(known: Known, what: string, plus: readonly string[] = []): Command[] {
   const { plan } = known;
   if (plan === undefined) return sendAll(known, what, plus);
-  const without = [...OF_ONE_RUN, ...IN_PLAN];
-  return [step(known, what, ({ again }) => again({ command: 'apply', paths: [plan], without, plus }))];
+  return [
+    { do: what, again: { command: 'apply', paths: [plan], without: [...OF_ONE_RUN, ...IN_PLAN], plus } },
+  ];
 }
 
 /** Sends everything, once the user has looked at the changes. */
-function sendHeld({ run, plan }: Summary, known: Known): Step[] {
-  const { commands } = known;
-  const {
-    new: added,
-    changed,
-    refreshed,
-    unchanged,
-  } = plan?.changes ?? { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
-  const isFirst = added > 0 && changed + refreshed + unchanged === 0;
-  const what = isFirst
-    ? 'this state knows none of these profiles; if this is the first import with it, send all of them'
-    : 'if these changes are right, send them';
-  const all = ['--max-changed', '100%'];
-  if (commands.isOf('apply')) {
-    return [step(known, what, ({ again }) => again({ without: OF_ONE_RUN, plus: all }))];
-  }
+function sendHeld({ run, plan }: Summary, known: Known): Command[] {
+  const { new: added = 0, changed = 0, refreshed = 0, unchanged = 0 } = plan?.changes ?? {};
+  const what =
+    added > 0 && changed + refreshed + unchanged === 0
+      ? 'this state knows none of these profiles; if this is the first import with it, send all of them'
+      : 'if these changes are right, send them';
+  const plus = ['--max-changed', '100%'];
+  if (known.commands.isOf('apply')) return [{ do: what, again: { without: OF_ONE_RUN, plus } }];
   const look = run === null ? [] : sendAll(known, 'see what would be sent', ['--dry-run']);
-  return [...look, ...sendPlanned(known, what, all)];
+  return [...look, ...sendPlanned(known, what, plus)];
 }
 
 /**
  * Rows are invalid, and nothing was sent: with the flags that read them, all rows are sent; otherwise the valid ones.
  * A saved plan is sent as it is, so another one is needed.
  */
-function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Step[] {
+function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Command[] {
   const saved = plan === undefined ? [] : ['--save-plan', plan];
   const all = rows.read - rows.filtered;
   const flags = new Map<string, string[]>();
@@ -175,19 +154,15 @@ function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known 
   }
   if (flags.size > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
-    return sendAll(known, 'import again with what reads the rejected rows', [
-      ...dry,
-      ...[...flags.values()].flat(),
-    ]);
+    const what = 'import again with what reads the rejected rows';
+    return sendAll(known, what, [...dry, ...[...flags.values()].flat()]);
   }
   if (all - rows.rejected <= 0) {
     const names = files.map(({ path }) => shellWord(path)).join(' and ');
     return sendAll(known, `no row is valid: fix ${names}, then import again`, saved);
   }
-  const kept = 'keep the others in the rejects file';
-  return plan === undefined
-    ? sendAll(known, `send the valid rows, and ${kept}`, ['--skip-invalid'])
-    : sendAll(known, `save a plan of the valid rows, and ${kept}`, [...saved, '--skip-invalid']);
+  const valid = plan === undefined ? 'send the valid rows' : 'save a plan of the valid rows';
+  return sendAll(known, `${valid}, and keep the others in the rejects file`, [...saved, '--skip-invalid']);
 }
 
 const neededBy = ({ problem }: Summary['causes'][number]): number =>
@@ -200,82 +175,80 @@ function readingFlags(problem: Problem, isOfAll: boolean): string[] {
       return problem.isWider || (isOfAll && problem.type !== 'string')
         ? ['--type', `${problem.column}=${problem.type}`]
         : [];
+    case 'over_limit':
+      return limitFlags(problem);
     case 'stray_quotes':
       return ['--lenient-quotes'];
     case 'white_space':
       return ['--trim'];
-    case 'over_limit':
-      return limitFlags(problem);
     default:
       return [];
   }
 }
 
 /** Sends the valid rows of earlier runs that sent nothing. */
-function sendOthers({ not_sent = [] }: Summary, known: Known): Step[] {
+function sendOthers({ not_sent = [] }: Summary, known: Known): Command[] {
+  const { again, set = [], commands } = known;
   return not_sent.flatMap(({ run, files, rows }) => {
-    const how = known.again?.get(run);
-    if (how === undefined || (how.sets && !known.set?.length && !known.commands.wasTyped('--set'))) return [];
+    const how = again?.get(run);
+    if (how === undefined || (how.sets && set.length === 0 && !commands.wasTyped('--set'))) return [];
     const what = `send the ${count(rows, 'valid row')} of ${files.join(' and ')}`;
-    const plus = [...how.flags, '--skip-invalid'];
-    return [importOf(known, what, { paths: how.paths, only: how.sets ? ['--set'] : [], plus })];
+    return [importOf(known, what, how.paths, how.sets, [...how.flags, '--skip-invalid'])];
   });
 }
 
-function importRejects({ files, rows }: Summary, known: Known): Step[] {
-  if (rows.rejected === 0) return [];
-  const paths = files.flatMap(({ rejects_file }) => (rejects_file === null ? [] : [rejects_file]));
-  if (paths.length === 0) return [];
+function importRejects({ files, rows }: Summary, known: Known): Command[] {
+  const paths = files.flatMap(({ rejects_file }) => rejects_file ?? []);
+  if (rows.rejected === 0 || paths.length === 0) return [];
   const what = `fix the rows in ${paths.map(shellWord).join(' and ')}, then import ${paths.length === 1 ? 'it' : 'them'}`;
-  return [importOf(known, what, { paths, only: OF_REJECTS })];
+  // In all else, the rows are read as their run read them.
+  return [importOf(known, what, paths, true)];
 }
 
-/** Another import, with the values that this one sets, if `only` keeps them. */
+/** Another import, in which only the values that this one sets are kept, if it `sets` them. */
 function importOf(
   known: Known,
   what: string,
-  { only, plus = [], ...changes }: Pick<Changes, 'paths' | 'only' | 'plus'>,
-): Step {
-  const set = only?.includes('--set') ? (known.set ?? []) : [];
-  return step(known, what, ({ again, isShared }) =>
-    again({
-      ...changes,
-      command: 'import',
-      ...(only && { only }),
+  paths: readonly string[],
+  sets: boolean,
+  plus: readonly string[] = [],
+): Command {
+  const set = sets ? (known.set ?? []) : [];
+  return {
+    do: what,
+    again: {
+      ...{ command: 'import', paths, only: sets ? ['--set'] : [] },
       without: set.length > 0 ? ['--set'] : [],
-      plus: [...plus, ...set.flatMap((pair) => ['--set', isShared ? pair.replace(/=.*$/s, '=…') : pair])],
-    }),
-  );
+      plus: [...plus, ...set.flatMap((pair) => ['--set', pair])],
+    },
+  };
 }
 
 /** Sends the rows of requests that failed, are short, were refused, or are untraceable. */
-function sendFailed({ run, rows }: Summary, known: Known): Step[] {
+function sendFailed({ run, rows }: Summary, { failed: all }: Known): Command[] {
   // Rows that were found at fault are in the rejects file.
-  const failed = known.failed.filter(
-    (r) => r.state !== 'rejected' || (r.parent === null && !isRejectedBefore(r)),
-  );
+  const failed = all.filter((r) => r.state !== 'rejected' || (r.parent === null && !isRejectedBefore(r)));
   if (run === null || failed.length === 0) return [];
-  const atFault = failed.filter(isAtFault);
+  // Single rows of a failed job or a refused request may be at fault.
+  const atFault = failed.filter(
+    ({ state, rows, job }) =>
+      rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent'),
+  );
+  const resume = ['resume', run, '--failed'];
   // If several failed and none completed, the search for rows at fault would not start.
-  const isolates = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);
-  const what = isolates ? 'find the rows at fault, and send the others again' : 'send the failed rows again';
-  return [
-    step(known, what, ({ command }) =>
-      command('resume', run, '--failed', ...(isolates ? ['--on-failure', 'isolate'] : [])),
-    ),
-  ];
+  return atFault.length > 0 && (rows.completed > 0 || atFault.length < 3)
+    ? [
+        {
+          do: 'find the rows at fault, and send the others again',
+          run: [...resume, '--on-failure', 'isolate'],
+        },
+      ]
+    : [{ do: 'send the failed rows again', run: resume }];
 }
 
-/** Whether single rows of a failed job or a refused request may be at fault. */
-const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
-  rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
-
-function follow({ run, jobs }: Summary, known: Known): Step[] {
+function follow({ run, jobs }: Summary): Command[] {
   const open = jobs.filter((job) => !hasEnded(job)).map(({ job_id }) => job_id);
   if (open.length === 0) return [];
-  return [
-    step(known, 'follow with', ({ command }) =>
-      open.length > MOST_JOBS && run !== null ? command('resume', run) : command('job', ...open, '--watch'),
-    ),
-  ];
+  const isLong = open.length > MOST_JOBS && run !== null;
+  return [{ do: 'follow with', run: isLong ? ['resume', run] : ['job', ...open, '--watch'] }];
 }

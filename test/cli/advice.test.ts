@@ -1,4 +1,4 @@
-/** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
+/** Hints whose words or commands depend on the problem, the command line, or the shell. */
 import { expect, test } from 'vitest';
 import { type Commands, commandsOf } from '../../src/cli/advice/commands.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
@@ -11,7 +11,7 @@ import { aSummary } from '../support/runs.js';
 const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
 const CASES: {
-  [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
+  [C in Problem['code']]?: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
 } = {
   unknown_encoding: [{ label: 'cp99' }, undefined, '--encoding: "cp99" is not a known encoding'],
   wrong_encoding: [
@@ -23,64 +23,18 @@ const CASES: {
     },
     'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
   ],
-  bad_dialect: [
-    { option: 'quote', value: 'ab', wrong: 'is not one character' },
-    undefined,
-    '--quote: "ab" is not one character',
-  ],
-  title_above_header: [{ lines: 3 }, 'to leave out what is above it, add --skip-lines 3'],
   duplicate_column: [
     { column: 'First name' },
     "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
   ],
-  wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
-  wrong_path: [{}, 'name the path to the array of items with --json-path'],
-  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" must be names separated by dots'],
-  path_of_lines: [
-    { format: 'ndjson' },
-    'leave --json-path out, or set --format json',
-    '--json-path leads to an array in a JSON file; the format is ndjson',
-  ],
-  both_kinds: [{}, 'import them one after the other: add --kind companies, then --kind users'],
-  item_too_long: [
-    { maxBytes: 9 },
-    'it does not fit into a request; check the format, or set it with --format',
-  ],
-  cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise it with -o max_cell'],
   too_many_columns: [
     { columns: 20_000 },
     'leave some out of the export; for a CSV, check that its delimiter is the right one; to read them all:\n  profiles import -o max_columns=20000',
   ],
-  over_limit: [{ option: 'maxDepth', needed: 65 }, '-o max_depth=65 reads them'],
-  quote_not_closed: [
-    { maxBytes: 9 },
-    'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',
-  ],
-  unknown_sheet: [{ path: 'a.xlsx', sheet: 'X' }, undefined, '--sheet: a.xlsx has no sheet "X"'],
-  sheet_of_other_format: [
-    { format: 'csv' },
-    'leave --sheet out',
-    '--sheet names a sheet of a workbook; the format is csv',
-  ],
-  sheet_empty: [{ others: ['May 2026'] }, "read another sheet: --sheet 'May 2026'"],
-  other_sheets: [{ others: ['May 2026'] }, "choose one with --sheet, such as --sheet 'May 2026'"],
-  error_cells: [{ column: 'n', text: '#N/A' }, "fix the formula, or read it as empty with --null '#N/A'"],
   stdin_is_terminal: [{}, 'pipe a file in:\n  profiles import - < companies.csv'],
-  one_rejects_file: [
-    {},
-    'leave it out: each input then gets its own rejects file',
-    '--rejects takes one file, but there are several inputs',
-  ],
-  other_kind_of_file: [{ name: 'an SQLite database' }, undefined],
   zone_open: [
     { path: 'm.json', columns: ['Since'] },
     'write it there, or name it with --zone, such as:\n  profiles import --zone Europe/Berlin',
-  ],
-  no_input: [{ path: 'plan.json', what: 'plan' }, 'to send it:\n  profiles apply plan.json'],
-  kind_mismatch: [
-    { path: 'b.json', kind: 'users', found: 'companies' },
-    'leave --kind out',
-    '--kind users: b.json contains {"companies": […]}',
   ],
   rows_in_array: [
     {
@@ -119,12 +73,6 @@ const CASES: {
     'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
   ],
-  odd_identifiers: [{ column: 'company_id', white: true, inside: false }, '--trim removes it'],
-  unknown_column: [
-    { path: 'a.csv', rule: 'types', column: 'sets' },
-    undefined,
-    '--type: a.csv has no column "sets"',
-  ],
   rule_for_identifier: [
     { rule: 'exclude', column: 'company_id' },
     'leave --exclude out, or name another --id',
@@ -135,35 +83,13 @@ const CASES: {
     'leave that out, and name the column instead: --id Account',
     '--map: "company_id" is the identifier, not metadata',
   ],
-  same_key: [
-    { key: 'name', columns: ['name', 'city'] },
-    'leave one of them out with --exclude, or give it another key with --map',
-  ],
-  constant_of_other_type: [
-    { key: 'n', value: 'x', type: 'integer' },
-    'change the value, or leave out --type n=integer',
-    '--set n: "x" is not of type integer (--type)',
-  ],
   cells_of_other_type: [
     { column: 'Annual Revenue', type: 'number' },
     "--type 'Annual Revenue=number' reads them",
   ],
-  nameless_column: [{}, 'name it in the header to send it'],
-  excel_text: [{}, '--excel-text reads them as 0012'],
-  space_before_quote: [
-    { delimiter: ', ' },
-    "if every cell is written like this, --delimiter ', ' reads them",
-  ],
-  quotes_in_text: [{}, 'if quotes are text in this file, add --quote none'],
-  apostrophes: [{}, `if they are quotes, add --quote "'"`],
   zone_missing: [
     { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
     "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",
-  ],
-  unknown_zone: [
-    { column: 'at', type: 'datetime@Berlin', zone: 'Berlin' },
-    'name one such as Europe/Berlin: --type at=datetime@Europe/Berlin',
-    '--type at: "Berlin" is not a time zone',
   ],
   no_pattern: [
     { column: 'at', kind: 'date', zone: null },
@@ -179,70 +105,26 @@ const CASES: {
     },
     'for 2024-03-04: --type at=date:M/d/yyyy\nfor 2024-04-03: --type at=date:d/M/yyyy',
   ],
-  stray_date: [
-    { column: 'at', type: 'date:M/d/yyyy' },
-    'reject the rows that do not fit: --type at=date:M/d/yyyy',
-  ],
   null_markers: [
     { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
     '--null - --null n/a --type Score=money',
   ],
-  backslash_escapes: [{}, "if backslashes make quotes text in this file, add --escape '\\'"],
-  short_rows: [{}, 'if only their last cells are missing, --short-rows pad reads them as empty'],
   missing_value: [
     { texts: ['NULL', '\\N'], optional: true },
     "--null NULL --null '\\N' leaves it out; --allow-id NULL --allow-id '\\N' accepts it as an identifier",
   ],
-  white_space: [{}, '--trim removes the white space around them'],
-  inexact_number: [{}, '--round-numbers rounds them'],
-  identifier_repeats: [{ column: 'customer' }, 'is customer the identifier?'],
-  capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
   stray_values: [
     { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
     "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
-  ],
-  mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
-  point_for_thousands: [
-    { column: 'Staff', type: 'number:1.234,56' },
-    '--type Staff=number:1.234,56 reads thousands; --type Staff=number keeps them as they are',
-  ],
-  digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
-  stray_quotes: [{}, '--lenient-quotes reads them'],
-  looks_typed: [{ path: 'a b.csv' }, "to see the flags:\n  profiles inspect 'a b.csv'"],
-  type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
-  isolation_not_started: [
-    {},
-    'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
-  ],
-  state_folder: [
-    { reason: null },
-    'free some disk space and check the folder’s permissions, or choose another folder with --state',
-  ],
-  state_damaged: [
-    {},
-    'restore a copy of it, or choose another folder or database with --state: there, every row is new, and nothing can be resumed',
   ],
   state_emptied: [
     { file: 'my state/state.db' },
     "restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm 'my state/state.db'",
   ],
   not_private: [{ path: '/var/my state', command: 'chmod go-rwx' }, "chmod go-rwx '/var/my state'"],
-  state_version: [
-    {},
-    'use the version of profiles that wrote it, or choose another folder or database with --state',
-  ],
   state_moved: [
     { to: 'postgres://ci@db/profiles?schema=profiles' },
     "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good:\n  profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
-  ],
-  state_went_back: [
-    {},
-    'the summary names what was sent; what the database has no record of is sent again when you continue',
-  ],
-  state_incomplete: [{}, 'finish the copy: run the same profiles state migrate command again'],
-  lock_lost: [
-    {},
-    'another import may have started in the meantime; look, then resume this one:\n  profiles runs',
   ],
   import_running: [{ run: 'run-1' }, 'wait for it to end; to see its progress:\n  profiles runs run-1'],
   rejects_of_unknown_run: [
@@ -253,52 +135,22 @@ const CASES: {
     { keys: ['tier', 'a b'] },
     "repeat --set tier=… --set 'a b='…, or leave a key out with --exclude",
   ],
-  rejects_file: [{}, 'choose a writable file with --rejects <path>'],
-  run_not_unfinished: [{}, 'to list all imports:\n  profiles runs'],
-  plan_begun: [{}, 'to continue it, or to see that it has finished:\n  profiles import'],
-  resumable: [{ run: 'run-1' }, 'continue with:\n  profiles resume run-1'],
   input_changed: [
     { paths: ['my file.csv'] },
     "restore the old content, or import the file again:\n  profiles import 'my file.csv'",
   ],
-  plan_newer: [{}, 'upgrade profiles, or make the plan with this version'],
-  not_a_plan: [{}, 'to save one:\n  profiles import companies.csv --save-plan plan.json'],
-  plan_edited: [{}, 'get the file as it was saved, or make a new plan'],
   plan_elsewhere: [
     { region: 'eu', account: 'my account' },
     "apply it there:\n  profiles import --region eu --account 'my account'",
   ],
-  plan_input: [
-    { path: 'my file.csv' },
-    'if the file has moved: add --input <new path of my file.csv>\nif it has changed: make a new plan',
-  ],
-  plan_outdated: [{}, undefined],
   values_missing: [
     { run: 'run-1', set: ['tier', 'my key'], where: ['plan!='] },
     "add them: --set tier=… --set 'my key='… --where 'plan!='…",
   ],
-  values_differ: [
-    { run: 'run-1', set: ['tier'], where: [] },
-    'repeat the values that the run began with: --set tier=…',
-  ],
-  run_input: [
-    { run: 'run-1', path: 'my file.csv' },
-    'name a file with the same content: add --input <new path of my file.csv>',
-  ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "to follow them:\n  profiles job a 'b c' --watch"],
-  bad_job_id: [{}, 'to list the known jobs:\n  profiles jobs'],
-  http_host: [
-    { host: 'h.example' },
-    'use https://, or set PROFILES_ALLOW_HTTP=h.example if you trust that host and the network to it',
-  ],
-  no_lookup_host: [{}, 'set lookup_base_url for this region, or add --lookup-base-url'],
   token_refused: [
     {},
     'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one:\n  profiles config set token',
-  ],
-  wrong_address: [
-    {},
-    'check the host and the path of the base URL\nto see each setting and where it comes from:\n  profiles config list',
   ],
   read_refused: [
     {},
@@ -308,25 +160,9 @@ const CASES: {
     {},
     'check the network, the base URL and the proxy settings\nto check the rest:\n  profiles doctor',
   ],
-  no_answer_in_time: [
-    { timeoutMs: 120_000 },
-    'check the network and the proxy settings, or allow more than 2m 00s with -o request_timeout',
-  ],
-  not_the_service: [
-    {},
-    'sign in to the network if it asks you to, and check the proxy settings and the base URL\nto check the rest:\n  profiles doctor',
-  ],
-  busy_too_long: [{ timeoutMs: 60_000 }, 'resume later'],
-  retry_after_too_long: [{ waitMs: 601_000 }, 'resume after that time'],
-  outcomes_file: [{}, 'choose another file with --outcomes <file>'],
-  report_file: [{}, 'choose another file with --report <file>'],
   canary_not_completed: [
     { run: 'r-1', failed: true, rows: 3 },
     'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary:\n  profiles resume r-1',
-  ],
-  request_refused: [
-    { run: 'r-1' },
-    'if single rows are at fault, find them:\n  profiles resume r-1 --on-failure isolate\nif the service is fixed, send the same rows again:\n  profiles resume r-1',
   ],
 };
 
