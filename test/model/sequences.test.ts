@@ -18,10 +18,16 @@ const FROM = Number(process.env.FROM ?? 1);
 const SEEDS = Number(process.env.SEEDS ?? 24);
 /** For how long a failure is made smaller. Not while many sequences are tried. */
 const SHRINK_MS = Number(process.env.SHRINK_MS ?? (SEEDS > 24 ? 0 : 20_000));
+/** A sequence takes some seconds at most; on a busy machine, many times as long. */
+const LIMIT_MS = 120_000 + SHRINK_MS;
+
+/** What the last sequence did, to be read if it has no end. */
+let log: readonly string[] = [];
 
 /** From the first files to the last check. */
 async function play(kind: Kind, steps: Iterable<fc.AsyncCommand<Model, Scene>>): Promise<void> {
   const model = new Model(kind);
+  log = model.log;
   const scene = new Scene(model);
   await scene.machine.start();
   try {
@@ -52,15 +58,21 @@ const check = (seed: number) =>
       numRuns: 1,
       unbiased: true,
       endOnFailure: SHRINK_MS === 0,
-      interruptAfterTimeLimit: 60_000 + SHRINK_MS,
+      interruptAfterTimeLimit: LIMIT_MS,
     },
   );
 
+/** The limit has passed before the sequence had an end, so it has no error of its own. */
+function endless(): Error {
+  const open = process.getActiveResourcesInfo().join(', ');
+  return new Error(`not over in ${LIMIT_MS / 1_000} s; open are: ${open}\n${log.join('\n')}`);
+}
+
 const seeds = Array.from({ length: SEEDS }, (_, i) => FROM + i);
-test.for(seeds)('seed %i', { timeout: 120_000 + SHRINK_MS }, async (seed) => {
+test.for(seeds)('seed %i', { timeout: LIMIT_MS + 30_000 }, async (seed) => {
   const found = await check(seed);
   if (!found.failed) return;
-  const { message } = found.errorInstance as Error;
+  const { message } = (found.errorInstance as Error | null) ?? endless();
   const report = new Error(`${message}\n\n${await fc.asyncDefaultReportMessage(found)}`);
   report.stack = '';
   throw report;
