@@ -20,14 +20,6 @@ async function write(name, text) {
 
 await mkdir('dist', { recursive: true });
 for (const [name, text] of files) await write(name, text);
-const { default: program } = await import('./dist/main.cjs');
-let help = '';
-const stdout = { write: (text) => (help += text) };
-(await program.commandTree([], { stdout }, () => {})).outputHelp();
-for (const [name, text] of Object.entries({ 'help.txt': help, 'version.txt': `${program.VERSION}\n` })) {
-  files.set(name, text);
-  await write(name, text);
-}
 for (const name of await readdir('dist')) {
   if (!files.has(name)) await rm(join('dist', name), { recursive: true });
 }

@@ -2,7 +2,6 @@
 'use strict';
 const { closeSync, fstatSync } = require('node:fs');
 const { isatty } = require('node:tty');
-const { isPrinted } = require('./written.js');
 
 /**
  * The exit code, error code, message, and hint of what keeps the program from starting: its module that prints errors
@@ -40,8 +39,7 @@ function leaveClosedTerminal() {
 }
 
 process.once('exit', leaveClosedTerminal);
-const run = async () =>
-  (await isPrinted(process)) ? 0 : require('./load.js').load('main.cjs').main(process);
+const run = async () => require('./load.js').load('main.cjs').main(process);
 void run()
   .catch(report)
   .then((code) => {

@@ -20,7 +20,7 @@ export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION :
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
-/** The help of the program itself is never wider, so that the build can write it (`bin/written.js`). */
+/** The help of the program itself is never wider. */
 const HELP_COLUMNS = 80;
 
 /**

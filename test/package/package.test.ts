@@ -27,7 +27,7 @@ describe('the packed file', () => {
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^node_modules\/|^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css|\.txt)$/.test(
+          !/^node_modules\/|^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css)$/.test(
             path,
           ),
       );
