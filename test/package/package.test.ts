@@ -27,9 +27,7 @@ describe('the packed file', () => {
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^node_modules\/|^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css)$/.test(
-            path,
-          ),
+          !/^node_modules\/|^(?:bin|schemas)\/[\w.-]+$|^dist\/[\w-]+(?:\.d\.ts|\.c?js|\.css)$/.test(path),
       );
     expect(other.sort()).toEqual([
       'CHANGELOG.md',
