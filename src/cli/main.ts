@@ -5,8 +5,7 @@
  * Modules are loaded when they are needed, because each one adds to the start-up time.
  */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
-import { nearest } from '../engine/nearest.js';
+import { Exit, type ExitCode, OutputError } from '../engine/errors.js';
 import type { Commands } from './advice/commands.js';
 import type { Flags, Tree, Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
@@ -115,13 +114,15 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     { builtIn, declareOptions },
     { addExamples, declare },
     { firstPage },
-    { firstSteps, usageError, WORDS },
+    { firstSteps, unknownCommand, usageError },
+    { typedIn },
   ] = await Promise.all([
     import('commander'),
     import('./options/index.js'),
     import('./commands/command.js'),
     import('./commands/help-page.js'),
     import('./commands/usage.js'),
+    import('./advice/typed.js'),
   ]);
   const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
@@ -145,7 +146,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     'profiles lookups embeds --json --region sandbox',
     'profiles help exit-codes',
   ]);
-  const called = commandWord(argv, program);
+  const called = typedIn(argv).command;
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
     if (entry.name === called) await declare(entry, command, wire);
@@ -165,10 +166,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const names = COMMANDS.map(({ name }) => name);
   if (called === undefined || names.includes(called) || followsUnknownFlag(argv, called, program))
     return program;
-  const like = nearest(called, names);
-  const meant = like ? `did you mean "profiles ${like}"?` : 'see profiles --help';
-  const habit = Object.hasOwn(WORDS, called) ? WORDS[called] : undefined;
-  throw new UsageError(`unknown command "${called}"`, { hint: habit ?? meant });
+  throw unknownCommand(called, names);
 }
 
 function descendants(command: Command): Command[] {
@@ -179,18 +177,6 @@ function descendants(command: Command): Command[] {
 function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
   const before = argv[argv.indexOf(word) - 1];
   return before?.startsWith('-') === true && !options.some((option) => option.long === before);
-}
-
-/** The first word that is neither a global flag nor the value of one: `import` in `--config x import`. */
-function commandWord(argv: readonly string[], { options }: Command): string | undefined {
-  const valued = new Set(options.filter((option) => option.required).map((option) => option.long));
-  for (let i = 0; i < argv.length; i++) {
-    const word = argv[i]!;
-    if (valued.has(word)) i++;
-    else if (word === '--') return argv[i + 1];
-    else if (!word.startsWith('-')) return word;
-  }
-  return undefined;
 }
 
 /** Prints an error and returns its exit code. */

@@ -14,7 +14,7 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { type Facts, inWords, type Told } from '../facts/index.js';
-import type { Rehearsal } from '../guide/rehearsal.js';
+import type { Rehearsal } from '../guide/ask.js';
 import { optimizeLess } from '../optimizing.js';
 import { createReporter } from '../output/reporter.js';
 import { whileWaiting } from '../output/waiting.js';
@@ -80,8 +80,7 @@ export async function runAndReport(
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
     const set = earlier || context.commands.wasTyped('--mapping') ? setIn(options) : [];
     const again =
-      not_sent &&
-      (await (await import('../guide/unsent-flags.js')).unsentFlags(summary, base.state, context.cwd));
+      not_sent && (await (await import('../guide/command.js')).unsentFlags(summary, base.state, context.cwd));
     return {
       failed,
       requests,

@@ -36,7 +36,7 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const isAsked = isGuided(paths, flags, context);
   const make = (zone: Flags) => importOptions(paths, { ...flags, ...zone }, context);
   const { options, zone: answered } = isAsked
-    ? await (await import('../guide/zone.js')).withZone(make, () => openPrompter(context))
+    ? await (await import('../guide/ask.js')).withZone(make, () => openPrompter(context))
     : { options: await make({}), zone: {} };
   const savePlan = savePlanOf(options, flags);
   const report = reportOf(flags, (await context.settings()).importDefaults);

@@ -27,7 +27,7 @@ import { inOneLine } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { warningText } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { saveMapping } from '../guide/files.js';
+import { Spool, saveMapping, sourceDeps } from '../guide/files.js';
 import { mappingOf } from '../guide/mapping.js';
 import {
   type Found,
@@ -36,7 +36,6 @@ import {
   mappingQuestions,
   suggestedAnswers,
 } from '../guide/questions.js';
-import { Spool, sourceDeps } from '../guide/spool.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine, safeMessage } from '../output/safe.js';
 import { formOn } from '../output/style.js';

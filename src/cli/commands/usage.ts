@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Command, CommanderError } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
 import type { World } from '../context.js';
 import { OPTIONS, pathOf, usage } from '../options/index.js';
 
@@ -49,6 +50,12 @@ export const WORDS: Readonly<Record<string, string>> = {
   ls: RUNS,
   status: RUNS,
 };
+
+export function unknownCommand(word: string, names: readonly string[]): UsageError {
+  const like = nearest(word, names);
+  const meant = like ? `did you mean "profiles ${like}"?` : 'see profiles --help';
+  return usage(`unknown command "${word}"`, Object.hasOwn(WORDS, word) ? WORDS[word] : meant);
+}
 
 /** Flags of other programs and earlier names, and what to use here. */
 const FLAGS: Readonly<Record<string, string>> = {

@@ -1,11 +1,22 @@
 /** Puts the questions of a guided import to a person, and collects the answers. */
-import { type CellType, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
+
+import { ProfilesError } from '../../engine/errors.js';
+import {
+  type CellType,
+  type KeyStyle,
+  type Kind,
+  type Plan,
+  SOME_ZONE,
+  type Summary,
+} from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
+import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
+import { causeText } from '../facts/index.js';
+import { planLine } from '../facts/rows.js';
 import type { Choice, Prompter } from '../prompts/index.js';
 import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
-import { machineZone, zoneChoices } from './zone.js';
 
 type Of<A extends Question['ask']> = Extract<Question, { ask: A }>;
 
@@ -201,3 +212,58 @@ async function askZone(
 const MOST_SHOWN = 40;
 const short = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 const quoted = (text: string): string => `"${short(text)}"`;
+
+/** Time zones: the likeliest first, then UTC, then all others. @param hint shown behind a zone */
+export const zoneChoices = (likely: string, hint: (zone: string) => string | undefined): Choice<string>[] =>
+  [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])].map((zone) => {
+    return { value: zone, label: zone, hint: hint(zone) };
+  });
+
+export const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Makes options, and asks for the time zone that they need. @returns also the flag for it */
+export async function withZone<O>(
+  make: (zone: { zone?: string }) => Promise<O>,
+  ask: () => Promise<Prompter>,
+): Promise<{ options: O; zone: { zone?: string } }> {
+  try {
+    return { options: await make({}), zone: {} };
+  } catch (error) {
+    if (!(error instanceof ProfilesError) || error.problem?.code !== 'zone_open') throw error;
+    const { path, columns } = error.problem;
+    const question = `${path}: in which time zone are the times of ${columns.join(', ')}?`;
+    const zone = await (await ask()).find(
+      question,
+      zoneChoices(machineZone(), () => undefined),
+    );
+    return { options: await make({ zone }), zone: { zone } };
+  }
+}
+
+export interface Rehearsal {
+  /** What will be sent. */
+  saved: SavedPlan;
+  plan: Plan;
+  summary: Summary;
+}
+
+/** The first item of each input as it will be sent, what else was found, and what is to be sent in all. */
+export function planLines({ plan, saved, summary }: Rehearsal): string[] {
+  const items = plan.files.flatMap(({ path, sample }) =>
+    sample === null ? [] : [`First item of ${path}:`, ...JSON.stringify(sample, null, 2).split('\n')],
+  );
+  const warnings = summary.warnings.map((warning) => `warning: ${warning}`);
+  return [...items, ...warnings, planLine({ ...saved.totals, stopped_by: null })];
+}
+
+const MOST_CAUSES = 8;
+
+/** The invalid rows by cause. */
+export function invalidLines({ summary, plan }: Rehearsal): string[] {
+  const { causes } = summary;
+  const shown = causes.slice(0, MOST_CAUSES).map((cause) => {
+    return `${plan.files.length > 1 ? `${cause.file}: ` : ''}${causeText(cause)}`;
+  });
+  const more = causes.length - shown.length;
+  return more > 0 ? [...shown, `and ${count(more, 'more cause')}`] : shown;
+}

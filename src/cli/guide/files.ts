@@ -1,15 +1,25 @@
-/** Mapping files beside the inputs: the one that an earlier import saved, and the one that this import saves. */
+/** Files of a guided import: private copies of inputs that are no files, and mapping files beside the inputs. */
+
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { InputError, UsageError } from '../../engine/errors.js';
+import { InputError, ProfilesError, UsageError } from '../../engine/errors.js';
 import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
-import type { MappingFile } from '../../engine/read/index.js';
+import { NUMBERS } from '../../engine/options.js';
+import { privateFolder } from '../../engine/private-folder.js';
+import { type MappingFile, notSpooled } from '../../engine/read/index.js';
 import { replaceFile } from '../../engine/replace-file.js';
-import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import {
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  type SourceDeps,
+} from '../../engine/run/sources.js';
 import { hinted, toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { sourceDeps } from './spool.js';
 
 /** Several inputs share one name, so that a later import of all of them finds it. */
 const SHARED = 'profiles';
@@ -96,3 +106,44 @@ const existing = (named: string): UsageError =>
   new UsageError(`${named} already exists`, {
     hint: 'choose another file, or replace this one with --force',
   });
+
+export class Spool {
+  #folder: string | undefined;
+  #copies = 0;
+
+  constructor(private readonly context: Context) {}
+
+  async fetch(source: AnySource): Promise<Located> {
+    const { stateDir, timeoutMs } = await this.context.settings();
+    const folder = (): string => {
+      this.#folder ??= makeFolder(stateDir, `inspect-${randomUUID()}`, source.path);
+      return this.#folder;
+    };
+    const name = `input-${++this.#copies}`;
+    const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
+    for (;;) {
+      const next = await fetching.next(); // progress is not shown: there is a spinner
+      if (next.done) return next.value;
+      if (next.value.type === 'warning') this.context.warn(next.value.message);
+    }
+  }
+
+  async remove(): Promise<void> {
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(stateDir: string, name: string, shown: string): string {
+  try {
+    return privateFolder(stateDir, 'spool', name);
+  } catch (error) {
+    if (error instanceof ProfilesError) throw error;
+    throw notSpooled(shown, join(stateDir, 'spool', name), error);
+  }
+}
+
+export const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+  ...context,
+  random: Math.random,
+  download: { timeoutMs, proxy: context.env },
+});

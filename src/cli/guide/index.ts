@@ -13,15 +13,12 @@ import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
-import { askAll, askIdentity } from './ask.js';
+import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
 import { commandsFor } from './command.js';
-import { freeName, mappingBeside, saveMapping } from './files.js';
+import { freeName, mappingBeside, Spool, saveMapping, sourceDeps } from './files.js';
 import { Inputs, type LookOptions } from './inputs.js';
 import { canShare, mappingOf, notShared } from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
-import { invalidLines, planLines, type Rehearsal } from './rehearsal.js';
-import { Spool, sourceDeps } from './spool.js';
-import { withZone } from './zone.js';
 
 type Flags = Readonly<Record<string, unknown>>;
 

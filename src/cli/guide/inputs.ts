@@ -10,7 +10,7 @@ import type { Context } from '../context.js';
 import { safeLine } from '../output/safe.js';
 import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import type { Choice, Prompter } from '../prompts/index.js';
-import type { Spool } from './spool.js';
+import type { Spool } from './files.js';
 
 /** A flag that makes an input readable. */
 interface Fix {
