@@ -1,7 +1,5 @@
 /** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used. */
-import { once } from 'node:events';
-import pg, { type Client, type QueryResult } from 'pg';
-import { Channel } from '../../channel.js';
+import type { Client, QueryResult } from 'pg';
 import type { Value } from '../database.js';
 import { connect } from './connect.js';
 import { isPassing, keepsConnection } from './failure.js';
@@ -52,33 +50,11 @@ export class DatabaseSession {
     const cursor = `rows_${++this.#cursors}`;
     await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
     for (let taken = ROWS_AT_ONCE; taken === ROWS_AT_ONCE; ) {
-      taken = 0;
-      for await (const row of this.#rowsOf<T>(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`)) {
-        taken++;
-        yield row;
-      }
+      const { rows } = await this.query(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`, []);
+      taken = rows.length;
+      yield* rows as T[];
     }
     await this.query(`CLOSE ${cursor}`, []);
-  }
-
-  /** Yields rows as they arrive, without collecting them in memory. */
-  async *#rowsOf<T>(sql: string): AsyncGenerator<T> {
-    const rows = new Channel<T>();
-    const query = new pg.Query(sql);
-    query.on('row', (row) => rows.push(row as T));
-    const answered = this.#ask(async () => {
-      const end = once(query, 'end');
-      this.client.query(query);
-      await end;
-    }).finally(() => rows.close());
-    // The error is thrown below, unless the consumer stops early.
-    const settled = answered.catch(() => {});
-    try {
-      yield* rows;
-    } finally {
-      await settled;
-    }
-    await answered;
   }
 
   /** Rolls back the current transaction. Never throws: if it fails, the connection counts as broken. */
