@@ -165,7 +165,8 @@ function isAboutTls(error: unknown): boolean {
 /**
  * Reads the password from the first matching line of the password file, as libpq does: fields are separated
  * by `:`, `*` matches any value, and `\` escapes a character. A file that other users can read is ignored.
- * Undefined if no line matches.
+ * Undefined if no line matches. Not with `pgpass` (1.0): it takes the file from the process's own environment only,
+ * leaves out lines of less than 11 characters, and finds no password for a Unix socket.
  */
 async function passwordFromFile(
   { host, port }: PostgresHost,
