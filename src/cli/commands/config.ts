@@ -182,9 +182,11 @@ async function set({ key, value: given }: ToSet, context: Context): Promise<void
 async function readSecret(key: string, context: Context): Promise<string> {
   const isTyped = context.stdin().isTTY === true;
   const refuse = (why: string): never => {
-    throw hinted(usage(`${key}: ${why}`), ({ command }) =>
-      toRun('to read it from a file', `${command('config', 'set', key)} < file`),
-    );
+    throw hinted(usage(`${key}: ${why}`), {
+      do: 'to read it from a file',
+      run: ['config', 'set', key],
+      below: ' < file',
+    });
   };
   if (isTyped && !canAsk(context)) refuse('--no-input turns off the prompt for it');
   const text = isTyped
@@ -201,9 +203,10 @@ function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
   const others = keys.map((key) => [...path.slice(0, -1), key]).filter((other) => other.join('.') !== name);
   const other = others.find((each) => valueAt(content, each) !== undefined)?.join('.');
   if (other === undefined) return;
-  throw hinted(new ConfigError(`${other} is set, and ${name} would be a second token`), ({ command }) =>
-    toRun('remove it first', command('config', 'unset', other)),
-  );
+  throw hinted(new ConfigError(`${other} is set, and ${name} would be a second token`), {
+    do: 'remove it first',
+    run: ['config', 'unset', other],
+  });
 }
 
 function checkAccount(name: string, { accounts = {} }: ConfigFile): void {

@@ -5,7 +5,7 @@ import type { Job } from '../../engine/service/contract.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { stopOnSignal } from '../output/waiting.js';
@@ -41,8 +41,7 @@ function decoded(encoded: string, word: string): string {
   }
 }
 
-const withJobs = (message: string) =>
-  hinted(usage(message), ({ command }) => toRun('to list the known jobs', command('jobs')));
+const withJobs = (message: string) => hinted(usage(message), { do: 'to list the known jobs', run: ['jobs'] });
 
 /** Where a flag says that jobs are. */
 const isPlaced = ({ flags: { region, account, baseUrl } }: Context): boolean =>

@@ -169,24 +169,24 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   const runs = await state.runs.all();
   const found = id === undefined ? await firstOf(runs, hasFailed) : findRun(runs, id);
   if (!found) {
-    return refuse('no finished import has failed rows', ({ command }) =>
-      toRun('to list all imports', command('runs')),
-    );
+    return refuse('no finished import has failed rows', { do: 'to list all imports', run: ['runs'] });
   }
   const { run, status } = found;
   if (!found.finished) {
     // It has crashed also before another import has found out.
     const isDead = status === 'running' && !(await isAlive(found, state));
-    return refuse(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, ({ command }) =>
-      toRun('finish it first', command('resume', run)),
-    );
+    return refuse(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, {
+      do: 'finish it first',
+      run: ['resume', run],
+    });
   }
   if (await hasFailed(found)) return found;
   const why =
     status === 'superseded' ? 'another run replaced it' : 'no request of it failed, is short, or was refused';
-  return refuse(`run ${run} has nothing to send again: ${why}`, ({ command }) =>
-    toRun('to see its requests', command('runs', run)),
-  );
+  return refuse(`run ${run} has nothing to send again: ${why}`, {
+    do: 'to see its requests',
+    run: ['runs', run],
+  });
 }
 
 /** The first run that meets the condition. */

@@ -2,7 +2,7 @@
 import { LockedError } from '../../engine/errors.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, REPORTING, RUNS, usage, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/records.js';
@@ -46,9 +46,10 @@ export const command = spec({
 async function options([run]: readonly string[], flags: Flags, { settings }: Context): Promise<Options> {
   const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
-    throw hinted(usage('--forget takes the run id as its value'), ({ command }) =>
-      toRun('to forget it', command('runs', '--forget', forget)),
-    );
+    throw hinted(usage('--forget takes the run id as its value'), {
+      do: 'to forget it',
+      run: ['runs', '--forget', forget],
+    });
   }
   const { importDefaults } = await settings();
   const { report = null, reportValues: values } = valuesOf(REPORTING, { ...importDefaults, ...flags });

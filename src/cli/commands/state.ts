@@ -173,12 +173,10 @@ async function unlock(force: boolean, context: Context): Promise<void> {
   if (place.isFolder) return explain(held, place, context);
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
-    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), ({ command }) =>
-      toRun(
-        'wait for that import to end, or stop it; to take the lock from it, so that it stops before its next request',
-        command('state', 'unlock', '--force'),
-      ),
-    );
+    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), {
+      do: 'wait for that import to end, or stop it; to take the lock from it, so that it stops before its next request',
+      run: ['state', 'unlock', '--force'],
+    });
   }
   if (fresh.length > 0) await askToTake(fresh, context);
   const released = await state.locks.unlock(force);
@@ -199,10 +197,10 @@ function explain(held: readonly HeldLock[], { name }: StatePlace, context: Conte
 async function askToTake(fresh: readonly HeldLock[], context: Context): Promise<void> {
   if (context.flags.yes === true) return;
   if (!canAsk(context)) {
-    throw hinted(
-      usage('--force takes the lock from a running import, and there is no terminal to ask on'),
-      ({ again }) => toRun('to take it without being asked', again({ plus: ['--yes'] })),
-    );
+    throw hinted(usage('--force takes the lock from a running import, and there is no terminal to ask on'), {
+      do: 'to take it without being asked',
+      again: { plus: ['--yes'] },
+    });
   }
   const locks = fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('');
   const question = `${locks}Take ${count(fresh.length, 'lock')}? That import stops before its next request.`;

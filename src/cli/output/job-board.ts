@@ -32,30 +32,24 @@ export class JobBoard implements DisplayView {
   /** Final status by id. */
   readonly #ended = new Map<string, string>();
   #endedRows = 0;
-  readonly #clock: { monotonic(): number };
-  readonly #styles: Styles;
 
-  constructor(clock: { monotonic(): number }, styles: Styles) {
-    this.#clock = clock;
-    this.#styles = styles;
-  }
+  constructor(
+    private readonly clock: { monotonic(): number },
+    private readonly styles: Styles,
+  ) {}
 
   /** Updates a job. Returns the line that stays on screen, if the job has just ended. */
   update(job: JobSnapshot, columns: number): string | undefined {
     if (this.#ended.has(job.job_id)) return undefined;
-    const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.#clock.monotonic() };
+    const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.clock.monotonic() };
     this.#open.set(job.job_id, entry);
     if (!isFinal(job.status)) return undefined;
     this.#open.delete(job.job_id);
     this.#ended.set(job.job_id, job.status);
     this.#endedRows += completedOf(job);
-    return `${this.#mark(job)} ${this.#line(entry, columns - 2)}`;
-  }
-
-  #mark(job: JobSnapshot): string {
     const isShort = completedOf(job) < (job.total_rows ?? 0);
     const tone = job.status !== 'completed' ? 'bad' : isShort ? 'warn' : 'good';
-    return styleOf(tone, this.#styles)(markOf(tone));
+    return `${styleOf(tone, this.styles)(markOf(tone))} ${this.#line(entry, columns - 2)}`;
   }
 
   get size(): number {
@@ -87,17 +81,14 @@ export class JobBoard implements DisplayView {
 
   /** One job with its rows, or the number of jobs in each status; null before the first job. */
   plain(): string | null {
-    const open = [...this.#open.values()].map(({ job }) => job);
-    if (this.size === 1) {
-      const [job] = open;
-      if (!job) return [...this.#ended].map(([id, status]) => `job ${safeLine(id)}: ${status}`).join();
-      return [`job ${safeLine(job.job_id)}: ${safeLine(job.status)}`, rowsOf(job)].filter(Boolean).join(', ');
-    }
+    const open = [...this.#open.values()].map(({ job }) => [job.job_id, job.status, rowsOf(job)] as const);
+    const all = [...open, ...[...this.#ended].map(([id, status]) => [id, status, ''] as const)];
+    if (all.length === 0) return null;
+    const [[id, status, rows]] = all as [(typeof all)[0]];
+    if (all.length === 1) return safeLine([`job ${id}: ${status}`, rows].filter(Boolean).join(', '));
     const counts = new Map<string, number>();
-    for (const status of [...open.map((job) => safeLine(job.status)), ...this.#ended.values()]) {
-      counts.set(status, (counts.get(status) ?? 0) + 1);
-    }
-    return this.size === 0 ? null : `jobs: ${[...counts].map(([status, n]) => `${n} ${status}`).join(', ')}`;
+    for (const [, status] of all) counts.set(status, (counts.get(status) ?? 0) + 1);
+    return `jobs: ${[...counts].map(([status, n]) => `${n} ${safeLine(status)}`).join(', ')}`;
   }
 
   #line({ job, since }: Entry, columns: number): string {
@@ -109,11 +100,11 @@ export class JobBoard implements DisplayView {
       {
         text: columns > 58 ? pad(status, STATUS_WIDTH) : status,
         rank: 0,
-        style: styleOf(toneOf(job.status), this.#styles),
+        style: styleOf(toneOf(job.status), this.styles),
       },
       { text: rowsOf(job), rank: 4 },
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
-      { text: tenths(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
+      { text: tenths(this.clock.monotonic() - since), rank: 2, style: this.styles.dim },
       { text: safeMessage(failureReason(job) ?? ''), rank: 5 },
     ];
     return layout(parts, columns);

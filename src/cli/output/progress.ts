@@ -6,7 +6,7 @@ import { planLine } from '../facts/rows.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import type { RegionSize } from './live.js';
-import type { Styles } from './style.js';
+import { markOf, type Styles, styleOf } from './style.js';
 import { layout } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
@@ -16,8 +16,6 @@ const MEASURED_MS = 1_000;
 const BAR_CELLS = 20;
 
 export class ImportProgress implements DisplayView {
-  readonly #clock: { monotonic(): number };
-  readonly #styles: Styles;
   readonly #board: JobBoard;
   #measure: Measure | undefined;
   #submitted: number | undefined;
@@ -26,9 +24,10 @@ export class ImportProgress implements DisplayView {
   /** The count and the monotonic time at the start of the phase. A resumed import does not start at 0. */
   #base: { of: Counted; done: number; at: number } | undefined;
 
-  constructor(clock: { monotonic(): number }, styles: Styles) {
-    this.#clock = clock;
-    this.#styles = styles;
+  constructor(
+    private readonly clock: { monotonic(): number },
+    private readonly styles: Styles,
+  ) {
     this.#board = new JobBoard(clock, styles);
   }
 
@@ -36,7 +35,8 @@ export class ImportProgress implements DisplayView {
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
       const { stopped_by } = event.totals;
-      const mark = stopped_by === null ? this.#styles.green('✓') : this.#styles.red('✗');
+      const tone = stopped_by === null ? 'good' : 'bad';
+      const mark = styleOf(tone, this.styles)(markOf(tone));
       return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);
     }
     if (event.type === 'job') {
@@ -49,7 +49,7 @@ export class ImportProgress implements DisplayView {
       if (event.phase === 'sending') [this.#submitted, this.#toSend] = [event.rows, event.total_rows];
       if (event.phase === 'following') this.#followed = event.rows;
       const { of, done } = this.#count();
-      if (this.#base?.of !== of) this.#base = { of, done, at: this.#clock.monotonic() };
+      if (this.#base?.of !== of) this.#base = { of, done, at: this.clock.monotonic() };
     }
     return undefined;
   }
@@ -63,11 +63,11 @@ export class ImportProgress implements DisplayView {
     const brief = columns < 54;
     const head = layout(
       [
-        { text: this.#phase(measure, brief), rank: 0, style: this.#styles.bold },
-        { text: share === null || columns < 74 ? '' : bar(share), rank: 6, style: this.#styles.cyan },
+        { text: this.#phase(measure, brief), rank: 0, style: this.styles.bold },
+        { text: share === null || columns < 74 ? '' : bar(share), rank: 6, style: this.styles.cyan },
         { text: this.#rows(measure, brief), rank: 1 },
         { text: share === null ? '' : `${Math.floor(100 * share)}%`, rank: 2 },
-        { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: this.#styles.dim },
+        { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: this.styles.dim },
         { text: left === null ? '' : `${roughly(left)} left`, rank: 3 },
       ],
       columns,
@@ -130,7 +130,7 @@ export class ImportProgress implements DisplayView {
     const { of, done, total } = this.#count();
     const base = this.#base;
     if (!base || base.of !== of) return { rate: null, left: null };
-    const elapsed = this.#clock.monotonic() - base.at;
+    const elapsed = this.clock.monotonic() - base.at;
     if (elapsed < MEASURED_MS || done <= base.done) return { rate: null, left: null };
     const perMs = (done - base.done) / elapsed;
     // Everything is done, but the end of the phase is not reported yet: "0ms left" would be wrong.

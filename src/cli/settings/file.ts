@@ -9,7 +9,7 @@ import { ensureFolder } from '../../engine/private-folder.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { type ConfigFile, type ConfigSection, nearestKey } from './keys.js';
 import type { ReadConfig, SettingsWorld } from './sources.js';
@@ -27,9 +27,10 @@ export async function readConfig(
   const text = await readText(path, stop);
   if (text === null) {
     if (named !== undefined) {
-      throw hinted(new ConfigError(`${path}: no such file (from ${named})`), ({ command }) =>
-        toRun('create it with', command('config', 'init')),
-      );
+      throw hinted(new ConfigError(`${path}: no such file (from ${named})`), {
+        do: 'create it with',
+        run: ['config', 'init'],
+      });
     }
     return { path, exists: false, content: {}, mode: null };
   }
@@ -114,9 +115,10 @@ async function parseJson(path: string, text: string): Promise<unknown> {
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { jsonFault } = await import('./schema.js');
-    throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), ({ command }) =>
-      toRun('fix it, or move the file away and run', command('config', 'init')),
-    );
+    throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), {
+      do: 'fix it, or move the file away and run',
+      run: ['config', 'init'],
+    });
   }
 }
 

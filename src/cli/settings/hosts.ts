@@ -35,9 +35,10 @@ export function chooseAccount({ world, flags, config }: Omit<Sources, 'sections'
   const atTop = value === undefined ? null : { value, origin: config.path };
   const found = flagOrVariable(world, flags, 'account') ?? atTop;
   if (!found || property(accounts, found.value)) return found;
-  throw unknown('account', found, Object.keys(accounts ?? {}), ({ command }) =>
-    toRun('create it with', command('config', 'init', '--account', found.value)),
-  );
+  throw unknown('account', found, Object.keys(accounts ?? {}), {
+    do: 'create it with',
+    run: ['config', 'init', '--account', found.value],
+  });
 }
 
 /** The chosen region. @throws UsageError or ConfigError if it is neither built in nor configured */

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
 import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
 import { KEYS, type Key, NAME, NAME_RULE, type Scalar, sentence } from './keys.js';
@@ -122,9 +122,10 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   }
   if (schema.safeParse(value).success) return value as string[];
   const words = /^[^["{]/.test(text.trim()) ? text.trim().split(/\s+/) : ['pass', 'show', 'profiles'];
-  throw hinted(new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`), ({ command }) =>
-    toRun('write it as JSON', command('config', 'set', key.name, JSON.stringify(words))),
-  );
+  throw hinted(new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`), {
+    do: 'write it as JSON',
+    run: ['config', 'set', key.name, JSON.stringify(words)],
+  });
 }
 
 /** Line and column of the first error in JSON, and what is wrong: `2:13: invalid JSON: value expected`. */
