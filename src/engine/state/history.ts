@@ -80,16 +80,17 @@ export class History {
     const names = Object.keys(WHAT) as What[];
     const id = shortId(hash);
     return this.access.read(async (on) => {
-      const rows = on.each<EntryRow>(
+      const rows = await on.all<EntryRow>(
         `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
          FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
-         WHERE kind = ? ORDER BY at DESC, entry DESC`,
+         WHERE kind = ? AND instr(ids, ?) > 0 ORDER BY at DESC, entry DESC`,
         kind,
+        packIds(BigUint64Array.of(hash)),
       );
       const found: HistoryEntry[] = [];
-      for await (const { what, ids, lines, account, region, ...rest } of rows) {
+      for (const { what, ids, lines, account, region, ...rest } of rows) {
         const places = [...placesOf(ids, id)];
-        if (places.length === 0) continue;
+        if (places.length === 0) continue; // its bytes are those of two neighbors
         const known = lines === null ? [] : knownRows(ids, lines);
         found.push(
           ...places

@@ -3,18 +3,17 @@ import type { Value } from '../database.js';
 
 const translated = new Map<string, string>();
 
-/** Replaces `?` and `?1` with `$1`, except in texts, quoted names, and comments. */
+/** Replaces `?` and `?1` with `$1`, except in texts, quoted names, and comments, and `instr` with `position`. */
 export function translate(sql: string): string {
   const known = translated.get(sql);
   if (known !== undefined) return known;
   let next = 0;
-  const made = sql.replace(
-    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g,
-    (part, number?: string) => {
+  const made = sql
+    .replace(/\binstr\((\w+), (\?\d*)\)/g, 'position($2 IN $1)')
+    .replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g, (part, number?: string) => {
       if (number === undefined) return part;
       return `$${number === '' ? ++next : number}`;
-    },
-  );
+    });
   translated.set(sql, made);
   return made;
 }

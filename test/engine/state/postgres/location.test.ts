@@ -134,6 +134,7 @@ it.each([
 it.each([
   ['SELECT ? + ?', 'SELECT $1 + $2'],
   ['SELECT ?2, ?1, ?2', 'SELECT $2, $1, $2'],
+  ['SELECT ?, instr(ids, ?) > ?', 'SELECT $1, position($2 IN ids) > $3'],
   [`SELECT '?', "?", ? -- ?\n/* ? */, ?`, `SELECT '?', "?", $1 -- ?\n/* ? */, $2`],
   [`SELECT 'it''s ?', ?`, `SELECT 'it''s ?', $1`],
 ])('%s is translated', (sql, expected) => {
