@@ -24,9 +24,9 @@ import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';
 import type { HistoryEntry } from './state/history.js';
 import type { RequestRecord } from './state/requests.js';
+import { RunRequests } from './state/run-requests.js';
 import type { StoredRun } from './state/runs.js';
 import type { KnownJob } from './state/state.js';
-import { RequestTree } from './state/tally.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {
@@ -143,7 +143,7 @@ class Known {
     const requests = await this.requests(entry.run!);
     const record = requests.find(({ seq }) => seq === entry.seq);
     if (!record) return null;
-    const chain = new RequestTree(requests).chainOf(record);
+    const chain = new RunRequests(requests).chainOf(record);
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
     // The line of the request that sent it says it.
     if (entry.what === 'overtaken') return null;

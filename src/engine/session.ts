@@ -233,7 +233,7 @@ export class Session {
     const rejects = await this.#rejecting!.flush();
     await this.#rejecting!.record(unsentOf(scanned, next, this.options, this.deps));
     if (this.options.failed) await this.#run.retry(this.options);
-    else if (this.#run.earlier && sends && isCanaryDue(this.#run.canaryOf(this.options), this.#run.records))
+    else if (this.#run.earlier && sends && isCanaryDue(this.#run.canaryOf(this.options), this.#run.requests))
       await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply, this.deps.state) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };

@@ -1,4 +1,5 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
+
 import { resolve } from 'node:path';
 import { CanaryError, Exit, ProfilesError } from '../../engine/errors.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
@@ -10,6 +11,7 @@ import type { Apply } from '../../engine/run/planned.js';
 import { isWithinBound } from '../../engine/run/summary.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { ServiceClient } from '../../engine/service/client.js';
+import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
@@ -75,7 +77,7 @@ export async function runAndReport(
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     const requests = run === null || status === 'completed' ? [] : await base.state.requests.of(run);
-    const failed = status === 'failed' || status === 'partial' ? failedOf(requests) : [];
+    const failed = status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
     const set = earlier || context.commands.wasTyped('--mapping') ? setIn(options) : [];

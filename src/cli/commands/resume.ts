@@ -1,4 +1,5 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
+
 import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { hasUnseenJobs } from '../../engine/run/earlier.js';
@@ -7,6 +8,7 @@ import { isFollowedOnly } from '../../engine/run/following.js';
 import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import { hasEnded } from '../../engine/service/names.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
+import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
@@ -160,7 +162,7 @@ async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise
 
 /** Requests of a run whose rows can be sent again. */
 const failedIn = async ({ run, status }: StoredRun, state: State): Promise<RequestRecord[]> =>
-  status === 'superseded' ? [] : failedOf(await state.requests.of(run));
+  status === 'superseded' ? [] : failedOf(new RunRequests(await state.requests.of(run)));
 
 /** Chooses a finished run with rows to send again. @throws UsageError if there is none */
 async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {

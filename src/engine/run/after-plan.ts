@@ -19,7 +19,7 @@ export type AfterPlan = Pick<PlanTotals, 'stopped_by'> &
 interface Planned {
   totals: RequestTotals;
   changes: PlanChanges | undefined;
-  run: Pick<OpenRun, 'earlier' | 'records'>;
+  run: Pick<OpenRun, 'earlier' | 'records' | 'requests'>;
   options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>;
 }
 
@@ -34,7 +34,7 @@ export function afterPlan(planned: FileRows, { totals, changes, run, options }: 
   if (options.dryRun) return { mode: held ? 'held' : 'planned', rows, stopped_by };
   if (held) return { mode: 'held', rows, stopped_by };
   if (!isValid) return { mode: 'refused', rows: countRows(planned, run.records), stopped_by };
-  const left = run.earlier ? leftToSend(planned, run.records, options.failed) : (rows.unsent ?? 0);
+  const left = run.earlier ? leftToSend(planned, run.requests, options.failed) : (rows.unsent ?? 0);
   return { mode: 'sent', rows, left, stopped_by };
 }
 

@@ -3,36 +3,32 @@
  * `resume`).
  */
 import { UNSENT } from '../send/request.js';
-import { nextSeq, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
+import type { RunRequests } from '../state/run-requests.js';
 import { REQUESTS, requestStatus } from '../states.js';
 
 /** Requests with rows that, as far as is known, the service does not have. */
-export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
-  notReplaced(records).filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
+export const failedOf = ({ ends }: RunRequests): RequestRecord[] =>
+  ends.filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
 
-/** Makes a request for each failed one, to send the same rows again. Does not add them to `records`. */
-export function retriesOf(
-  records: readonly RequestRecord[],
-  failed: readonly RequestRecord[] = failedOf(records),
-): RequestRecord[] {
-  const all = [...records];
-  for (const r of failed) {
-    all.push({
-      ...r,
-      ...UNSENT,
-      seq: nextSeq(all),
-      parent: r.seq,
-      state: 'waiting',
-      digest: '',
-    });
-  }
-  return all.slice(records.length);
-}
+/** Makes a request for each failed one, to send the same rows again. Does not add them to `requests`. */
+export const retriesOf = (
+  requests: RunRequests,
+  failed: readonly RequestRecord[] = failedOf(requests),
+): RequestRecord[] =>
+  failed.map((r, at) => ({
+    ...r,
+    ...UNSENT,
+    seq: requests.next + at,
+    parent: r.seq,
+    state: 'waiting',
+    digest: '',
+  }));
 
 /** Indexes of inputs that need a new rejects file, because rows in the old one are sent again. */
-export const newRejects = (records: readonly RequestRecord[]): Set<number> =>
+export const newRejects = (requests: RunRequests): Set<number> =>
   new Set(
-    failedOf(records)
+    failedOf(requests)
       .filter((r) => r.state === 'rejected')
       .flatMap(rangesOf)
       .map(({ input }) => input),

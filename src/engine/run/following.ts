@@ -12,6 +12,7 @@ import { type FollowDeps, follow, jobEvent } from '../send/follow.js';
 import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import { Totals } from '../state/tally.js';
+import { requestStatus } from '../states.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import { FOLLOWS, hasUnseenJobs, stillUnfinished } from './earlier.js';
 import { OpenRun } from './open-run.js';
@@ -70,7 +71,7 @@ export class Following {
     client: ServiceClient,
   ): AsyncGenerator<ImportEvent, unknown> {
     const { deps, options } = this;
-    const { id, scope, records } = this.#run;
+    const { id, scope, records, requests } = this.#run;
     const left = new AbortController();
     const stop = AbortSignal.any([this.#deadline.signal, left.signal]);
     const events = new Channel<ImportEvent>();
@@ -81,13 +82,13 @@ export class Following {
       client,
       options,
       isCanary: false,
-      totals: new Totals(records),
+      totals: new Totals(requests),
       inputs,
       totalRows: summary!.rows.submitted,
       emit: (event) => events.push(event),
       stop,
     };
-    const open = records.filter(({ state }) => state === 'acknowledged');
+    const open = records.filter((r) => requestStatus(r) === 'accepted');
     for (const record of open) events.push(jobEvent(record, { inputs }));
     const following = follow(open, followDeps)
       .then(

@@ -8,6 +8,7 @@ import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
+import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
@@ -23,7 +24,7 @@ type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>
 export class OpenRun {
   #id: string;
   #earlier: StoredRun | null;
-  readonly #records: RequestRecord[] = [];
+  #requests = new RunRequests();
   #replaces: readonly string[] = [];
   /** The spool to remove in `close`: of a new run until it is recorded. Otherwise null. */
   #unrecorded: string | null;
@@ -64,9 +65,13 @@ export class OpenRun {
     return this.#earlier?.replaces ?? this.#replaces;
   }
 
-  /** Its requests, those of earlier sessions first. Senders add to this array. */
-  get records(): RequestRecord[] {
-    return this.#records;
+  /** Its requests, those of earlier sessions first. Senders add to them. */
+  get requests(): RunRequests {
+    return this.#requests;
+  }
+
+  get records(): readonly RequestRecord[] {
+    return this.#requests.all;
   }
 
   /** A run keeps the scope that it began with, even with another token. @throws AuthError without a token */
@@ -109,9 +114,7 @@ export class OpenRun {
       this.#id = run.run;
       for (const lock of this.#locks) await lock.rename(this.#holder);
     }
-    // The array is not replaced, because senders refer to it.
-    this.#records.length = 0;
-    for (const record of await this.deps.state.requests.of(run.run)) this.#records.push(record);
+    this.#requests = new RunRequests(await this.deps.state.requests.of(run.run));
   }
 
   /**
@@ -141,7 +144,7 @@ export class OpenRun {
       return [];
     }
     const gaveWay = await beginRun(run, sends, state, clock);
-    if (sends) this.#records.push(...(plan.planned?.requests ?? []));
+    if (sends) this.#requests.add(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
     this.#replaces = (await state.runs.all({ run: this.#id }))[0]!.replaces;
     return gaveWay;
@@ -149,9 +152,9 @@ export class OpenRun {
 
   /** Adds requests that send the failed ones of a finished run again. Reopens the run with these options. */
   async retry(options: ImportOptions): Promise<void> {
-    const requests = retriesOf(this.#records);
-    await this.#reopenWith(options, requests, [...newRejects(this.#records)]);
-    this.#records.push(...requests);
+    const requests = retriesOf(this.#requests);
+    await this.#reopenWith(options, requests, [...newRejects(this.#requests)]);
+    this.#requests.add(...requests);
   }
 
   /** The number of items of the canary, also if only an earlier session had the option. */
@@ -162,10 +165,10 @@ export class OpenRun {
 
   /** Adds requests that send the rows of canaries that did not complete again, as the new canary. */
   async retryCanary(options: ImportOptions): Promise<void> {
-    const requests = retriesOf(this.#records, failedCanaries(this.#records));
+    const requests = retriesOf(this.#requests, failedCanaries(this.#requests));
     if (requests.length === 0) return;
     await this.#reopenWith(options, requests, []);
-    this.#records.push(...requests);
+    this.#requests.add(...requests);
   }
 
   async #reopenWith(
@@ -204,7 +207,7 @@ export class OpenRun {
       await state.runs.end(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return failure;
       // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
-      if (failedOf(this.#records).length === 0) state.spools.remove(this.#id);
+      if (failedOf(this.#requests).length === 0) state.spools.remove(this.#id);
       await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
       return failureAfter(error, failure);

@@ -1,8 +1,8 @@
 /** The rows that the service refused, of all sessions of a run. */
 import type { Rejection } from '../model.js';
-import { notReplaced, type RequestRecord } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
+import { RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
-import { RequestTree } from '../state/tally.js';
 
 /** @param most how many are enough */
 export async function refusedRows(
@@ -13,11 +13,11 @@ export async function refusedRows(
   most: number,
 ): Promise<Rejection[]> {
   const found: Rejection[] = [];
-  const tree = new RequestTree(records);
-  for (const record of notReplaced(records)) {
+  const requests = new RunRequests(records);
+  for (const record of requests.ends) {
     if (record.state !== 'rejected') continue;
     // If a part was never sent itself, the rows are recorded for the request that it is a part of.
-    for (const { seq } of tree.chainOf(record)) {
+    for (const { seq } of requests.chainOf(record)) {
       const rows = await state.history.ofRequest(run, seq);
       if (!rows) continue;
       for (const { input, lines } of rows.sent) {

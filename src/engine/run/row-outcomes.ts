@@ -1,10 +1,11 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
 
 import type { KnownRows } from '../state/history.js';
-import { isDividedAgain, notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { isDividedAgain, type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
+import { RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
-import { isDecided, RequestTree } from '../state/tally.js';
+import { isDecided } from '../state/tally.js';
 import { classOf } from '../states.js';
 import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
 
@@ -43,8 +44,7 @@ type RecordedRows = NonNullable<Awaited<ReturnType<State['history']['ofRequest']
 
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
-  readonly #bySeq: Map<number, RequestRecord>;
-  readonly #tree: RequestTree;
+  readonly #requests: RunRequests;
   /** By number of the request, for the current input. */
   readonly #walks = new Map<number, Walk>();
   /** By number of the request. Only requests with rows that were not sent are here. */
@@ -58,9 +58,8 @@ export class RowOutcomes {
     private readonly state: Pick<State, 'history' | 'sends'>,
     private readonly unsent: string,
   ) {
-    this.#bySeq = new Map(records.map((r) => [r.seq, r]));
-    this.#tree = new RequestTree(records);
-    for (const record of notReplaced(records)) {
+    this.#requests = new RunRequests(records);
+    for (const record of this.#requests.ends) {
       // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
       // they are unsent.
       const which = isDividedAgain(record) ? 'withdrawn' : 'stretches';
@@ -90,7 +89,7 @@ export class RowOutcomes {
 
   async #load(record: RequestRecord): Promise<RecordedRows> {
     // If a part was never sent itself, the rows are recorded for the request that it is a part of.
-    for (const of of this.#tree.chainOf(record)) {
+    for (const of of this.#requests.chainOf(record)) {
       const rows = await this.state.history.ofRequest(this.run, of.seq);
       if (rows) return rows;
     }
@@ -102,7 +101,7 @@ export class RowOutcomes {
   of(row: AcceptedRow): RowOutcome {
     const record = this.#recordOf(row);
     if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.#why(row) };
-    const chain = this.#tree.chainOf(record);
+    const chain = this.#requests.chainOf(record);
     const sent = outcomeOf(chain);
     if (!this.#isDecided(record)) return sent;
     const walk = this.#walkOf(record, row.input);
@@ -121,7 +120,7 @@ export class RowOutcomes {
   }
 
   #isDecided(record: RequestRecord): boolean {
-    return isDecided(record, classOf(this.#tree.chainOf(record)).rows);
+    return isDecided(record, classOf(this.#requests.chainOf(record)).rows);
   }
 
   #recordOf({ input, row }: AcceptedRow): RequestRecord | null {
@@ -129,8 +128,8 @@ export class RowOutcomes {
       this.#input = input;
       // A request that spans inputs may merge rows of one input into rows of another.
       for (const [seq, walk] of this.#walks) {
-        if (rangesOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#forget(seq);
-        else Object.assign(walk, this.#cursorsOf(this.#bySeq.get(seq)!, input));
+        if (rangesOf(this.#requests.of(seq)!).at(-1)!.input < input) this.#forget(seq);
+        else Object.assign(walk, this.#cursorsOf(this.#requests.of(seq)!, input));
       }
     }
     const known = this.#inputs.get(input);

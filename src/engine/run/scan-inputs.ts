@@ -23,7 +23,7 @@ export async function rejectingFor(
   options: ImportOptions,
   { cwd, state, rehearsal = false }: ImportDeps,
 ): Promise<Rejecting> {
-  const renewed = options.failed ? newRejects(run.records) : new Set<number>();
+  const renewed = options.failed ? newRejects(run.requests) : new Set<number>();
   const before = run.rejectsBefore();
   const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
   return Rejecting.open(opened, written, {

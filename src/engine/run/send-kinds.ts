@@ -49,7 +49,7 @@ export async function* sendKinds({
   known,
   overtakes,
 }: Sending): AsyncGenerator<ImportEvent, unknown> {
-  const { id, scope, records } = run;
+  const { id, scope, requests } = run;
   const options = { ...given, canary: run.canaryOf(given) };
   const client = await deps.client();
   const stop = deadline.signal;
@@ -71,7 +71,7 @@ export async function* sendKinds({
       client,
       options,
       items,
-      records,
+      requests,
       sentLater: overtakes
         ? async () => null
         : await sentLater(run, kind, deps.state, repeatRules(run, options).isSentAgain),
@@ -89,7 +89,7 @@ export async function* sendKinds({
     items = ended.items;
     if (
       stop.aborted &&
-      !isDone(rows, records, { ...options, wait: options.wait || isCanaryDue(options.canary, records) })
+      !isDone(rows, requests, { ...options, wait: options.wait || isCanaryDue(options.canary, requests) })
     ) {
       return deadline.failure;
     }

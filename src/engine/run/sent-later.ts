@@ -8,7 +8,8 @@ import type { DeliverDeps } from '../send/follow.js';
 import { isOpen } from '../send/isolate.js';
 import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
-import { isDividedAgain, type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
+import { isDividedAgain, type RequestRecord, rootsNow } from '../state/requests.js';
+import type { RunRequests } from '../state/run-requests.js';
 import type { Scope, State } from '../state/state.js';
 
 /**
@@ -16,7 +17,7 @@ import type { Scope, State } from '../state/state.js';
  * done.
  */
 export function repeatRules(
-  run: { records: readonly RequestRecord[] },
+  run: { requests: RunRequests },
   options: ImportOptions,
 ): {
   /** Requests that decide how the rows of these inputs are split. */
@@ -30,17 +31,17 @@ export function repeatRules(
   const isSentAgain = (r: RequestRecord): boolean => {
     const isFollowed = options.onFailure === 'isolate' && options.wait && r.state === 'acknowledged';
     const waits = isPlanned && r.state === 'withdrawn';
-    return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
+    return waits || isUnanswered(r) || isFollowed || isOpen(r, run.requests, options);
   };
   return {
     recorded: (isWanted) => {
-      const wanted = run.records.filter((r) => isWanted(r.input));
+      const wanted = run.requests.all.filter((r) => isWanted(r.input));
       if (isPlanned) return rootsNow(wanted);
       return wanted.filter((r) => r.parent === null && !isDividedAgain(r));
     },
     isSentAgain,
     isDone: (seq) => {
-      const r = requestOf(run.records, seq);
+      const r = run.requests.of(seq);
       return r !== undefined && !isSentAgain(r);
     },
   };
@@ -51,12 +52,12 @@ export function repeatRules(
  * later request.
  */
 export async function sentLater(
-  { id: run, scope, records }: { id: string; scope: Scope; records: readonly RequestRecord[] },
+  { id: run, scope, requests }: { id: string; scope: Scope; requests: RunRequests },
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
 ): Promise<DeliverDeps['sentLater']> {
-  const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
+  const own = await sentByRun(run, scope, requests, kind, state, isSentAgain);
   return async (repeats) => {
     // Read again for each request: `identify` may send a profile at any time, without a lock.
     const others = await state.sends.later(run, scope, kind);
@@ -78,22 +79,17 @@ export async function sentLater(
 async function sentByRun(
   run: string,
   scope: Scope,
-  records: readonly RequestRecord[],
+  requests: RunRequests,
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
 ): Promise<LaterSends | null> {
   const again = new Set<number>();
-  const roots = new Map<number, number>();
-  // A part has a higher number than its source, so its root is known here.
-  for (const r of records) {
-    const root = r.parent === null ? r.seq : roots.get(r.parent)!;
-    roots.set(r.seq, root);
-    if (root === r.seq && isSentAgain(r)) again.add(root);
-  }
+  for (const r of requests.all) if (r.parent === null && isSentAgain(r)) again.add(r.seq);
   if (again.size === 0) return null;
   return state.sends.byRun(run, scope, kind, (seq) => {
-    const root = roots.get(seq) ?? 0;
+    const r = requests.of(seq);
+    const root = r ? requests.chainOf(r).at(-1)!.seq : 0;
     return again.has(root) ? 0 : root;
   });
 }

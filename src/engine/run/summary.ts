@@ -26,7 +26,8 @@ import {
   type RequestState,
   rangesOf,
 } from '../state/requests.js';
-import { completedRows, RequestTree, tallyAll } from '../state/tally.js';
+import { RunRequests } from '../state/run-requests.js';
+import { completedRows, tallyAll } from '../state/tally.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
@@ -81,9 +82,9 @@ export function countPlanned(
 }
 
 /** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
-export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
-  const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
-  return openRows(planned, records) + failed;
+export function leftToSend(planned: FileRows, requests: RunRequests, again: boolean): number {
+  const failed = again ? sum(failedOf(requests), ({ rows }) => rows) : 0;
+  return openRows(planned, requests.all) + failed;
 }
 
 /** Number of rows of one input that the service refused for good. They are in its rejects file. */
@@ -158,10 +159,10 @@ export function summarize(ending: Ending, facts: Facts): Summary {
  * in `causes`.
  */
 function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
-  const tree = new RequestTree(records);
-  const last = notReplaced(records)
+  const requests = new RunRequests(records);
+  const last = requests.ends
     .filter(({ state }) => state !== 'rejected')
-    .flatMap((r) => tree.chainOf(r).find(({ job }) => job !== null) ?? []);
+    .flatMap((r) => requests.chainOf(r).find(({ job }) => job !== null) ?? []);
   return jobsOf(
     [...new Set(last)].sort((a, b) => a.seq - b.seq),
     paths,
@@ -266,12 +267,12 @@ export function exitOf(end: Ending): ExitCode {
 /** Whether nothing is left to send, and with `wait`, no job is left to follow. */
 export const isDone = (
   planned: FileRows,
-  records: readonly RequestRecord[],
+  requests: RunRequests,
   options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
 ): boolean =>
-  openRows(planned, records) <= 0 &&
-  !records.some((r) => r.parent === null && isOpen(r, records, options)) &&
-  !(options.wait && records.some((r) => r.state === 'acknowledged'));
+  openRows(planned, requests.all) <= 0 &&
+  !requests.all.some((r) => r.parent === null && isOpen(r, requests, options)) &&
+  !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
 
 /** Whether the run is finished: no error ended it early, so a resume has nothing left to do. */
 export const isFinished = (end: Ending): boolean => !end.failure;

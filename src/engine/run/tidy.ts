@@ -1,8 +1,10 @@
 /**
  * Deletes what is no longer needed: spools of finished runs when a run begins, and old records when it ends.
  */
+
 import { LockLostError, StateError } from '../errors.js';
 import { type Kind, MAX_PLAN_AGE_MS } from '../model.js';
+import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
@@ -16,7 +18,7 @@ export async function sweepSpools(known: readonly StoredRun[], state: State, now
   for (const { run, changedAt } of state.spools.all()) {
     const of = known.find((one) => one.run === run);
     const isOver = of
-      ? of.finished && failedOf(await state.requests.of(run)).length === 0
+      ? of.finished && failedOf(new RunRequests(await state.requests.of(run))).length === 0
       : changedAt < now - MAX_PLAN_AGE_MS;
     if (isOver) state.spools.remove(run);
   }

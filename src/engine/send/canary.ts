@@ -5,21 +5,21 @@
  */
 import { CanaryError, Exit } from '../errors.js';
 import { count } from '../numbers.js';
-import { notReplaced, type RequestRecord } from '../state/requests.js';
-import { isCompleted } from './isolate.js';
+import type { RequestRecord } from '../state/requests.js';
+import { isCompleted, type RunRequests } from '../state/run-requests.js';
 import { placeOf, placeText } from './row-counts.js';
 
 /** Whether a canary must still complete. @param items value of the option `canary`: its number of items */
-export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>
-  items != null && !records.some(isCompleted);
+export const isCanaryDue = (items: number | null | undefined, requests: RunRequests): boolean =>
+  items != null && !requests.hasCompleted;
 
 /** Canaries that ended without completing. Their rows are sent again as the new canary. */
-export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
-  notReplaced(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
+export const failedCanaries = (requests: RunRequests): RequestRecord[] =>
+  requests.ends.filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
 
 /** @throws CanaryError if a canary has ended and none has completed */
-export function checkCanary(run: string, records: readonly RequestRecord[], paths: readonly string[]): void {
-  const [failed] = records.some(isCompleted) ? [] : failedCanaries(records);
+export function checkCanary(run: string, requests: RunRequests, paths: readonly string[]): void {
+  const [failed] = requests.hasCompleted ? [] : failedCanaries(requests);
   if (!failed) return;
   const { job, rows } = failed;
   const where = placeText(placeOf(failed, paths));

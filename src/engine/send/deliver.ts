@@ -69,7 +69,7 @@ export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepar
   const sent = await sendAndFollow(chunk, body, record, deps, release);
   const { error } = sent;
   chunk = sent.chunk;
-  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
+  if (deps.isCanary) checkCanary(deps.run, deps.requests, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
     // After a retry, an earlier attempt may still read the body, so its memory is not used again.

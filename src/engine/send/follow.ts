@@ -8,6 +8,7 @@ import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { RunRequests } from '../state/run-requests.js';
 import type { Scope, State } from '../state/state.js';
 import type { Totals } from '../state/tally.js';
 import type { Chunk } from './chunk.js';
@@ -29,9 +30,9 @@ export interface DeliverDeps {
   mostItems(): number;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
-  /** All requests of the run, in the order of their numbers. New ones are added here. */
-  records: RequestRecord[];
-  /** Totals of `records`. */
+  /** All requests of the run. New ones are added here. */
+  requests: RunRequests;
+  /** Totals of `requests`. */
   totals: Totals;
   inputs: readonly { path: string; kind: Kind }[];
   /** Makes the fingerprints of requests of this kind. */

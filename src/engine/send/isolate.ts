@@ -5,8 +5,9 @@
  */
 import type { ServiceError } from '../errors.js';
 import type { ImportOptions } from '../options.js';
-import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { RunRequests } from '../state/run-requests.js';
+import { type RequestStatus, requestStatus } from '../states.js';
 
 /** A node of the tree: a request, and below it those that sent its rows again. */
 export interface Part {
@@ -99,7 +100,7 @@ export const starts = (step: Step, source: Part): boolean =>
 /** How a request failed; null if it is not known to have failed. */
 export function failureOf(r: RequestRecord): string | null {
   if (r.failure !== null) return r.failure;
-  return r.state === 'settled' && r.job?.status === 'failed' ? JOB_FAILED : null;
+  return r.state === 'settled' && requestStatus(r) === 'failed' ? JOB_FAILED : null;
 }
 
 /** The failure text of a refusal. Refusals are alike if they have the same status and `error_code`. */
@@ -110,76 +111,62 @@ export const failureText = ({ status, errorCode }: ServiceError): string =>
 export const isAboutRows = (status: number | undefined): boolean => status === 400 || status === 422;
 
 /** The tree of a request and those that sent its rows again. */
-export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Part {
-  const children = new Map<number, RequestRecord[]>();
-  for (const child of records) {
-    if (child.parent !== null) children.set(child.parent, [...(children.get(child.parent) ?? []), child]);
-  }
-  const grow = (of: RequestRecord): Part => ({
-    seq: of.seq,
-    items: of.rows,
-    outcome: outcomeOf(of),
+export function partOf(r: RequestRecord, requests: RunRequests): Part {
+  return {
+    seq: r.seq,
+    items: r.rows,
+    outcome: outcomeOf(r),
     // A text that equals no failure: another end, such as a short job, is not alike.
-    failure: failureOf(of) ?? (of.state === 'settled' ? 'did not fail' : null),
-    parts: (children.get(of.seq) ?? []).map(grow),
-  });
-  return grow(r);
+    failure: failureOf(r) ?? (r.state === 'settled' ? 'did not fail' : null),
+    parts: requests.partsOf(r).map((part) => partOf(part, requests)),
+  };
 }
 
-/** Whether the service has all its rows. */
-export const isCompleted = (r: RequestRecord): boolean => outcomeOf(r) === 'completed';
+const OUTCOMES: Record<RequestStatus, Part['outcome']> = {
+  planned: 'waiting',
+  sending: 'open',
+  unknown: 'open',
+  accepted: 'open',
+  completed: 'completed',
+  short: 'ended',
+  failed: 'failed',
+  gone: 'ended',
+  untraceable: 'ended',
+  refused: 'failed',
+  rejected: 'ended',
+  replaced: 'known',
+};
 
 function outcomeOf(r: RequestRecord): Part['outcome'] {
-  switch (r.state) {
-    case 'waiting':
-    case 'withdrawn':
-      return 'waiting';
-    case 'intent':
-    case 'unknown':
-    case 'acknowledged':
-      return 'open';
-    case 'divided':
-      return 'known';
-    case 'refused':
-      // 413 is about the size of the request, so single rows are not the cause.
-      return r.failure?.startsWith('413') ? 'ended' : 'failed';
-    case 'settled':
-      if (r.job?.status === 'failed') return 'failed';
-      return r.rows > 0 && r.job?.status === 'completed' && !isShort(r.job, r.rows) ? 'completed' : 'ended';
-    default:
-      return 'ended';
-  }
+  // A 413 is about the size of the request, so single rows are not the cause.
+  const isGivenUp = r.state === 'failed' || r.state === 'unsent' || r.failure?.startsWith('413');
+  const outcome = OUTCOMES[requestStatus(r)];
+  if (outcome === 'failed' && isGivenUp) return 'ended';
+  return outcome === 'completed' && r.rows === 0 ? 'ended' : outcome;
 }
 
 /**
  * The requests of a tree at which a search begins, outermost first: those that were sent again as they were.
  * With `isolate`, also the root if it failed and was not sent again yet.
  */
-export function sourcesIn(
-  root: RequestRecord,
-  records: readonly RequestRecord[],
-  isolate: boolean,
-): RequestRecord[] {
-  const bySeq = new Map(records.map((r) => [r.seq, r]));
-  const found: RequestRecord[] = [];
-  const visit = (part: Part): void => {
-    const isNew = isolate && part.seq === root.seq && part.parts.length === 0 && part.outcome === 'failed';
-    if (part.parts.length === 1 || isNew) found.push(bySeq.get(part.seq)!);
-    part.parts.forEach(visit);
+export function sourcesIn(root: RequestRecord, requests: RunRequests, isolate: boolean): RequestRecord[] {
+  const below = (of: RequestRecord): RequestRecord[] => {
+    const parts = requests.partsOf(of);
+    return [...(parts.length === 1 ? [of] : []), ...parts.flatMap(below)];
   };
-  visit(partOf(root, records));
-  return found;
+  const isNew = isolate && requests.partsOf(root).length === 0 && outcomeOf(root) === 'failed';
+  return isNew ? [root] : below(root);
 }
 
 /** Whether anything is left to do for a failed request. @param root a request without a parent */
 export const isOpen = (
   root: RequestRecord,
-  records: readonly RequestRecord[],
+  requests: RunRequests,
   { onFailure, isolateJobs }: Pick<ImportOptions, 'onFailure' | 'isolateJobs'>,
 ): boolean => {
   const isolate = onFailure === 'isolate';
-  return sourcesIn(root, records, isolate).some(
-    (source) => nextStep(partOf(source, records), { isolate, jobs: isolateJobs }).do !== 'done',
+  return sourcesIn(root, requests, isolate).some(
+    (source) => nextStep(partOf(source, requests), { isolate, jobs: isolateJobs }).do !== 'done',
   );
 };
 
@@ -189,7 +176,6 @@ const ALIKE = 3;
 /**
  * Whether to search for rows at fault. If not, the service or the mapping is at fault.
  * @param alike number of requests of this session that failed like this one, this one included
- * @param records of the run
  */
-export const mayIsolate = (alike: number, records: readonly RequestRecord[]): boolean =>
-  alike < ALIKE || records.some(isCompleted);
+export const mayIsolate = (alike: number, requests: RunRequests): boolean =>
+  alike < ALIKE || requests.hasCompleted;

@@ -2,7 +2,7 @@
  * Leaves out rows whose ids were sent later, just before a request is sent: nothing older may overwrite newer data
  * (contract §4 "A retry never overtakes").
  */
-import { type RequestRecord, requestOf } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import { isAcknowledged, isInDoubt, requestStatus } from '../states.js';
 import type { Chunk, SentBefore } from './chunk.js';
@@ -36,11 +36,11 @@ export async function leaveOut(
 export async function markSent(
   { leftOut }: Pick<Chunk, 'leftOut'>,
   record: RequestRecord,
-  { run, records, state }: Pick<DeliverDeps, 'run' | 'records' | 'state'>,
+  { run, requests, state }: Pick<DeliverDeps, 'run' | 'requests' | 'state'>,
 ): Promise<void> {
   if (leftOut.length === 0) return;
   const sent = { submitted: new Set<number>(), unknown: new Set<number>() };
-  for (let of: RequestRecord | undefined = record; of; of = requestOf(records, of.parent ?? 0)) {
+  for (const of of requests.chainOf(record)) {
     const before = sentBefore(of);
     if (before) for (const id of await state.sends.idsOf(run, of.seq)) sent[before].add(shortId(id));
     const rows = of.overtaken + of.doubtful > 0 ? await state.history.ofRequest(run, of.seq) : null;

@@ -6,7 +6,8 @@
 import type { ServiceError } from '../errors.js';
 import { count, grouped } from '../numbers.js';
 import { failureReason } from '../service/names.js';
-import { notReplaced, type RequestRecord, rangesOf, requestOf } from '../state/requests.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { isCompleted, type RunRequests } from '../state/run-requests.js';
 import { requestStatus } from '../states.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
@@ -17,7 +18,6 @@ import {
   failureOf,
   failureText,
   isAboutRows,
-  isCompleted,
   nextStep,
   type Part,
   partOf,
@@ -54,10 +54,10 @@ export async function narrow(
   let started: boolean | null = null;
   let isTold = false;
   const where = placeText(placeOf(root, pathsOf(deps)));
-  for (const { seq } of sourcesIn(root, deps.records, isolate)) {
+  for (const { seq } of sourcesIn(root, deps.requests, isolate)) {
     for (;;) {
       if (deps.stop.aborted) return true;
-      const source = partOf(recordOf(seq, deps), deps.records);
+      const source = partOf(recordOf(seq, deps), deps.requests);
       const step = nextStep(source, { isolate, jobs: isolateJobs });
       if (step.do === 'done') break;
       if (starts(step, source)) {
@@ -71,15 +71,16 @@ export async function narrow(
       await carryOut(step.do, step.part, recordOf(seq, deps), { chunk, root }, deps);
     }
   }
-  if (isTold) deps.emit({ type: 'notice', message: `${where}: ${foundIn(root, deps.records)}` });
+  if (isTold) deps.emit({ type: 'notice', message: `${where}: ${foundIn(root, deps.requests)}` });
   return true;
 }
 
 /** `2 rows at fault, 998 completed, 19 requests`. */
-function foundIn(root: RequestRecord, records: readonly RequestRecord[]): string {
-  const below = new Set([root.seq]);
-  const parts = records.filter(({ seq, parent }) => parent !== null && below.has(parent) && below.add(seq));
-  const ends = notReplaced(parts);
+function foundIn(root: RequestRecord, requests: RunRequests): string {
+  const below = (of: RequestRecord): RequestRecord[] =>
+    requests.partsOf(of).flatMap((part) => [part, ...below(part)]);
+  const parts = below(root);
+  const ends = parts.filter((part) => requests.partsOf(part).length === 0);
   const [atFault, completed] = [({ state }: RequestRecord) => state === 'rejected', isCompleted].map((is) =>
     sum(ends.filter(is), ({ rows }) => rows),
   ) as [number, number];
@@ -117,7 +118,7 @@ async function carryOut(
     case 'reject':
       return reject(rows, record, deps);
     case 'leave':
-      record.state = wasEverAccepted(record, deps.records) ? 'failed' : 'unsent';
+      record.state = wasEverAccepted(record, deps.requests) ? 'failed' : 'unsent';
       record.failure = failureOf(source);
       record.reason = `the ${count(deps.options.isolateJobs, 'request')} to find the rows at fault are used up`;
       return commit(record, chunk, deps);
@@ -131,7 +132,7 @@ async function sendPart(given: Chunk, waiting: RequestRecord, deps: DeliverDeps)
   if (record.rows > 0 && record.state !== 'acknowledged')
     record.possibleDuplicate ??= acceptedBefore(record, deps);
   const { chunk, error } = await sendAndFollow(given, body, record, deps);
-  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
+  if (deps.isCanary) checkCanary(deps.run, deps.requests, pathsOf(deps));
   if (!error) return;
   const { onFailure } = deps.options;
   if (error.status === 413 || (onFailure === 'isolate' && isAboutRows(error.status))) {
@@ -192,7 +193,7 @@ async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: Delive
   const over = { parent: of.seq, digest: '', state: 'waiting' } as const;
   for (const part of parts) await markSent(part, of, deps);
   const added = parts.map((part) => newRecord(part, { ...content(part, serialize(part)), ...over }, deps));
-  deps.totals.divide(added);
+  deps.totals.count(of);
   await deps.state.requests.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
 
@@ -201,25 +202,20 @@ function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Prom
   return deps.state.requests.record(deps.run, deps.scope, kind, record, null);
 }
 
-const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord => requestOf(records, seq)!;
+const recordOf = (seq: number, { requests }: DeliverDeps): RequestRecord => requests.of(seq)!;
 
 /** Why the service may have carried out a request whose rows this one sends again; null if it has not. */
-function acceptedBefore({ parent }: RequestRecord, deps: DeliverDeps): string | null {
-  if (parent === null) return null;
-  const of = recordOf(parent, deps);
-  switch (requestStatus(of)) {
-    case 'untraceable':
-    case 'gone':
+function acceptedBefore(record: RequestRecord, { requests }: DeliverDeps): string | null {
+  for (const of of requests.chainOf(record).slice(1)) {
+    const status = requestStatus(of);
+    if (status === 'untraceable' || status === 'gone')
       return 'it was accepted, and no job tells what became of it';
-    case 'short':
+    if (status === 'short')
       return `its job completed ${of.job?.completed_rows ?? 0} of ${count(of.rows, 'row')}, and does not say which`;
-    default:
-      return acceptedBefore(of, deps);
   }
+  return null;
 }
 
 /** Whether the service ever accepted a request with these rows. */
-function wasEverAccepted(record: RequestRecord, records: readonly RequestRecord[]): boolean {
-  const before = record.parent === null ? undefined : requestOf(records, record.parent);
-  return before !== undefined && (wasAccepted(before) || wasEverAccepted(before, records));
-}
+const wasEverAccepted = (record: RequestRecord, requests: RunRequests): boolean =>
+  requests.chainOf(record).slice(1).some(wasAccepted);

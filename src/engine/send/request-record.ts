@@ -1,7 +1,7 @@
 /** The record of a request: made for a new one, and checked and updated before an earlier or planned one is sent. */
 import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
-import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { serialize } from './body.js';
 import { type Chunk, type LeftOut, rangesToRecord } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
@@ -32,28 +32,28 @@ function countLeftOut({ leftOut }: Chunk) {
   };
 }
 
-/** Makes the record of a request that was not sent yet, and adds it to `records`. */
+/** Makes the record of a request that was not sent yet, and adds it to `requests`. */
 export function newRecord(
   chunk: Chunk,
   given: ReturnType<typeof content> & Partial<RequestRecord>,
-  { records }: DeliverDeps,
+  { requests }: DeliverDeps,
 ): RequestRecord {
   const [first, ...more] = rangesToRecord(chunk);
   const record: RequestRecord = {
     ...first!,
     more,
-    seq: nextSeq(records),
+    seq: requests.next,
     parent: null,
     ...UNSENT,
     ...given,
   };
-  records.push(record);
+  requests.add(record);
   return record;
 }
 
 /**
  * Updates the record of an earlier or planned request with its current content, before it is sent again.
- * @returns the new record, which also replaces the old one in `records`; an acknowledged one as it is
+ * @returns the new record, which also replaces the old one in `requests`; an acknowledged one as it is
  * @throws InputError if the content differs from what may have arrived, or from the plan
  */
 export async function repeated(
@@ -67,7 +67,7 @@ export async function repeated(
   if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now, ...countLeftOut(chunk) };
-  replaceIn(deps.records, again);
+  deps.requests.replace(again);
   return again;
 }
 

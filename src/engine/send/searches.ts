@@ -42,11 +42,11 @@ export class Searches {
    * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
    * fault.
    */
-  async #mayBegin(root: RequestRecord, { records }: DeliverDeps): Promise<boolean> {
+  async #mayBegin(root: RequestRecord, { requests }: DeliverDeps): Promise<boolean> {
     const failure = failureOf(root);
     const alike = (this.#alike.get(failure) ?? 0) + 1;
     this.#alike.set(failure, alike);
-    while (!mayIsolate(alike, records)) {
+    while (!mayIsolate(alike, requests)) {
       if (this.#underWay.size === 0) return false;
       await Promise.race(this.#underWay);
     }

@@ -11,6 +11,7 @@ import { count } from '../numbers.js';
 import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import { Totals } from '../state/tally.js';
+import { requestStatus } from '../states.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
@@ -81,12 +82,12 @@ class Sender {
   readonly #others: OtherJobs;
 
   constructor(deps: SenderDeps) {
-    const { options, records, items } = deps;
+    const { options, requests, items } = deps;
     this.ended = { failure: null, items };
     this.#afterwards = {
       ...deps,
       isCanary: false,
-      totals: new Totals(records),
+      totals: new Totals(requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
       mostItems: () => this.#mostItems(),
@@ -95,7 +96,7 @@ class Sender {
     // Each request in flight listens to it.
     setMaxListeners(0, this.#afterwards.stop);
     const alone = { wait: true, concurrency: 1, onFailure: 'stop' } as const;
-    this.#deps = isCanaryDue(options.canary, records)
+    this.#deps = isCanaryDue(options.canary, requests)
       ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
       : this.#afterwards;
     const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
@@ -174,10 +175,10 @@ class Sender {
    */
   async #endOfCanary(): Promise<void> {
     while (this.#flights.size > 0) await this.#landing();
-    const { run, records, options, stop } = this.#deps;
+    const { run, requests, options, stop } = this.#deps;
     if (stop.aborted) return;
-    checkCanary(run, records, pathsOf(this.#deps));
-    if (isCanaryDue(options.canary, records)) return;
+    checkCanary(run, requests, pathsOf(this.#deps));
+    if (isCanaryDue(options.canary, requests)) return;
     this.#deps = this.#afterwards;
   }
 
@@ -195,10 +196,10 @@ class Sender {
 
   /** Follows the jobs that an earlier session left unfinished, before anything is sent. */
   async #followEarlier(): Promise<void> {
-    const { run, state, options, records } = this.#deps;
+    const { run, state, options, requests } = this.#deps;
     if (!options.wait) return;
-    for (const record of [...records]) {
-      if (record.state !== 'acknowledged' || !record.job) continue;
+    for (const record of [...requests.all]) {
+      if (requestStatus(record) !== 'accepted' || !record.job) continue;
       // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
       if (record.parent !== null || options.onFailure === 'isolate') continue;
       const shared = new Set(await state.sends.idsOf(run, record.seq));
@@ -213,9 +214,9 @@ class Sender {
    * unfinished.
    */
   async #work(chunk: Chunk, prepared?: Prepared): Promise<void> {
-    const { records, options } = this.#deps;
+    const { requests, options } = this.#deps;
     const root = chunk.recorded;
-    const isFailed = root !== null && isOpen(root, records, options);
+    const isFailed = root !== null && isOpen(root, requests, options);
     const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps, prepared);
     for (const failed of all) await this.#searches.search(failed, this.#deps);
   }

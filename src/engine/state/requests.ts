@@ -1,6 +1,5 @@
 /** Records of requests. Reports and resumes rely only on them. */
 
-import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
 import { insertSql, type Reader, type Transaction, type Value } from './database.js';
 import { STORED, storedOrNull } from './stored-json.js';
@@ -93,26 +92,6 @@ const FIXED = ['seq', 'parent', 'input', 'first_row', 'end_row', 'first_line', '
 const COUNTS = ['rows', 'merged', 'unchanged', 'left_out', 'left_out_by', 'overtaken', 'doubtful'] as const;
 const ANSWER = ['bytes', 'digest', 'state', 'reason', 'failure', 'retries', 'job_id'] as const;
 const CHANGING = [...COUNTS, ...ANSWER];
-/**
- * The index of the request with this number, or the index at which it would be inserted.
- * @param records in order
- */
-const placeOf = (records: readonly RequestRecord[], seq: number): number =>
-  firstWhere(records.length, (at) => records[at]!.seq >= seq);
-
-/** The request with this number. @param records in order of their numbers */
-export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
-  const found = records[placeOf(records, seq)];
-  return found?.seq === seq ? found : undefined;
-}
-
-/** Replaces the request with the same number. @param records in order */
-export function replaceIn(records: RequestRecord[], request: RequestRecord): void {
-  records[placeOf(records, request.seq)] = request;
-}
-
-/** The number of the next request. @param records in order */
-export const nextSeq = (records: readonly RequestRecord[]): number => (records.at(-1)?.seq ?? 0) + 1;
 
 /**
  * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the

@@ -1,35 +1,8 @@
 /** Counts rows by what became of them. Pure. */
 
 import { classOf, isClosed, type RowClass, requestStatus } from '../states.js';
-import { isDividedAgain, type RequestRecord, requestOf } from './requests.js';
-
-/** The requests of a run, with those that send rows of others again below them. */
-export class RequestTree {
-  readonly #parts = new Map<number, number[]>();
-
-  /** @param records in order; requests that are added later are passed to `add` */
-  constructor(readonly records: readonly RequestRecord[]) {
-    for (const record of records) this.add(record);
-  }
-
-  add({ seq, parent }: Pick<RequestRecord, 'seq' | 'parent'>): void {
-    if (parent === null) return;
-    const parts = this.#parts.get(parent);
-    if (parts) parts.push(seq);
-    else this.#parts.set(parent, [seq]);
-  }
-
-  partsOf({ seq }: RequestRecord): RequestRecord[] {
-    return (this.#parts.get(seq) ?? []).map((part) => requestOf(this.records, part)!);
-  }
-
-  /** The request, then the one whose rows it sends again, and so on. */
-  chainOf(r: RequestRecord): RequestRecord[] {
-    const chain = [r];
-    for (let of = r; of.parent !== null; chain.push(of)) of = requestOf(this.records, of.parent)!;
-    return chain;
-  }
-}
+import { isDividedAgain, type RequestRecord } from './requests.js';
+import { RunRequests } from './run-requests.js';
 
 /** Whether it is settled which rows it has to send. Only those of a request without a parent are divided again. */
 export const isDecided = (r: RequestRecord, rows: RowClass): boolean =>
@@ -64,10 +37,10 @@ function add(sum: Tally, more: Tally): Tally {
 }
 
 /** Counts the rows of a request, as its parts have them. */
-function tallyOf(r: RequestRecord, tree: RequestTree): Tally {
-  const parts = tree.partsOf(r);
-  if (parts.length === 0) return ofLast(r, tree.chainOf(r));
-  const all = parts.map((part) => tallyOf(part, tree)).reduce(add, nothing());
+function tallyOf(r: RequestRecord, requests: RunRequests): Tally {
+  const parts = requests.partsOf(r);
+  if (parts.length === 0) return ofLast(r, requests.chainOf(r));
+  const all = parts.map((part) => tallyOf(part, requests)).reduce(add, nothing());
   // What its job has completed stays so while its rows are sent again.
   all.completed = Math.min(all.submitted, Math.max(all.completed, completedOf(r)));
   return all;
@@ -102,10 +75,10 @@ function completedOf({ job, rows, state }: RequestRecord): number {
 
 /** Counts the rows of all requests. */
 export function tallyAll(records: readonly RequestRecord[]): Tally {
-  const tree = new RequestTree(records);
+  const requests = new RunRequests(records);
   return records
     .filter(({ parent }) => parent === null)
-    .map((r) => tallyOf(r, tree))
+    .map((r) => tallyOf(r, requests))
     .reduce(add, nothing());
 }
 
@@ -119,29 +92,20 @@ export const completedRows = (records: readonly RequestRecord[]): number => tall
 export class Totals {
   submitted = 0;
   completed = 0;
-  readonly #tree: RequestTree;
   /** By number of a request that sends no rows again: what it and those below it add to the totals. */
   readonly #counted = new Map<number, Tally>();
 
-  /** @param records of the run, in order. New ones are added to the array */
-  constructor(records: readonly RequestRecord[]) {
-    this.#tree = new RequestTree(records);
-    for (const record of records) if (record.parent === null) this.count(record);
+  constructor(private readonly requests: RunRequests) {
+    for (const record of requests.all) if (record.parent === null) this.count(record);
   }
 
-  /** Updates the totals after the state or the job of a request has changed. */
+  /** Updates the totals after the state, the job, or the parts of a request have changed. */
   count(record: RequestRecord): void {
-    const root = this.#tree.chainOf(record).at(-1)!;
+    const root = this.requests.chainOf(record).at(-1)!;
     const before = this.#counted.get(root.seq) ?? nothing();
-    const now = tallyOf(root, this.#tree);
+    const now = tallyOf(root, this.requests);
     this.submitted += now.submitted - before.submitted;
     this.completed += now.completed - before.completed;
     this.#counted.set(root.seq, now);
-  }
-
-  /** Adds requests that send rows of others again. */
-  divide(parts: readonly RequestRecord[]): void {
-    for (const part of parts) this.#tree.add(part);
-    for (const part of parts) this.count(part);
   }
 }

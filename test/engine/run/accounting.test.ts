@@ -2,6 +2,7 @@
  * The promise (contract §4), held against any run of luck: requests cut, sent, lost, halved, refused and resumed
  * after a stop or a crash, over as many sessions as it takes.
  */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
@@ -12,6 +13,7 @@ import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import { isDividedAgain, type RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { IdleClock } from '../../support/clock.js';
 import { ofInput } from '../support/cut.js';
@@ -87,10 +89,10 @@ class Import {
   async sit(): Promise<boolean> {
     this.sessions++;
     const { world } = this;
-    const records = structuredClone(this.records);
+    const requests = new RunRequests(structuredClone(this.records));
     const stop = new AbortController();
     let { items } = world;
-    const deps = this.#deps(records, stop, {
+    const deps = this.#deps(requests, stop, {
       mostItems: () => items,
       tooLarge: (refused) => {
         items = Math.min(items, Math.ceil(refused / 2));
@@ -101,7 +103,7 @@ class Import {
       limits: { items, bytes: 1_000_000 },
       duplicates: duplicatesOf(world.rows),
       isUnchanged: (prints, at) => world.unchanged.has(prints.ids[at]!),
-      recorded: records.filter((r) => !isDividedAgain(r)),
+      recorded: requests.all.filter((r) => !isDividedAgain(r)),
     });
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(items)) {
@@ -116,7 +118,7 @@ class Import {
   }
 
   #deps(
-    records: RequestRecord[],
+    requests: RunRequests,
     stop: AbortController,
     size: Pick<DeliverDeps, 'mostItems' | 'tooLarge'>,
   ): DeliverDeps {
@@ -150,12 +152,12 @@ class Import {
         onFailure: world.onFailure,
       } as DeliverDeps['options'],
       ...size,
-      records,
-      totals: new Totals(records),
+      requests,
+      totals: new Totals(requests),
       inputs: [{ path: 'companies.csv', kind: 'companies' }],
       totalRows: world.rows.length,
       emit: (event) => {
-        if (event.type === 'progress') expect(event.rows).toBe(submittedRows(records));
+        if (event.type === 'progress') expect(event.rows).toBe(submittedRows(requests.all));
       },
       stop: stop.signal,
       abort: new AbortController().signal,

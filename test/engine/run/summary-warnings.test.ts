@@ -1,8 +1,10 @@
 /** What is said of rows that were given up or left out, and whether anything is left to do for them. */
+
 import { describe, expect, test } from 'vitest';
 import { givenUpWarnings, leftOutWarnings } from '../../../src/engine/run/request-warnings.js';
 import { isDone, statusOf } from '../../../src/engine/run/summary.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 const FILE = ['a.csv'];
@@ -33,9 +35,9 @@ describe('rows that were given up', () => {
   });
 
   test('with those that merge into them, leave nothing to send', () => {
-    const records = given(1, { rows: 9, merged: 1 });
-    expect(isDone(planned(10), records, OPTIONS)).toBe(true);
-    expect(isDone(planned(11), records, OPTIONS)).toBe(false);
+    const requests = new RunRequests(given(1, { rows: 9, merged: 1 }));
+    expect(isDone(planned(10), requests, OPTIONS)).toBe(true);
+    expect(isDone(planned(11), requests, OPTIONS)).toBe(false);
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { CanaryError } from '../../../src/engine/errors.js';
 import { checkCanary } from '../../../src/engine/send/canary.js';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 const ended = (row: number, status: string) =>
@@ -11,6 +13,7 @@ const ended = (row: number, status: string) =>
   });
 
 test('a canary that failed ends the run, unless another one has completed since', () => {
-  expect(() => checkCanary('run', [ended(0, 'failed')], ['a.csv'])).toThrow(CanaryError);
-  expect(() => checkCanary('run', [ended(0, 'failed'), ended(1, 'completed')], ['a.csv'])).not.toThrow();
+  const check = (...records: RequestRecord[]) => checkCanary('run', new RunRequests(records), ['a.csv']);
+  expect(() => check(ended(0, 'failed'))).toThrow(CanaryError);
+  expect(() => check(ended(0, 'failed'), ended(1, 'completed'))).not.toThrow();
 });

@@ -1,8 +1,10 @@
 /** Which request comes next for rows that failed: decisions as tables, and what they come to for random rows at fault. */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isOpen, mayIsolate, nextStep, type Part } from '../../../src/engine/send/isolate.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 let seq = 0;
@@ -118,7 +120,9 @@ describe('what is left to do for a request', () => {
       false,
     ],
   ])('%s', (_, records, open) => {
-    expect(isOpen(records[0]!, records, { onFailure: 'isolate', isolateJobs: 128 })).toBe(open);
+    expect(isOpen(records[0]!, new RunRequests(records), { onFailure: 'isolate', isolateJobs: 128 })).toBe(
+      open,
+    );
   });
 });
 
@@ -139,7 +143,7 @@ describe('whether to search', () => {
     ['the third, and a part of the first has completed', 3, [bad, { ...good, parent: 1 }, bad, bad], true],
     ['a short job tells nothing', 3, [bad, bad, short, bad], false],
   ] as const)('%s', (_, alike, records, may) => {
-    expect(mayIsolate(alike, records)).toBe(may);
+    expect(mayIsolate(alike, new RunRequests(records))).toBe(may);
   });
 });
 

@@ -1,8 +1,9 @@
 /** The counts that progress shows, held against those that are made of all requests. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeOf } from '../../../src/engine/send/row-counts.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { completedRows, submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { recordedRange } from '../support/rows.js';
 
@@ -27,30 +28,28 @@ const changes = fc.array(
 test('whatever becomes of requests, in whichever order, both counts are those of all of them', () => {
   fc.assert(
     fc.property(changes, fc.nat(10), (all, earlier) => {
-      const records: RequestRecord[] = [];
+      const requests = new RunRequests();
       let totals: Totals | null = null;
       const add = (parent: number | null, rows: number): void => {
-        records.push(recordedRange(0, rows, { seq: records.length + 1, rows, parent }));
+        requests.add(recordedRange(0, rows, { seq: requests.next, rows, parent }));
       };
-      const undivided = (): RequestRecord[] =>
-        records.filter(({ seq }) => !records.some(({ parent }) => parent === seq));
       for (const [index, { what, at, state, job, rows }] of all.entries()) {
         // Those of an earlier session are there from the beginning.
-        if (index === earlier) totals = new Totals(records);
-        const open = undivided();
+        if (index === earlier) totals = new Totals(requests);
+        const open = requests.ends;
         const chosen = open[at % open.length];
         if (what === 'add' || !chosen) add(null, rows);
         else if (what === 'divide') {
           add(chosen.seq, rows);
           add(chosen.seq, rows);
-          totals?.divide(records.slice(-2));
+          totals?.count(chosen);
         } else {
           Object.assign(chosen, { state, job: job && { job_id: 'job', ...job } });
           totals?.count(chosen);
         }
         if (!totals) continue;
-        expect(totals.submitted).toBe(submittedRows(records));
-        expect(totals.completed).toBe(completedRows(records));
+        expect(totals.submitted).toBe(submittedRows(requests.all));
+        expect(totals.completed).toBe(completedRows(requests.all));
       }
     }),
   );

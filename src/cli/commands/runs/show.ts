@@ -9,6 +9,7 @@ import { jobsOf, withJobs } from '../../../engine/run/summary.js';
 import { placeOf } from '../../../engine/send/row-counts.js';
 import { failureReason } from '../../../engine/service/names.js';
 import type { RequestRecord } from '../../../engine/state/requests.js';
+import { RunRequests } from '../../../engine/state/run-requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Commands } from '../../advice/commands.js';
@@ -85,7 +86,7 @@ function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands
     ...file,
     rejects_file: inputs[at]?.rejects_file ?? file.rejects_file,
   }));
-  const failed = status === 'superseded' ? [] : failedOf(requests);
+  const failed = status === 'superseded' ? [] : failedOf(new RunRequests(requests));
   return factsOf(withJobs({ ...summary, files }, requests, inputs), { commands, failed }, { requests });
 }
 
