@@ -4,7 +4,7 @@ import { writeDuration } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { type Hint, hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { CONFIG_INIT, camelCase, GLOBAL, usage, valuesOf } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
@@ -129,12 +129,10 @@ async function get([name = '']: readonly string[], context: Context): Promise<vo
   const { content, path } = await openConfig(context);
   const value = valueAt(content, parts) ?? (key === 'region' ? 'default' : undefined);
   if (value === undefined) {
-    throw hinted(new ConfigError(`${key} is not set in ${path}`), ({ command }) =>
-      [
-        toRun('to set it', command('config', 'set', key)),
-        toRun('to see the values in effect', command('config', 'list')),
-      ].join('\n'),
-    );
+    throw hinted(new ConfigError(`${key} is not set in ${path}`), [
+      { do: 'to set it', run: ['config', 'set', key] },
+      { do: 'to see the values in effect', run: ['config', 'list'] },
+    ]);
   }
   const safe = shown(key, value);
   await printValue({ key, value: safe }, asText(safe), context);
@@ -212,9 +210,8 @@ function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
 function checkAccount(name: string, { accounts = {} }: ConfigFile): void {
   if (Object.hasOwn(accounts, name)) return;
   const like = nearest(name, Object.keys(accounts));
-  throw hinted(new ConfigError(`unknown account "${name}"`), ({ command }) =>
-    like ? `did you mean "${like}"?` : toRun('create it with', command('config', 'init', '--account', name)),
-  );
+  const create: Hint = { do: 'create it with', run: ['config', 'init', '--account', name] };
+  throw hinted(new ConfigError(`unknown account "${name}"`), like ? `did you mean "${like}"?` : create);
 }
 
 /** Warnings about what the user may have overlooked. */

@@ -15,7 +15,9 @@ import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { type Facts, inWords, type Told } from '../facts/index.js';
+import { inWords, type Told } from '../facts/index.js';
+import { whyOf } from '../facts/outcome.js';
+import type { Form } from '../facts/text.js';
 import type { Rehearsal } from '../guide/ask.js';
 import { optimizeLess } from '../optimizing.js';
 import { createReporter } from '../output/reporter.js';
@@ -71,9 +73,13 @@ export async function runAndReport(
   const confirm =
     sendsNothing || isConfirmed ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
-  const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
+  const about = {
+    form: values ? 'full' : 'shared',
+    paths: options.paths.map(withoutQuery),
+    resumed: earlier !== null,
+  } as const;
+  const recorder = page === null ? null : await recorderOf({ ...about, page }, deps, context);
   const tell = inWords(context.commands);
-  let facts: Facts | null = null;
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     const requests = run === null || status === 'completed' ? [] : await base.state.requests.of(run);
@@ -112,7 +118,6 @@ export async function runAndReport(
         if (next.done) return endOf(next.value);
         const { value } = next;
         const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
-        if (event.type === 'summary') facts = event.facts;
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
@@ -122,13 +127,12 @@ export async function runAndReport(
       await events.return(undefined as never);
     }
   };
-  const endOf = ({ failure, exit }: ImportResult): Ended => {
+  const endOf = ({ failure, exit, summary }: ImportResult): Ended => {
     // A failed job decides before a wait that timed out (contract §7); the summary shows both.
     if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
     const lost = reporter.lost();
     if (lost) throw lost;
-    const hasReasons = exit === Exit.held || exit === Exit.rejected;
-    return hasReasons && facts ? { exit, message: facts.outcome.why } : exit;
+    return exit === Exit.held || exit === Exit.rejected ? { exit, message: whyOf(summary) } : exit;
   };
   try {
     return await (recorder ? writingReport(recorder, follow, context) : follow());
@@ -157,28 +161,17 @@ interface Recorder {
 }
 
 async function recorderOf(
-  about: {
-    page: string;
-    values: boolean;
-    options: ImportOptions;
-    earlier: StoredRun | null;
-    deps: ImportDeps;
-  },
+  { form, page, ...about }: { form: Form; page: string; paths: readonly string[]; resumed: boolean },
+  { service, state }: ImportDeps,
   context: Context,
 ): Promise<Recorder> {
-  const { page, values, options, earlier, deps } = about;
   const { SessionRecorder, reportFile } = await import('../output/html/index.js');
   const write = reportFile(page, context.cwd);
-  const recorder = new SessionRecorder(context.clock, {
-    service: deps.service,
-    paths: options.paths.map(withoutQuery),
-    resumed: earlier !== null,
-    commands: context.commands,
-  });
+  const recorder = new SessionRecorder(context.clock, { ...about, service, commands: context.commands });
   return {
     hear: (event) => recorder.hear(event),
     write: async (failure) => {
-      await write(await recorder.session(failure, deps.state), values ? 'full' : 'shared');
+      await write(await recorder.session(failure, state), form);
       await printReportPath(page, context);
     },
   };
@@ -189,17 +182,14 @@ async function recorderOf(
  * thrown, and the other one becomes a warning.
  */
 async function writingReport<T>(recorder: Recorder, follow: () => Promise<T>, context: Context): Promise<T> {
-  let result: T;
-  try {
-    result = await follow();
-  } catch (error) {
+  const result = await follow().catch(async (error: unknown) => {
     const code = error instanceof ProfilesError ? error.problem?.code : undefined;
     // Nothing has been planned by then, and `apply` begins again.
     const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
     if (code === 'report_file' || isTooLate) throw error;
     await recorder.write(error).catch((lost) => context.warn((lost as Error).message));
     throw error;
-  }
+  });
   await recorder.write(null);
   return result;
 }

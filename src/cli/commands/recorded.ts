@@ -7,7 +7,7 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Commands } from '../advice/commands.js';
-import { hinted, inOneLine, toRun } from '../advice/hint.js';
+import { type Hint, hinted, inOneLine, toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
@@ -78,9 +78,8 @@ export const severalFit = (word: string, ids: readonly string[]): UsageError =>
 export function unknownRun(runs: readonly StoredRun[], id: string): never {
   const ids = runs.map(({ run }) => run);
   const like = nearest(id, ids);
-  throw hinted(usage(`run "${id}" not found`), ({ command }) =>
-    like ? `did you mean ${like}?` : toRun('to list all imports', command('runs')),
-  );
+  const hint: Hint = like ? `did you mean ${like}?` : { do: 'to list all imports', run: ['runs'] };
+  throw hinted(usage(`run "${id}" not found`), hint);
 }
 
 /**

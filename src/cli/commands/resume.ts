@@ -12,7 +12,7 @@ import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
-import { type Hint, hinted, toRun } from '../advice/hint.js';
+import { type Hint, hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import {
   COLUMNS,
@@ -118,11 +118,10 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   if (!found.finished || hasUnseenJobs(found)) return found;
   const { run, status } = found;
   const hasFailed = (await failedIn(found, state)).length > 0;
-  return refuse(`run ${run} is finished (${status}): there is nothing to resume`, ({ command }) =>
-    hasFailed
-      ? toRun('send its failed rows again', command('resume', run, '--failed'))
-      : toRun('to see what became of its rows', command('runs', run)),
-  );
+  const hint: Hint = hasFailed
+    ? { do: 'send its failed rows again', run: ['resume', run, '--failed'] }
+    : { do: 'to see what became of its rows', run: ['runs', run] };
+  return refuse(`run ${run} is finished (${status}): there is nothing to resume`, hint);
 }
 
 function refuse(message: string, hint: Hint): never {
@@ -151,13 +150,11 @@ async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise
   }
   const [first] = failed;
   const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
-  return [
-    'no unfinished import to resume',
-    ({ command }) =>
-      first === undefined
-        ? toRun('to list all imports', command('runs'))
-        : toRun(what, command('resume', first.run, '--failed', '--on-failure', 'isolate')),
-  ];
+  const hint: Hint =
+    first === undefined
+      ? { do: 'to list all imports', run: ['runs'] }
+      : { do: what, run: ['resume', first.run, '--failed', '--on-failure', 'isolate'] };
+  return ['no unfinished import to resume', hint];
 }
 
 /** Requests of a run whose rows can be sent again. */

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble } from '../../engine/file-trouble.js';
 import { readSmallFile } from '../../engine/read-small-file.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import { refuseExposed } from './file.js';
 import { readToken, type Secret } from './secret.js';
 import type { CommandWorld, Settings, SettingsWorld } from './sources.js';
@@ -37,10 +37,10 @@ export async function requireToken(
   // If a flag or a stored run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
   const isChosen = origins.account?.startsWith('flag ');
   const byVariable = isChosen ? '' : 'set PROFILES_TOKEN or PROFILES_TOKEN_FILE, or ';
-  throw hinted(new AuthError(`no token is set${whose}`), ({ command }) => {
-    const set = toRun(`${byVariable}run`, command('config', 'set', key));
-    return `${set}\nor rehearse with --region sandbox, which needs none`;
-  });
+  throw hinted(new AuthError(`no token is set${whose}`), [
+    { do: `${byVariable}run`, run: ['config', 'set', key] },
+    'or rehearse with --region sandbox, which needs none',
+  ]);
 }
 
 /**
