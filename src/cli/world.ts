@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { systemClock } from '../engine/clock.js';
 import { OutputError } from '../engine/errors.js';
 import type { World } from './context.js';
-import { breakCommands, inGitHubActions } from './output/runner.js';
+import { breakCommands, inGitHubActions } from './output/safe.js';
 import type { TextStream } from './output/terminal.js';
 import { isReaderGone } from './output/write.js';
 

@@ -7,8 +7,14 @@ import { existsSync } from 'node:fs';
 import { isLoopback } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { GLOBAL, spelled } from '../options/index.js';
-import type { Settings, SettingsFlags, SettingsWorld } from '../settings/sources.js';
-import { configLocation, stateLocation, stateName } from '../settings/sources.js';
+import {
+  configLocation,
+  type Settings,
+  type SettingsFlags,
+  type SettingsWorld,
+  stateLocation,
+  stateName,
+} from '../settings/sources.js';
 import { shellOf } from './shell.js';
 import { optionTyped, type Typed, typedIn } from './typed.js';
 

@@ -4,8 +4,8 @@ import { parseHost } from '../../engine/service/address.js';
 import { withoutPassword } from '../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../context.js';
 import { usage } from '../options/index.js';
+import { stopOnSignal } from '../output/display.js';
 import { safeHint } from '../output/safe.js';
-import { stopOnSignal } from '../output/waiting.js';
 import {
   asUsage,
   type ConfigFile,

@@ -6,11 +6,10 @@ import { formatSize } from '../../engine/size.js';
 import type { StateAge } from '../../engine/state/state.js';
 import { hintLines } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { ago } from '../output/ago.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { ago } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
-import { stylesOn } from '../output/style.js';
-import { terminalWidth } from '../output/terminal.js';
-import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import { stylesOn, terminalWidth } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
 import {
   configLocation,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { settingsOf } from '../options/flags.js';
 import { defaultOf, type Entry, GLOBAL, OPTIONS, optionsOf, pathOf } from '../options/index.js';
-import { twoColumns, wrap } from '../output/two-columns.js';
+import { twoColumns, wrapTo } from '../output/width.js';
 import { wordsOf } from './usage.js';
 
 export const WIDTH = 80;
@@ -29,11 +29,11 @@ export function firstPage(command: Command, width: number): string {
   const path = pathOf(command);
   const columns = Math.min(width, WIDTH);
   const words = command.registeredArguments.flatMap((argument) =>
-    wrap(`${capital(argument.name())}: ${argument.description}`, columns),
+    wrapTo(`${capital(argument.name())}: ${argument.description}`, columns),
   );
   const page = (sections: readonly Section[]): string => {
     const usage = `Usage: ${usageOf(command)}`;
-    const parts = [...wrap(sentence(command.description()), columns), '', usage, ''];
+    const parts = [...wrapTo(sentence(command.description()), columns), '', usage, ''];
     if (words.length > 0) parts.push(...words, '');
     return `${[...parts, ...sections.flat()].join('\n')}\n`;
   };

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { usage } from '../options/index.js';
-import { twoColumns } from '../output/two-columns.js';
+import { twoColumns } from '../output/width.js';
 import { print, spec, type Tree } from './command.js';
 import { furtherPage, furtherPages } from './help-page.js';
 import { TOPICS } from './topics.js';

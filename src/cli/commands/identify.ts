@@ -18,10 +18,10 @@ import {
 import { shellWord } from '../advice/shell.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, given, IDENTIFY, RETRYING, usage } from '../options/index.js';
-import { fieldsText } from '../output/record-text.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { fieldsText } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
-import { stylesOn } from '../output/style.js';
-import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import { stylesOn } from '../output/terminal.js';
 import { type Flags, print, spec } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';

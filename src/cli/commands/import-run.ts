@@ -20,8 +20,8 @@ import { whyOf } from '../facts/outcome.js';
 import type { Form } from '../facts/text.js';
 import type { Rehearsal } from '../guide/ask.js';
 import { optimizeLess } from '../optimizing.js';
+import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
-import { whileWaiting } from '../output/waiting.js';
 import { printReportPath } from '../output/write.js';
 import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
@@ -165,7 +165,7 @@ async function recorderOf(
   { service, state }: ImportDeps,
   context: Context,
 ): Promise<Recorder> {
-  const { SessionRecorder, reportFile } = await import('../output/html/index.js');
+  const { SessionRecorder, reportFile } = await import('../output/html/page.js');
   const write = reportFile(page, context.cwd);
   const recorder = new SessionRecorder(context.clock, { ...about, service, commands: context.commands });
   return {

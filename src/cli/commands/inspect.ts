@@ -37,9 +37,9 @@ import {
   suggestedAnswers,
 } from '../guide/questions.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { safeLine, safeMessage } from '../output/safe.js';
-import { formOn } from '../output/style.js';
-import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import { formOn } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import { type Flags, spec } from './command.js';

@@ -8,7 +8,7 @@ import type { KnownJob, Scope } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
-import { stopOnSignal } from '../output/waiting.js';
+import { stopOnSignal } from '../output/display.js';
 import { contextOf, idsLike, namedAccount, saveJobs, severalFit } from './recorded.js';
 
 /** A job named on the command line; `host` is set if it was a URL. */

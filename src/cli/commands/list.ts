@@ -2,11 +2,18 @@
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
-import { agoBriefly } from '../output/ago.js';
-import { cellText, type ListRecord, toCsv, toNdjson } from '../output/records.js';
+import {
+  agoBriefly,
+  cellText,
+  type ListRecord,
+  type Selection,
+  select,
+  selectsAll,
+  toCsv,
+  toNdjson,
+} from '../output/records.js';
 import { safeLine } from '../output/safe.js';
-import { type Selection, select, selectsAll } from '../output/select.js';
-import { formOn, type Styles } from '../output/style.js';
+import { formOn, type Styles } from '../output/terminal.js';
 import { jsonFor, writeJson, writeOut } from '../output/write.js';
 import type { Flags } from './command.js';
 

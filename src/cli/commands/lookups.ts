@@ -2,7 +2,7 @@
 import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import { usage } from '../options/index.js';
-import { stopOnSignal, whileWaiting } from '../output/waiting.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { requireLookupBaseUrl } from '../settings/index.js';
 import { spec } from './command.js';
 import { listingOf, printList } from './list.js';

@@ -2,7 +2,7 @@
 import { Exit } from '../../engine/errors.js';
 import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN_HELP } from '../../sandbox/fault-spec.js';
 import { OPTIONS } from '../options/index.js';
-import { twoColumns, wrap } from '../output/two-columns.js';
+import { twoColumns, wrapTo } from '../output/width.js';
 import { KEYS, sentence } from '../settings/index.js';
 import { settingsPage, WIDTH } from './help-page.js';
 
@@ -237,4 +237,4 @@ export const TOPICS: readonly Topic[] = [
 ];
 
 /** Wraps a text. Its own line breaks count as spaces. */
-const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
+const paragraph = (text: string): string => wrapTo(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');

@@ -14,9 +14,18 @@ import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
 import { type Known, nextSteps, type Step } from '../advice/next.js';
 import { warningText, wordsOf } from '../advice/words.js';
-import { isCompletedShort, isOnlyPlanned, type Outcome, outcomeOf, type Tone, toneOf } from './outcome.js';
+import {
+  isCompletedShort,
+  isOnlyPlanned,
+  type Outcome,
+  outcomeOf,
+  type RowFact,
+  rowFacts,
+  rowsLine,
+  type Tone,
+  toneOf,
+} from './outcome.js';
 import { namesIn } from './plan.js';
-import { type RowFact, rowFacts, rowsLine } from './rows.js';
 import { type Recorded, type Text, Texts } from './text.js';
 
 export interface Facts {

@@ -14,7 +14,7 @@ import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
 import { causeText } from '../facts/index.js';
-import { planLine } from '../facts/rows.js';
+import { planLine } from '../facts/outcome.js';
 import type { Choice, Prompter } from '../prompts/index.js';
 import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
 

@@ -7,8 +7,8 @@ import type { Problem } from '../../engine/problems.js';
 import { likeliestCompany, type OpenedInput, openInput, type Pool } from '../../engine/read/index.js';
 import type { AnySource, Located } from '../../engine/run/sources.js';
 import type { Context } from '../context.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { safeLine } from '../output/safe.js';
-import { stopOnSignal, whileWaiting } from '../output/waiting.js';
 import type { Choice, Prompter } from '../prompts/index.js';
 import type { Spool } from './files.js';
 

@@ -6,8 +6,7 @@ import { count } from '../../engine/numbers.js';
 import type { Facts, JobFact } from '../facts/index.js';
 import type { Form } from '../facts/text.js';
 import { markdown } from './markdown.js';
-import { withoutForms } from './runner.js';
-import { safeLine } from './safe.js';
+import { safeLine, withoutForms } from './safe.js';
 import type { Env, TextStream } from './terminal.js';
 import { writeOut } from './write.js';
 

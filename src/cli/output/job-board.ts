@@ -11,7 +11,7 @@ import { toneOf } from '../facts/outcome.js';
 import type { DisplayView } from './display.js';
 import type { RegionSize } from './live.js';
 import { safeLine, safeMessage } from './safe.js';
-import { markOf, type Styles, styleOf } from './style.js';
+import { markOf, type Styles, styleOf } from './terminal.js';
 import { cutTo, layout, type Part, pad } from './width.js';
 
 /** The fields of a job's record that a line shows. */

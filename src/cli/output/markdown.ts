@@ -1,8 +1,8 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
 import { count, grouped } from '../../engine/numbers.js';
 import type { Facts } from '../facts/index.js';
+import { linesOf } from '../facts/outcome.js';
 import { changesIn } from '../facts/plan.js';
-import { linesOf } from '../facts/rows.js';
 import type { Form } from '../facts/text.js';
 import { safeLine } from './safe.js';
 

@@ -6,8 +6,8 @@ import { formatSize } from '../../engine/size.js';
 import { changesIn, columnFacts, estimateOf, formatName } from '../facts/plan.js';
 import { Texts } from '../facts/text.js';
 import { safeJson, safeLine } from './safe.js';
-import { stylesFor } from './style.js';
 import { type Column, renderTable, type TableForm } from './table.js';
+import { stylesFor } from './terminal.js';
 
 /**
  * The files, their columns with types and reasons, what would be sent, an item of each file, and the property

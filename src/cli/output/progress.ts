@@ -2,11 +2,11 @@
 import type { ImportEvent } from '../../engine/events.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
-import { planLine } from '../facts/rows.js';
+import { planLine } from '../facts/outcome.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import type { RegionSize } from './live.js';
-import { markOf, type Styles, styleOf } from './style.js';
+import { markOf, type Styles, styleOf } from './terminal.js';
 import { layout } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;

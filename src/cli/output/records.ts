@@ -1,4 +1,13 @@
 /** Records from the service or the state as text: cells, CSV, and JSON Lines. */
+import { formatDuration } from '../../engine/duration.js';
+import { UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import { grouped } from '../../engine/numbers.js';
+import type { Job } from '../../engine/service/contract.js';
+import { toneOf } from '../facts/outcome.js';
+import { safeLine } from './safe.js';
+import { type Styles, styleOf } from './terminal.js';
+import { pad } from './width.js';
 
 /** One record of a list, by field name. */
 export type ListRecord = Readonly<Record<string, unknown>>;
@@ -48,4 +57,142 @@ function csvCell(value: unknown): string {
 /** Records as JSON Lines. */
 export function toNdjson(records: readonly ListRecord[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+/**
+ * The order of the most important fields (spec: Job). Other fields follow, also those that the spec does not
+ * name.
+ */
+const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
+
+/** A job record as aligned `field  value` lines. Absent fields are left out; null is shown as `-`. */
+export function recordText(job: Job, styles: Styles): string {
+  const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
+  return fieldsText(Object.fromEntries(fields.map((field) => [field, job[field]])), styles);
+}
+
+/** Any record as aligned `field  value` lines, in its own order of fields. */
+export function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
+  const fields = Object.keys(record);
+  const names = fields.map(safeLine);
+  const width = Math.max(...names.map((name) => name.length));
+  return fields
+    .map((field, i) => `${styles.dim(pad(names[i]!, width))}  ${valueText(field, record[field], styles)}\n`)
+    .join('');
+}
+
+function valueText(field: string, value: unknown, styles: Styles): string {
+  if (value === null) return '-';
+  if (field.endsWith('_rows') && typeof value === 'number') return grouped(value);
+  const text = safeLine(cellText(value));
+  return field === 'status' ? styleOf(toneOf(text), styles)(text) : text;
+}
+
+export interface Selection {
+  /** Fields to show, in this order. */
+  columns?: readonly string[];
+  /** All keys must match. A key given several times matches any of its values. The comparison is exact. */
+  filter?: readonly { key: string; value: string }[];
+  /** Searched in all fields, ignoring case. */
+  search?: string;
+  sort?: { key: string; descending: boolean };
+  limit?: number;
+}
+
+export interface Selected {
+  records: ListRecord[];
+  /** The columns of a table or a CSV. */
+  columns: string[];
+}
+
+/**
+ * Selects records.
+ * @param expected the fields in the spec, which are known even if no record has them
+ * @throws UsageError for a column or key that no record has, with the nearest one. An empty list has no
+ * fields to compare with, so there it is no error
+ */
+export function select(
+  records: readonly ListRecord[],
+  selection: Selection,
+  expected: readonly string[] = [],
+): Selected {
+  const fields = fieldsOf(records, expected);
+  const known = (key: string, flag: string): string => {
+    if (records.length === 0 || fields.includes(key)) return key;
+    const like = nearest(key, fields);
+    throw new UsageError(`${flag}: unknown field "${key}"`, {
+      hint: like ? `did you mean "${like}"?` : `available fields: ${fields.join(', ')}`,
+    });
+  };
+  const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;
+  const wanted = valuesByKey(selection.filter ?? []);
+  for (const key of wanted.keys()) known(key, '--filter');
+  const sortKey = selection.sort && known(selection.sort.key, '--sort');
+
+  let chosen = records.filter((record) =>
+    [...wanted].every(([key, values]) => values.has(cellText(record[key]))),
+  );
+  if (selection.search !== undefined) {
+    const needle = selection.search.toLowerCase();
+    chosen = chosen.filter((record) =>
+      Object.values(record).some((value) => cellText(value).toLowerCase().includes(needle)),
+    );
+  }
+  if (sortKey !== undefined) chosen = sorted(chosen, sortKey, selection.sort!.descending);
+  if (selection.limit !== undefined) chosen = chosen.slice(0, selection.limit);
+  if (selection.columns) chosen = chosen.map((record) => pick(record, columns));
+  return { records: chosen, columns };
+}
+
+/** True if the selection changes nothing. */
+export function selectsAll(selection: Selection): boolean {
+  return Object.values(selection).every((part) => part === undefined);
+}
+
+function valuesByKey(filter: readonly { key: string; value: string }[]): Map<string, Set<string>> {
+  const wanted = new Map<string, Set<string>>();
+  for (const { key, value } of filter) wanted.set(key, (wanted.get(key) ?? new Set()).add(value));
+  return wanted;
+}
+
+/** Numbers by value, other values by their text. Records without a value always come last. */
+function sorted(records: readonly ListRecord[], key: string, descending: boolean): ListRecord[] {
+  const collator = new Intl.Collator('en');
+  const sign = descending ? -1 : 1;
+  const absent = (value: unknown): boolean => value === null || value === undefined;
+  return [...records].sort((a, b) => {
+    const [x, y] = [a[key], b[key]];
+    if (absent(x) || absent(y)) return Number(absent(x)) - Number(absent(y));
+    if (typeof x === 'number' && typeof y === 'number') return sign * (x - y);
+    return sign * collator.compare(cellText(x), cellText(y));
+  });
+}
+
+function pick(record: ListRecord, columns: readonly string[]): ListRecord {
+  return Object.fromEntries(
+    columns.filter((key) => Object.hasOwn(record, key)).map((key) => [key, record[key]]),
+  );
+}
+
+const DAY = 24 * 3_600_000;
+
+/** For lists that also show the time: only the largest unit, as in `4m ago`. */
+export function agoBriefly(ms: number): string {
+  if (ms < 0) return ago(ms);
+  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? [1_000, 's'];
+  return `${Math.floor(ms / size)}${unit} ago`;
+}
+
+const UNITS = [
+  [DAY, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+] as const;
+
+/** `4.2s ago`, `2h 07m ago`; from two days on, `3 days ago`. */
+export function ago(ms: number): string {
+  const size = Math.abs(ms);
+  const text = size < 2 * DAY ? formatDuration(size) : `${Math.floor(size / DAY)} days`;
+  // The time may come from a machine with a clock that is ahead.
+  return ms < 0 ? `${text} ahead of this clock` : `${text} ago`;
 }

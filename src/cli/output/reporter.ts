@@ -2,16 +2,22 @@
 import { formatDuration } from '../../engine/duration.js';
 import { OutputError } from '../../engine/errors.js';
 import type { Facts, Told } from '../facts/index.js';
-import { planLine } from '../facts/rows.js';
+import { planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';
 import { documentOf, eventLine } from './document.js';
 import { annotate } from './github.js';
 import { ImportProgress } from './progress.js';
-import { inGitHubActions } from './runner.js';
-import { safeHint, safeMessage } from './safe.js';
-import { formOn, type Styles, stylesOn } from './style.js';
+import { inGitHubActions, safeHint, safeMessage } from './safe.js';
 import { failureLines, summaryLines, totalsLine } from './summary.js';
-import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
+import {
+  type Env,
+  formOn,
+  type OutputFlags,
+  progressMode,
+  type Styles,
+  stylesOn,
+  type TextStream,
+} from './terminal.js';
 import { writeJson, writeOut } from './write.js';
 
 export interface ImportReporter {

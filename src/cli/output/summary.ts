@@ -3,11 +3,10 @@ import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
 import { commandLines } from '../advice/shell.js';
 import type { Facts, ResentFact } from '../facts/index.js';
-import { isOnlyPlanned } from '../facts/outcome.js';
+import { isOnlyPlanned, linesOf } from '../facts/outcome.js';
 import { changesIn } from '../facts/plan.js';
-import { linesOf } from '../facts/rows.js';
 import { safeLine, safeMessage } from './safe.js';
-import { markOf, type Style, type Styles, styleOf } from './style.js';
+import { markOf, type Style, type Styles, styleOf } from './terminal.js';
 
 /** More entries would push the rest of the summary off the screen. */
 const SHOWN = 10;

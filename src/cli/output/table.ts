@@ -1,7 +1,7 @@
 /** Tables: with borders at a terminal, plain in a pipe. */
 import CliTable from 'cli-table3';
 import { safeLine } from './safe.js';
-import { stylesFor } from './style.js';
+import { stylesFor } from './terminal.js';
 import { cutTo, pad, widthOf } from './width.js';
 
 export interface Column {

@@ -3,7 +3,7 @@
  * lines to a width.
  */
 import stringWidth from 'string-width';
-import type { Style } from './style.js';
+import type { Style } from './terminal.js';
 
 /**
  * Characters that never combine with their neighbors: ASCII, Latin, common punctuation, the marks and spinner
@@ -44,8 +44,8 @@ export function wrapTo(line: string, cells: number): string[] {
   const lines: string[] = [];
   let rest = line;
   while (widthOf(rest) > cells) {
-    const fits = cutTo(rest, cells).slice(0, -1); // without its ellipsis
-    const space = fits.lastIndexOf(' ');
+    const fits = cutTo(rest, cells + 1).slice(0, -1); // without its ellipsis
+    const space = rest[fits.length] === ' ' ? fits.length : fits.lastIndexOf(' ');
     const end = space > indent.length ? space : fits.length;
     if (end <= indent.length) break;
     lines.push(rest.slice(0, end).trimEnd());
@@ -59,17 +59,9 @@ function* segments(line: string): Generator<string> {
   for (const { segment } of graphemes.segment(line)) yield segment;
 }
 
-/**
- * Pads a line with spaces to `cells`; a wider line stays as it is. `width` is the width of the line, if you
- * know it.
- */
-export function pad(
-  line: string,
-  cells: number,
-  align: 'left' | 'right' = 'left',
-  width = widthOf(line),
-): string {
-  const gap = ' '.repeat(Math.max(0, cells - width));
+/** Pads a line with spaces to `cells`; a wider line stays as it is. */
+export function pad(line: string, cells: number, align: 'left' | 'right' = 'left'): string {
+  const gap = ' '.repeat(Math.max(0, cells - widthOf(line)));
   return align === 'left' ? line + gap : gap + line;
 }
 
@@ -104,3 +96,15 @@ export function layout(parts: readonly Part[], columns: number, indent = ''): st
 }
 
 const same: Style = (text) => text;
+
+/** Two columns: terms, and texts, which wrap within their column. @param left least width of the terms and their gap */
+export function twoColumns(
+  rows: readonly (readonly [term: string, text: string])[],
+  { left = 0, width = 80 }: { left?: number; width?: number } = {},
+): string {
+  const at = Math.max(left, ...rows.map(([term]) => term.length + 2));
+  const indent = `\n${' '.repeat(at + 2)}`;
+  return rows
+    .map(([term, text]) => `  ${term.padEnd(at)}${wrapTo(text, width - at - 2).join(indent)}`.trimEnd())
+    .join('\n');
+}

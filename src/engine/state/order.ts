@@ -2,8 +2,7 @@
  * The order of data (contract §4 "A retry never overtakes"): sends, runs, and saved plans have numbers in one order, and
  * what a run found unchanged is kept while older data could overwrite it.
  */
-import type { Kind } from '../model.js';
-import { MAX_PLAN_AGE_MS } from '../model.js';
+import { type Kind, MAX_PLAN_AGE_MS } from '../model.js';
 import type { Access } from './access.js';
 import { insert, type Reader, type Transaction } from './database.js';
 import { WHAT } from './history.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ago, agoBriefly } from '../../../src/cli/output/ago.js';
+import { ago, agoBriefly } from '../../../src/cli/output/records.js';
 
 const HOUR = 3_600_000;
 

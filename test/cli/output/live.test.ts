@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createDisplay, type DisplayView } from '../../../src/cli/output/display.js';
+import { createDisplay, type DisplayView, whileWaiting } from '../../../src/cli/output/display.js';
 import { startLiveRegion } from '../../../src/cli/output/live.js';
-import { whileWaiting } from '../../../src/cli/output/waiting.js';
 import { IdleClock } from '../../support/clock.js';
 import { bare, sink } from '../../support/sink.js';
 

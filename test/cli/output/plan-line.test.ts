@@ -1,7 +1,7 @@
 /** The line about a plan. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { planLine } from '../../../src/cli/facts/rows.js';
+import { planLine } from '../../../src/cli/facts/outcome.js';
 import type { PlanTotals } from '../../../src/engine/plan-changes.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test as sandboxTest } from '../../support/sandbox.js';

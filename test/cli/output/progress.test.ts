@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { JobBoard } from '../../../src/cli/output/job-board.js';
 import { ImportProgress } from '../../../src/cli/output/progress.js';
-import { stylesFor } from '../../../src/cli/output/style.js';
+import { stylesFor } from '../../../src/cli/output/terminal.js';
 import { widthOf } from '../../../src/cli/output/width.js';
 import { IdleClock } from '../../support/clock.js';
 import { aJobEvent, aPlanEvent, aProgress } from '../../support/runs.js';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { breakCommands } from '../../../src/cli/output/runner.js';
-import { safeJson } from '../../../src/cli/output/safe.js';
+import { breakCommands, safeJson } from '../../../src/cli/output/safe.js';
 import { writeOut } from '../../../src/cli/output/write.js';
 import { commandsIn } from '../../support/runner-log.js';
 import { sink } from '../../support/sink.js';

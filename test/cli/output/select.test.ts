@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Selection, select, selectsAll } from '../../../src/cli/output/select.js';
+import { type Selection, select, selectsAll } from '../../../src/cli/output/records.js';
 import { UsageError } from '../../../src/engine/errors.js';
 
 const records = [

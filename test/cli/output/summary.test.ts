@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { shellWord } from '../../../src/cli/advice/shell.js';
 import { planText } from '../../../src/cli/output/plan.js';
-import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, summaryLines } from '../../../src/cli/output/summary.js';
+import { stylesFor } from '../../../src/cli/output/terminal.js';
 import {
   aCause,
   aJob,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { usesColor } from '../../../src/cli/output/style.js';
-import { type Env, type OutputFlags, progressMode } from '../../../src/cli/output/terminal.js';
+import { type Env, type OutputFlags, progressMode, usesColor } from '../../../src/cli/output/terminal.js';
 import { ConfigError } from '../../../src/engine/errors.js';
 import { sink } from '../../support/sink.js';
 

@@ -17,9 +17,9 @@ import type { Context } from '../../context.js';
 import { type Facts, factsOf } from '../../facts/index.js';
 import { isShown } from '../../facts/session.js';
 import { documentOf } from '../../output/document.js';
-import { fieldsText } from '../../output/record-text.js';
-import { stylesOn } from '../../output/style.js';
+import { fieldsText } from '../../output/records.js';
 import { nextLines } from '../../output/summary.js';
+import { stylesOn } from '../../output/terminal.js';
 import { printReportPath, writeJson, writeOut } from '../../output/write.js';
 import { commandsFor, recordOf } from './record.js';
 
@@ -59,7 +59,7 @@ export async function reportWriter(
   state: State,
   context: Context,
 ): Promise<(found: Loaded) => Promise<void>> {
-  const { reportFile, storedSession } = await import('../../output/html/index.js');
+  const { reportFile, storedSession } = await import('../../output/html/page.js');
   const write = reportFile(name, context.cwd);
   return async ({ run, requests, facts, next }) => {
     const about = { now: context.clock.now(), facts, requests, next };

@@ -1,8 +1,13 @@
 /** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. Pure. */
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { formatDuration } from '../../../engine/duration.js';
+import { OutputError, UsageError } from '../../../engine/errors.js';
+import { fileTrouble } from '../../../engine/file-trouble.js';
 import { count, grouped } from '../../../engine/numbers.js';
+import { replaceFile } from '../../../engine/replace-file.js';
 import { formatSize } from '../../../engine/size.js';
+import { type FileKind, obstacle } from '../../../engine/written-file.js';
 import { isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
 import { estimateOf, namesIn } from '../../facts/plan.js';
 import type { Session } from '../../facts/session.js';
@@ -11,6 +16,8 @@ import { code, facets, foreign, Html, html, type Part, quiet, type Room, section
 import * as sections from './sections.js';
 import { CSS } from './style.js';
 import { jobsSection } from './timeline.js';
+
+export { SessionRecorder, storedSession } from '../../facts/session.js';
 
 const KIB = 1_024;
 
@@ -151,4 +158,37 @@ function overview({ facts, plan, service, run, failure, ...session }: Session, f
     isPlan ? 'What would be sent, and to whom' : 'What was sent, and to whom',
     html`${early}${large}${facets(about)}`,
   );
+}
+
+const REPORT: FileKind = {
+  name: 'a report',
+  isOne: (start) => start.toString('latin1').startsWith(FIRST_LINES),
+};
+
+/**
+ * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping file, or a
+ * result is never replaced.
+ * @param name as given on the command line
+ * @returns what writes a report to it, with mode 0600, because it has names of files, columns, and accounts. It throws
+ * OutputError
+ * @throws UsageError
+ */
+export function reportFile(name: string, cwd: string): (session: Session, form: Form) => Promise<void> {
+  if (name === '' || name === '-') {
+    throw new UsageError('--report takes the name of a file', { hint: 'such as --report report.html' });
+  }
+  const path = resolve(cwd, name);
+  const why = obstacle(path, REPORT);
+  if (why !== null) {
+    const message = `--report: ${name} cannot be written: ${why}`;
+    throw new UsageError(message, { hint: 'choose another name' });
+  }
+  return async (session, form) => {
+    const page = reportPage(session, form);
+    const late = obstacle(path, REPORT); // the import itself may have written a file with this name
+    if (late !== null) throw new OutputError(name, new Error(late));
+    await replaceFile(path, page).catch((error: NodeJS.ErrnoException) => {
+      throw new OutputError(name, new Error(fileTrouble(error.code), { cause: error }));
+    });
+  };
 }

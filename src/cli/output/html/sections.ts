@@ -1,9 +1,8 @@
 /** The sections of the report: what to run next, rows, causes of rejection, warnings, files, columns, and changes. */
 import type { Plan } from '../../../engine/model.js';
 import { count, grouped } from '../../../engine/numbers.js';
-import { isOnlyPlanned } from '../../facts/outcome.js';
+import { isOnlyPlanned, linesOf } from '../../facts/outcome.js';
 import { changesIn, columnFacts } from '../../facts/plan.js';
-import { linesOf } from '../../facts/rows.js';
 import type { Session } from '../../facts/session.js';
 import type { Form, Texts } from '../../facts/text.js';
 import {

@@ -1,7 +1,7 @@
 /** The section about requests and their jobs, with a timeline. */
 import { formatDuration } from '../../../engine/duration.js';
 import { grouped } from '../../../engine/numbers.js';
-import { linesOf } from '../../facts/rows.js';
+import { linesOf } from '../../facts/outcome.js';
 import { type RequestFact, requestFacts, type Session, type Span } from '../../facts/session.js';
 import type { Form } from '../../facts/text.js';
 import { code, foreign, type Html, html, type Room, section, table, tag } from './markup.js';

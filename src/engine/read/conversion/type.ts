@@ -2,8 +2,7 @@
 import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES, SOME_ZONE } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import type { Refusal } from '../wording.js';
-import { codePoint, quoted } from '../wording.js';
+import { codePoint, quoted, type Refusal } from '../wording.js';
 import { type Converter, partsOf } from './converter.js';
 import { styleOf } from './numerals.js';
 import { BadPattern, datePattern } from './pattern.js';

@@ -10,8 +10,7 @@ import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { refusalAgain } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
-import type { Refusal } from '../wording.js';
-import { quoted } from '../wording.js';
+import { quoted, type Refusal } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {

@@ -7,8 +7,7 @@ import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';
 import { list, quoted } from '../wording.js';
-import type { MappingRules } from './rules.js';
-import { keyStyle } from './rules.js';
+import { keyStyle, type MappingRules } from './rules.js';
 import { addCell, decide, emptyStats } from './stats.js';
 
 /**
