@@ -166,7 +166,6 @@ const ALLOWED: Record<string, string[]> = {
     'cli/guide',
     'cli/options',
     'cli/output',
-    'cli/optimizing',
     'cli/prompts',
     'cli/facts',
     'cli/settings',

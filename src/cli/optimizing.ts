@@ -21,22 +21,3 @@ export function withoutOptimizing(compile: () => void): void {
     set('');
   }
 }
-
-/**
- * How many bytes of bytecode a function runs before V8 considers optimizing it: the default of Node 20, and
- * ours.
- */
-const USUAL = 67_584;
-const MORE = 1_000_000;
-
-/**
- * Makes V8 optimize fewer functions. Each thread optimizes on its own: 370 functions in a run of a million
- * rows. Most of them never save the time that optimizing took. With the larger budget, there are 130. While
- * it is set, V8 rejects cached code that was compiled with the default (bin/load.js).
- * @returns a function that restores the default
- */
-export function optimizeLess(): () => void {
-  const set = (bytes: number): void => setFlagsFromString(`--interrupt-budget=${bytes}`);
-  set(MORE);
-  return () => set(USUAL);
-}

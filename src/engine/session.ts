@@ -75,10 +75,9 @@ export class Session {
     this.#plannedAt = created_at ? Date.parse(created_at) : deps.clock.now();
     this.#run = new OpenRun(earlier, deps);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
-    const { threads, optimizeLess } = deps;
     const isOnePass = options.dryRun && !deps.savePlan;
     const cacheFolder = isOnePass ? null : () => deps.state.spools.folder(this.#run.id);
-    this.#pool = new Pool({ threads, optimizeLess, cacheFolder });
+    this.#pool = new Pool({ threads: deps.threads, cacheFolder });
     this.#known = new KnownProfiles(
       deps.state,
       () => (options.changedOnly && deps.scope ? this.#run.scope : null),

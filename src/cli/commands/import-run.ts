@@ -19,7 +19,6 @@ import { inWords, type Told } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
 import type { Form } from '../facts/text.js';
 import type { Rehearsal } from '../guide/ask.js';
-import { optimizeLess } from '../optimizing.js';
 import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
 import { printReportPath } from '../output/write.js';
@@ -244,7 +243,6 @@ async function importDeps(
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
-    ...(context.nodeVersion.startsWith('20.') ? { optimizeLess } : {}),
     historyKeepMs: settings.historyKeepMs,
   };
 }

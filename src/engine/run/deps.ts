@@ -64,11 +64,6 @@ export interface ImportDeps {
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /**
-   * Makes V8 optimize less code, and returns a function that restores the default. It affects the whole
-   * process, so the library does not use it.
-   */
-  optimizeLess?: (() => () => void) | undefined;
-  /**
    * First Ctrl-C: ends reading and waiting. Its reason is the name of the signal, or the error that ends the
    * import.
    */

@@ -12,8 +12,6 @@ export interface PoolOptions {
   threads: number;
   /** The built worker; null if there is none. */
   workerUrl?: URL | null;
-  /** Makes V8 optimize less. The function it returns restores the default. */
-  optimizeLess?: (() => () => void) | undefined;
   /** File size, in bytes, from which on threads are used. Default: 8 MiB; 1 MiB if compressed, xlsx, or Parquet. */
   leastBytes?: number;
   /** Returns a private folder for records that several passes need. Default: none; each pass reads the file. */
@@ -30,12 +28,6 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 
 /** Batches that a worker has at a time: one in progress and one waiting. */
 const PER_WORKER = 2;
-
-/** Passes over less input end before optimized code pays off. */
-const SMALL_BYTES = 2 * 1024 * 1024;
-
-/** After this many batches of a pass, the code that runs for each row is optimized. Optimizing more rarely pays off. */
-const WARM_BATCHES = 16;
 
 /**
  * What a pass works on: records, stored records of an earlier pass, or the input itself, which a thread can read.
@@ -56,8 +48,6 @@ export class Pool {
   readonly #options: PoolOptions;
   #idle: PoolWorker[] = [];
   #closed = false;
-  /** Size of the inputs of all passes on the calling thread. */
-  #bytesHere = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -121,18 +111,7 @@ export class Pool {
 
   async *#runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
     const task = await createTask(spec);
-    this.#bytesHere += spec.input.stamp.size;
-    const isSmall = this.#bytesHere < SMALL_BYTES;
-    for await (const batch of work) {
-      const optimizeAsUsual = isSmall ? this.#options.optimizeLess?.() : undefined;
-      let result: Result;
-      try {
-        result = task(batch);
-      } finally {
-        optimizeAsUsual?.();
-      }
-      yield result;
-    }
+    for await (const batch of work) yield task(batch);
   }
 
   async *#runOnThreads(
@@ -151,8 +130,6 @@ export class Pool {
     for (const worker of others) worker.begin(spec);
     const underway: Promise<Result>[] = [];
     let reading = true;
-    let done = 0;
-    let optimizeAsUsual: (() => void) | undefined;
     let failure: { error: unknown } | undefined;
     try {
       for (;;) {
@@ -170,13 +147,11 @@ export class Pool {
         }
         const next = underway.shift();
         if (!next) break;
-        if (++done === WARM_BATCHES) optimizeAsUsual = this.#options.optimizeLess?.();
         yield await orAborted(next, signal);
       }
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...workers.splice(0));
     } finally {
-      optimizeAsUsual?.();
       await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.(undefined);
     }
