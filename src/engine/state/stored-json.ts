@@ -5,13 +5,27 @@ import type { Reader } from './database.js';
 
 /** A column that holds JSON. */
 interface Column {
-  table: string;
+  table: keyof typeof NAMES;
   column: string;
-  /** The record in words, and the SQL of its name, such as a column. */
-  of: readonly [words: string, column: string];
   /** Checks as much of the form as its readers need to do no harm. */
   fits: (value: unknown) => boolean;
 }
+
+/** For each table: what its record is, in words, and the column of its name. */
+const NAMES = {
+  runs: ['run', 'run'],
+  requests: ['run', 'run'],
+  jobs: ['job', 'job_id'],
+  rejects: ['run', 'run'],
+  fingerprints: ['batch', 'send'],
+  scopes: ['account', 'scope'],
+} as const;
+
+const at = (table: Column['table'], column: string, fits: Column['fits']): Column => ({
+  table,
+  column,
+  fits,
+});
 
 const isList = (fits: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(fits);
@@ -25,45 +39,31 @@ const isInputs = (value: unknown): boolean =>
   isList((input) => isObject(input) && isText(input.path) && isList(isText)(input.types))(value) &&
   (value as unknown[]).length > 0;
 
+const isRange = (range: unknown): boolean =>
+  isObject(range) && [range.input, range.first_row, range.end_row, range.rows].every(isNumber);
+const isReading = (reading: unknown): boolean =>
+  isObject(reading) &&
+  isList(isText)(reading.columns) &&
+  isObject(reading.rules) &&
+  isList(isPair)(reading.set);
+const isUnsent = (unsent: unknown): boolean =>
+  isObject(unsent) && Array.isArray(unsent.inputs) && isObject(unsent.options);
+const isColumnTypes = (types: unknown): boolean =>
+  isObject(types) && Object.values(types).every(isList(isList(isText)));
+
 /** All columns with JSON. */
 export const STORED = {
-  options: { table: 'runs', column: 'options', of: ['run', 'run'], fits: isObject },
-  summary: { table: 'runs', column: 'summary', of: ['run', 'run'], fits: isSummary },
-  replaces: { table: 'runs', column: 'replaces', of: ['run', 'run'], fits: isList(isText) },
-  inputs: { table: 'runs', column: 'inputs', of: ['run', 'run'], fits: isInputs },
-  ranges: {
-    table: 'requests',
-    column: 'more',
-    of: ['run', 'run'],
-    fits: isList(
-      (range) => isObject(range) && [range.input, range.first_row, range.end_row, range.rows].every(isNumber),
-    ),
-  },
-  job: { table: 'jobs', column: 'record', of: ['job', 'job_id'], fits: isObject },
-  reading: {
-    table: 'rejects',
-    column: 'reading',
-    of: ['run', 'run'],
-    fits: (reading) =>
-      isObject(reading) &&
-      isList(isText)(reading.columns) &&
-      isObject(reading.rules) &&
-      isList(isPair)(reading.set),
-  },
-  unsent: {
-    table: 'rejects',
-    column: 'unsent',
-    of: ['run', 'run'],
-    fits: (unsent) => isObject(unsent) && Array.isArray(unsent.inputs) && isObject(unsent.options),
-  },
-  cellKeys: { table: 'fingerprints', column: 'keys', of: ['batch', 'send'], fits: isList(isText) },
-  columnTypes: {
-    table: 'scopes',
-    column: 'column_types',
-    of: ['account', 'scope'],
-    fits: (types) => isObject(types) && Object.values(types).every(isList(isList(isText))),
-  },
-} satisfies Record<string, Column>;
+  options: at('runs', 'options', isObject),
+  summary: at('runs', 'summary', isSummary),
+  replaces: at('runs', 'replaces', isList(isText)),
+  inputs: at('runs', 'inputs', isInputs),
+  ranges: at('requests', 'more', isList(isRange)),
+  job: at('jobs', 'record', isObject),
+  reading: at('rejects', 'reading', isReading),
+  unsent: at('rejects', 'unsent', isUnsent),
+  cellKeys: at('fingerprints', 'keys', isList(isText)),
+  columnTypes: at('scopes', 'column_types', isColumnTypes),
+};
 
 /**
  * The value in a column with JSON.
@@ -94,14 +94,14 @@ function parsed(text: unknown, { fits }: Column): unknown {
   }
 }
 
-const damage = ({ table, column, of: [words] }: Column, record: string | number): string =>
-  `${words} ${record} has damaged JSON in ${table}.${column}`;
+const damage = ({ table, column }: Column, record: string | number): string =>
+  `${NAMES[table][0]} ${record} has damaged JSON in ${table}.${column}`;
 
 /** Finds damaged JSON in one column. */
 export async function* damagedIn(on: Reader, column: Column): AsyncGenerator<string> {
-  const { table, column: name, of } = column;
+  const { table, column: name } = column;
   const rows = on.each<{ record: string | number; text: unknown }>(
-    `SELECT ${of[1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL`,
+    `SELECT ${NAMES[table][1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL`,
   );
   for await (const { record, text } of rows) {
     if (parsed(text, column) === undefined) yield damage(column, record);
