@@ -2,14 +2,18 @@
 
 import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
-import { countRows, rowsOfEach } from './rows.js';
+import { rowsOfEach } from './rows.js';
 
 /** An open send. `job` is null if it is only in doubt. */
 export interface OpenSend {
   send: number;
   run: string | null;
   job: string | null;
+  /** Number of its rows. */
+  rows: number;
 }
+
+export const rowsIn = (sends: readonly OpenSend[]): number => sends.reduce((sum, { rows }) => sum + rows, 0);
 
 export interface OpenJob {
   job_id: string;
@@ -27,7 +31,8 @@ export class OpenJobs {
   readonly #jobs: OpenJob[];
   readonly #ended = new Set<number>();
 
-  private constructor(sends: readonly OpenSend[], rows: number) {
+  private constructor(sends: readonly OpenSend[]) {
+    const rows = rowsIn(sends);
     this.#jobs = sends.map(({ job, run }) => ({ job_id: job!, run }));
     this.#last = new IdTable(rows);
     this.#before = new Uint32Array(rows + 1);
@@ -36,8 +41,7 @@ export class OpenJobs {
 
   static async read(on: Reader, sends: readonly OpenSend[]): Promise<OpenJobs> {
     const numbers = sends.map(({ send }) => send);
-    const rows = await countRows(on, numbers);
-    const open = new OpenJobs(sends, rows);
+    const open = new OpenJobs(sends);
     let row = 0;
     let job = 0;
     for await (const { ids } of rowsOfEach(on, numbers)) {

@@ -8,8 +8,8 @@ import type { FingerprintColumns } from '../fingerprint-index.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
-import type { OpenSend } from './open-jobs.js';
-import { countRows, rowsOfEach } from './rows.js';
+import { type OpenSend, rowsIn } from './open-jobs.js';
+import { rowsOfEach } from './rows.js';
 import { isOpen, isOthersSince, openSends } from './sends.js';
 
 /** Larger than the number of any send. */
@@ -130,7 +130,7 @@ export class Overlaps {
 
   async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
     const numbers = sends.map(({ send }) => send);
-    const rows = await countRows(tx, numbers);
+    const rows = rowsIn(sends);
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
     let next = 0;

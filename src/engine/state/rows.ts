@@ -59,19 +59,6 @@ export async function* rowsOfEach(on: Reader, sends: readonly number[]): AsyncGe
   }
 }
 
-/** Total number of rows of these sends. */
-export async function countRows(on: Reader, sends: readonly number[]): Promise<number> {
-  let count = 0;
-  for (const some of slicesOf(sends)) {
-    const row = await on.get<{ count: number }>(
-      `SELECT coalesce(sum(length(ids)), 0) / 8 AS count FROM fingerprints WHERE send IN (${some.map(() => '?').join(', ')})`,
-      ...some,
-    );
-    count += row!.count;
-  }
-  return count;
-}
-
 /** Short hashes of the cells of a send, to count changes by key; null if they were not recorded. */
 export async function cellsOf(on: Reader, send: number): Promise<CellColumns | null> {
   const row = await on.get<{ keys: string; cells: Uint8Array }>(

@@ -163,23 +163,17 @@ export async function isOpen(on: Reader, send: number, now: number): Promise<boo
   return (await on.get(sql, send, now - DOUBT_MS)) !== undefined;
 }
 
+const OPEN = `SELECT send, run, job_id AS job, length(ids) / 8 AS rows
+  FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ?`;
+
 /** Sends with an unfinished job, oldest first. */
 export const withJob = (on: Reader, scope: number, kind: Kind): Promise<OpenSend[]> =>
-  on.all(
-    'SELECT send, run, job_id AS job FROM sends WHERE scope = ? AND kind = ? AND job_id IS NOT NULL ORDER BY send',
-    scope,
-    kind,
-  );
+  on.all(`${OPEN} AND job_id IS NOT NULL ORDER BY send`, scope, kind);
 
 /** Open sends: those with an unfinished job, oldest first, then those without a job that are in doubt. */
 export async function openSends(on: Reader, scope: number, kind: Kind, now: number): Promise<OpenSend[]> {
-  const inDoubt = await on.all<OpenSend>(
-    `SELECT send, run, NULL AS job FROM sends WHERE scope = ? AND kind = ? AND doubt > ? AND job_id IS NULL
-       ORDER BY send`,
-    scope,
-    kind,
-    now - DOUBT_MS,
-  );
+  const sql = `${OPEN} AND doubt > ? AND job_id IS NULL ORDER BY send`;
+  const inDoubt = await on.all<OpenSend>(sql, scope, kind, now - DOUBT_MS);
   return [...(await withJob(on, scope, kind)), ...inDoubt];
 }
 
