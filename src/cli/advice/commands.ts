@@ -79,7 +79,7 @@ const CHOOSING = Object.keys(ORIGIN) as Choosing[];
 const CHOOSING_FLAGS = new Set<string>(CHOOSING.map(spelled));
 
 /** Commands that use neither the service nor the state. */
-const PLACELESS = new Set(['help', 'completion']);
+const PLACELESS = /^(?:help|completion) /;
 /** Commands that edit the config file: `--account` would change which key they edit. */
 const EDITING = /^config (?:init|get|set|unset|path)$/;
 
@@ -93,7 +93,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
   ): string => {
     const [first = '', second = ''] = words;
     const names = namesFor(`${first} ${second}`, typed);
-    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, names, isRemoved);
+    const carried = carriedBy(running, typed, names, isRemoved);
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
@@ -176,114 +176,90 @@ function isRuleFor(
 
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');
 
-interface Carried {
-  /** Variables before the command, `NAME=value`, for settings without a flag. */
-  variables: string[];
-  flags: string[];
-}
-const NOTHING: Carried = { variables: [], flags: [] };
-
+/** What is carried to a command. */
 function namesFor(path: string, typed: Typed): readonly Choosing[] {
+  if (PLACELESS.test(path)) return [];
   if (EDITING.test(path)) return ['config'];
   // The values that it was given are in the file now.
   const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
   return hasWritten ? ['config', 'account', 'state'] : CHOOSING;
 }
 
+interface Carried {
+  /** Variables before the command, `NAME=value`, for settings without a flag. */
+  variables: string[];
+  flags: string[];
+}
+
 function carriedBy(
-  running: Running,
+  { world, chosen = {}, settings }: Running,
   typed: Typed,
   names: readonly Choosing[],
   isRemoved: (long: string) => boolean,
 ): Carried {
+  const { env, platform } = world;
+  const found = settings?.() ?? null;
+  const typedWords = (long: string): string[] | undefined =>
+    typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
+
+  /** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
+  const moved = (locate: typeof configLocation | typeof stateLocation): string | undefined => {
+    try {
+      const { value } = locate(world, chosen);
+      const plain = { ...env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
+      if (value === locate({ ...world, env: plain }, chosen).value) return undefined;
+      // A config file that is named must be there.
+      return locate === stateLocation || existsSync(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  /** This machine's own folder, if a variable has chosen it. */
+  const machineFolder = (): string | undefined => env[GLOBAL.stateDir.env] || moved(stateLocation);
+  /** Whether another setting makes this variable ignored: as a flag, it would apply. */
+  const isIgnored = (name: Choosing): boolean => {
+    if (found) return found.origins[ORIGIN[name]] !== `environment ${GLOBAL[name].env}`;
+    if (name === 'account' || name === 'region') return false;
+    const chooses = typedWords('--region') ?? typedWords('--account') ?? chosen.region;
+    return chooses !== undefined || env.PROFILES_REGION === 'sandbox';
+  };
+  /** A value that was set without a flag, and that another shell would not have. */
+  const elsewhere = (name: Choosing): string | undefined => {
+    const value = env[GLOBAL[name].env] || undefined;
+    if (name === 'config') return value ?? moved(configLocation);
+    if (name !== 'state') return value === undefined || isIgnored(name) ? undefined : value;
+    const isInFile = found?.origins.state?.startsWith(found.configPath) ?? false;
+    if (value === undefined) return isInFile ? undefined : machineFolder();
+    // A password is not printed: the reader's environment has it, too.
+    return hasPassword(value) ? undefined : value;
+  };
+
   const variables: string[] = [];
   const flags: string[] = [];
+  const assign = (name: string, value: string): unknown =>
+    variables.push(shellOf(platform).assign(name, value));
+  const hasToken = found ? found.origins.token === 'environment PROFILES_TOKEN' : Boolean(env.PROFILES_TOKEN);
   for (const name of names) {
     const long = spelled(name);
     if (isRemoved(long)) continue;
-    const words = typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
-    const chosen = running.chosen?.[name];
-    const value = chosen ?? elsewhere(name, running, typed);
-    if (chosen === undefined && words) flags.push(...words);
-    else if (value !== undefined && chosen === undefined && name === 'account' && tokenOfEnvironment(running))
-      // With the flag, the account's own token would be used, and PROFILES_TOKEN ignored.
-      variables.push(shellOf(running.world.platform).assign(GLOBAL.account.env, value));
+    const own = chosen[name];
+    const words = typedWords(long);
+    const value = own ?? elsewhere(name);
+    if (own === undefined && words) flags.push(...words);
+    // With the flag, the account's own token would be used, and PROFILES_TOKEN ignored.
+    else if (value !== undefined && own === undefined && name === 'account' && hasToken)
+      assign(GLOBAL.account.env, value);
     else if (value !== undefined) flags.push(long, value);
   }
-  const folder = names === CHOOSING ? machineFolder(running) : undefined;
-  if (folder !== undefined && namesDatabase(running, flags)) {
-    variables.push(shellOf(running.world.platform).assign(GLOBAL.stateDir.env, folder));
+  if (names !== CHOOSING) return { variables, flags };
+  // Beside a database, this machine has a folder of its own.
+  const isDatabase = [env[GLOBAL.state.env] ?? '', ...flags].some((text) => /^postgres(ql)?:/i.test(text));
+  const folder = machineFolder();
+  if (folder !== undefined && (isDatabase || found?.state.kind === 'postgres')) {
+    assign(GLOBAL.stateDir.env, folder);
   }
-  const { PROFILES_ALLOW_HTTP: allowed } = running.world.env;
-  if (allowed && names === CHOOSING && isPlainHttp(running, flags)) {
-    variables.push(shellOf(running.world.platform).assign('PROFILES_ALLOW_HTTP', allowed));
-  }
-  return { variables, flags };
-}
-
-/** A value that was set without a flag, and that another shell would not have. */
-function elsewhere(name: Choosing, running: Running, typed: Typed): string | undefined {
-  const { world } = running;
-  const variable = GLOBAL[name].env;
-  const value = world.env[variable] || undefined;
-  if (name === 'config') return value ?? moved(running, configLocation);
-  // A password is not printed: the reader's environment has it, too.
-  if (name === 'state') {
-    if (value === undefined) return isInFile(running) ? undefined : machineFolder(running);
-    return hasPassword(value) ? undefined : value;
-  }
-  if (value === undefined || isIgnored(name, running, typed)) return undefined;
-  return value;
-}
-
-/** This machine's own folder, if a variable has chosen it. */
-const machineFolder = (running: Running): string | undefined =>
-  running.world.env[GLOBAL.stateDir.env] || moved(running, stateLocation);
-
-/** Whether the config file names the state. */
-const isInFile = ({ settings }: Running): boolean => {
-  const found = settings?.();
-  return found?.origins.state?.startsWith(found.configPath) ?? false;
-};
-
-/** Whether the state is in a database, beside which this machine has a folder of its own. */
-const namesDatabase = ({ settings, world }: Running, flags: readonly string[]): boolean =>
-  settings?.()?.state.kind === 'postgres' ||
-  [world.env[GLOBAL.state.env] ?? '', ...flags].some((text) => /^postgres(ql)?:/i.test(text));
-
-/** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
-function moved(
-  { world, chosen = {} }: Running,
-  locate: (world: SettingsWorld, flags: SettingsFlags) => { value: string },
-): string | undefined {
-  try {
-    const { value } = locate(world, chosen);
-    const env = { ...world.env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
-    if (value === locate({ ...world, env }, chosen).value) return undefined;
-    // A config file that is named must be there.
-    return locate === stateLocation || existsSync(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether another setting makes this variable ignored: as a flag, it would apply. */
-function isIgnored(name: Choosing, running: Running, typed: Typed): boolean {
-  const settings = running.settings?.();
-  if (settings) return settings.origins[ORIGIN[name]] !== `environment ${GLOBAL[name as 'account'].env}`;
-  if (name === 'account' || name === 'region') return false;
-  const chooses = ['--region', '--account'].some((long) => typed.flags.some(([flag]) => flag === long));
-  return chooses || running.chosen?.region !== undefined || running.world.env.PROFILES_REGION === 'sandbox';
-}
-
-function tokenOfEnvironment({ world, settings }: Running): boolean {
-  const found = settings?.();
-  if (found) return found.origins.token === 'environment PROFILES_TOKEN';
-  return Boolean(world.env.PROFILES_TOKEN);
-}
-
-function isPlainHttp({ settings }: Running, flags: readonly string[]): boolean {
-  const found = settings?.();
   const hosts = found ? [found.baseUrl, found.lookupBaseUrl] : flags;
-  return hosts.some((host) => host?.startsWith('http://') && !isLoopback(new URL(host).hostname));
+  const isPlain = hosts.some((host) => host?.startsWith('http://') && !isLoopback(new URL(host).hostname));
+  if (env.PROFILES_ALLOW_HTTP && isPlain) assign('PROFILES_ALLOW_HTTP', env.PROFILES_ALLOW_HTTP);
+  return { variables, flags };
 }
