@@ -1,4 +1,4 @@
-// Imports of which the service holds most already: what is sent, what it costs, what is kept on disk.
+// Imports of which the service holds most already: what is sent, what it costs, what is kept on disk; and resumes.
 import { rm } from 'node:fs/promises';
 import { bytesIn, interleave, spread } from './measure.mjs';
 import { comparison } from './report.mjs';
@@ -105,7 +105,30 @@ const trackKeys = ({ rows, runs }) =>
     }
   });
 
+/** A run that was sent without following its jobs, one row a request, is resumed. */
+const resumed = ({ runs }) =>
+  withSink({}, null, async (url) => {
+    const states = {};
+    for (const count of [2_000, 8_000]) {
+      states[count] = await stateFolder();
+      const flags = ['--no-wait', '--chunk-size', '1', '--concurrency', '8', '--quiet'];
+      await profiles(['import', await input('csv', count), ...flags], { state: states[count], url });
+    }
+    const flags = ['--on-failure', 'isolate', '-o', 'interval=1ms', '--quiet'];
+    const resume = (state) => () =>
+      withState((copy) => profiles(['resume', '--no-input', ...flags], { state: copy, url }), state);
+    try {
+      const cases = Object.entries(states).map(([count, state]) => [`${count} requests`, resume(state)]);
+      const samples = await interleave(Object.fromEntries(cases), runs);
+      const [few, many] = Object.values(samples).map((all) => spread(all.map(({ cpu }) => cpu)).median);
+      return `${comparison(samples)}\n\n8,000 requests take ${(many / few).toFixed(1)} times the processor time of 2,000; at most 5.`;
+    } finally {
+      for (const state of Object.values(states)) await rm(state, { recursive: true });
+    }
+  });
+
 export const sections = {
   'changed-only': { title: 'Only what changed', measure: changedOnly },
   'track-keys': { title: 'Changes by key', measure: trackKeys },
+  resume: { title: 'Resume', measure: resumed },
 };

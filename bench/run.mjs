@@ -22,6 +22,7 @@ const MODULES = {
   scale: 'scale',
   'changed-only': 'changes',
   'track-keys': 'changes',
+  resume: 'changes',
   lookups: 'lookups',
   sandbox: 'sandbox',
   peers: 'peers',
