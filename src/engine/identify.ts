@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './errors.js';
 import { ID_FIELD, type Kind } from './model.js';
 import { idHashes } from './read/index.js';
-import { OtherJobs } from './send/other-jobs.js';
+import { OtherJobs } from './send/follow.js';
 import { type Attempted, sendRequest, UNSENT } from './send/request.js';
 import { watchJobs } from './send/watch.js';
 import type { ServiceClient } from './service/client.js';

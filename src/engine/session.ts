@@ -40,7 +40,7 @@ import { sendKinds } from './run/send-kinds.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
-import { unchangedIds } from './run/verified.js';
+import { unchangedIds } from './run/compared.js';
 import { isCanaryDue } from './send/canary.js';
 import { Deadline } from './send/deadline.js';
 import type { ChunkDeps } from './send/read-chunks.js';

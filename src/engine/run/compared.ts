@@ -11,6 +11,7 @@ import { type CompareDeps, type Comparison, compareRows, type Known } from '../p
 import type { Scanned } from '../plan/plan.js';
 import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
+import { buildItems, type Pool } from '../read/index.js';
 
 /** Compares the rows of each kind once, and again only if the known profiles of the kind have changed. */
 export class ComparedRows {
@@ -71,4 +72,26 @@ export function isHeld(
   const bound: Bound | null = maxChanged ?? null;
   if (bound === null || !changes) return false;
   return !isWithin(changes.new + changes.changed, rows.read - rows.filtered, bound);
+}
+
+/** The ids of the unchanged rows of a kind. Reads the inputs again. @throws InputError; the signal's reason */
+export async function unchangedIds(
+  { inputs, duplicates }: Scanned,
+  kind: Kind,
+  { index }: Known,
+  { repeats }: Comparison,
+  { hashKey, pool, signal }: { hashKey: Buffer; pool: Pool; signal: AbortSignal },
+): Promise<BigUint64Array> {
+  const found: bigint[] = [];
+  const { repeated } = duplicates.get(kind)!;
+  for (const { opened, scan } of inputs) {
+    if (opened.kind !== kind) continue;
+    const options = { hashKey, pool, planned: scan.marks, signal };
+    for await (const batch of buildItems(opened, scan.schema, options)) {
+      for (const [at, id] of batch.ids.entries()) {
+        if (repeated.has(id) ? repeats?.isUnchanged(id) : index.matches(batch, at)) found.push(id);
+      }
+    }
+  }
+  return BigUint64Array.from(found);
 }

@@ -18,8 +18,7 @@ import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
 import type { Rejecting } from './rejecting.js';
-import { lostIn } from './replaced.js';
-import { repeatRules, sentLater } from './sent-later.js';
+import { lostIn, repeatRules, sentLater } from './sent-later.js';
 import { isDone } from './summary.js';
 
 interface Sending {

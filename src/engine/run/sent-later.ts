@@ -11,6 +11,7 @@ import type { LaterSends } from '../state/open-jobs.js';
 import { isDividedAgain, type RequestRecord, rootsNow } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import type { Scope, State } from '../state/state.js';
+import { isInDoubt, requestStatus } from '../states.js';
 
 /**
  * Rules for requests of earlier sessions and of a saved plan: which are repeated as they were, and which are
@@ -92,4 +93,23 @@ async function sentByRun(
     const root = r ? requests.chainOf(r).at(-1)!.seq : 0;
     return again.has(root) ? 0 : root;
   });
+}
+
+/** @returns by id: why it may have arrived */
+export async function lostIn(
+  runs: readonly string[],
+  kind: Kind,
+  state: Pick<State, 'runs' | 'requests' | 'sends'>,
+): Promise<Map<bigint, string>> {
+  const lost = new Map<bigint, string>();
+  for (const run of runs) {
+    const [known] = await state.runs.all({ run });
+    for (const r of known ? await state.requests.of(run) : []) {
+      if (!isInDoubt(requestStatus(r)) || known!.inputs[r.input]!.kind !== kind) continue;
+      const why = r.reason ?? 'the import ended before the answer was read';
+      for (const id of await state.sends.idsOf(run, r.seq))
+        lost.set(id, `run ${run} may have sent it: ${why}`);
+    }
+  }
+  return lost;
 }

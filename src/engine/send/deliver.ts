@@ -10,10 +10,9 @@ import { checkCanary } from './canary.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
-import { leaveOut, markSent } from './leave-out.js';
 import { halve } from './pick.js';
 import { sendRequest, untilWritten } from './request.js';
-import { content, newRecord, repeated } from './request-record.js';
+import { content, leaveOut, markSent, newRecord, repeated } from './request-record.js';
 import { isAccepted, placeOf, placeText } from './row-counts.js';
 
 /** A failed request for which to search the rows at fault. */

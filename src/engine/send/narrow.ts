@@ -1,7 +1,8 @@
 /**
  * Sends the rows of a failed request again, and with `onFailure: 'isolate'` searches for those at fault (contract §4 "The
  * rows at fault"). `isolate.ts` decides each step. This file carries it out, and records it before and after,
- * so that a resume continues the search after a crash.
+ * so that a resume continues the search after a crash. No search begins if several requests failed alike and none
+ * completed: then single rows are not the cause.
  */
 import type { ServiceError } from '../errors.js';
 import { count, grouped } from '../numbers.js';
@@ -12,21 +13,21 @@ import { requestStatus } from '../states.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';
-import { type Failed, refusal, sendAndFollow } from './deliver.js';
+import { type Failed, refusal, rejectWhole, sendAndFollow } from './deliver.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
   failureText,
   isAboutRows,
+  mayIsolate,
   nextStep,
   type Part,
   partOf,
   sourcesIn,
   starts,
 } from './isolate.js';
-import { leaveOut, markSent } from './leave-out.js';
 import { divide, pick, type Rows } from './pick.js';
-import { content, newRecord, repeated } from './request-record.js';
+import { content, leaveOut, markSent, newRecord, repeated } from './request-record.js';
 import { placeOf, placeText, sum, wasAccepted } from './row-counts.js';
 
 /**
@@ -219,3 +220,66 @@ function acceptedBefore(record: RequestRecord, { requests }: DeliverDeps): strin
 /** Whether the service ever accepted a request with these rows. */
 const wasEverAccepted = (record: RequestRecord, requests: RunRequests): boolean =>
   requests.chainOf(record).slice(1).some(wasAccepted);
+
+/** The searches of one sender, with the totals of failures that they share. */
+export class Searches {
+  /** Number of failed requests by failure (`failureOf`). */
+  readonly #alike = new Map<string | null, number>();
+  /** A promise for each running search, which resolves when it has ended. */
+  readonly #underWay = new Set<Promise<void>>();
+  #isGivenUp = false;
+
+  /**
+   * Does what is left to do for a failed request. If a search may not begin, a refused request ends the run,
+   * or with `onFailure: 'continue'` its rows are rejected.
+   */
+  async search(failed: Failed, deps: DeliverDeps): Promise<void> {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      const began = await narrow(failed, deps, async () => {
+        const may = await this.#mayBegin(failed.root, deps);
+        if (may) this.#underWay.add(ended);
+        return may;
+      });
+      if (!began) await this.#giveUp(failed, deps);
+    } finally {
+      this.#underWay.delete(ended);
+      end();
+    }
+  }
+
+  /**
+   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
+   * fault.
+   */
+  async #mayBegin(root: RequestRecord, { requests }: DeliverDeps): Promise<boolean> {
+    const failure = failureOf(root);
+    const alike = (this.#alike.get(failure) ?? 0) + 1;
+    this.#alike.set(failure, alike);
+    while (!mayIsolate(alike, requests)) {
+      if (this.#underWay.size === 0) return false;
+      await Promise.race(this.#underWay);
+    }
+    return true;
+  }
+
+  /**
+   * Reports once that no search begins, and rejects the rows of a refused request or ends the run.
+   * @throws ServiceError
+   */
+  async #giveUp(failed: Failed, deps: DeliverDeps): Promise<void> {
+    if (!this.#isGivenUp) {
+      deps.emit({
+        type: 'warning',
+        message:
+          'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
+        problem: { code: 'isolation_not_started' },
+      });
+    }
+    this.#isGivenUp = true;
+    if (failed.error) await rejectWhole(failed, deps, deps.options.onFailure === 'continue');
+  }
+}

@@ -1,11 +1,16 @@
-/** The record of a request: made for a new one, and checked and updated before an earlier or planned one is sent. */
+/**
+ * The record of a request: made for a new one, and checked and updated before an earlier or planned one is sent. Leaves
+ * out rows whose ids were sent later: nothing older may overwrite newer data (contract §4 "A retry never overtakes").
+ */
 import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
 import type { RequestRecord } from '../state/requests.js';
+import { shortId } from '../state/row-lists.js';
+import { isAcknowledged, isInDoubt, requestStatus } from '../states.js';
 import type { serialize } from './body.js';
-import { type Chunk, type LeftOut, rangesToRecord } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord, type SentBefore } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
-import { markSent } from './leave-out.js';
+import { leave } from './pick.js';
 import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, UNSENT } from './request.js';
 import { placeOf, placeText } from './row-counts.js';
@@ -107,4 +112,54 @@ function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps
     `${placeText(placeOf(planned, pathsOf(deps)))}: the content differs from what was planned, so it was not sent`,
     { hint: 'apply the plan with the version of profiles that made it, or make a new one' },
   );
+}
+
+/**
+ * @param root the request of which all these rows are, which is sent or repeated; null for a new one. Rows that it found
+ * unchanged stay so
+ * @returns the same chunk if nothing of it was sent later
+ */
+export async function leaveOut(
+  chunk: Chunk,
+  root: RequestRecord | null,
+  { run, sentLater, state }: Pick<DeliverDeps, 'run' | 'sentLater' | 'state'>,
+): Promise<Chunk> {
+  const by = (await sentLater(root)) ?? (() => null);
+  const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
+  const sent = had && new Set(Object.values(had).flatMap((rows) => rows.flatMap(({ ids }) => [...ids])));
+  const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
+  if (!chunk.prints.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
+  // Another import could send them because this one has lost its lock.
+  state.locks.check();
+  return leave(chunk, by, isUnchanged);
+}
+
+/**
+ * Marks the rows that a chunk leaves out, if an earlier attempt sent them, or another request whose rows this one sends
+ * again. What was acknowledged stays so, whatever was in doubt before.
+ */
+export async function markSent(
+  { leftOut }: Pick<Chunk, 'leftOut'>,
+  record: RequestRecord,
+  { run, requests, state }: Pick<DeliverDeps, 'run' | 'requests' | 'state'>,
+): Promise<void> {
+  if (leftOut.length === 0) return;
+  const sent = { submitted: new Set<number>(), unknown: new Set<number>() };
+  for (const of of requests.chainOf(record)) {
+    const before = sentBefore(of);
+    if (before) for (const id of await state.sends.idsOf(run, of.seq)) sent[before].add(shortId(id));
+    const rows = of.overtaken + of.doubtful > 0 ? await state.history.ofRequest(run, of.seq) : null;
+    for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.submitted.add(id);
+    for (const { ids } of rows?.doubtful ?? []) for (const id of ids) sent.unknown.add(id);
+  }
+  for (const row of leftOut) {
+    const id = shortId(row.id);
+    row.before = sent.submitted.has(id) ? 'submitted' : sent.unknown.has(id) ? 'unknown' : null;
+  }
+}
+
+function sentBefore(r: RequestRecord): SentBefore | null {
+  const status = requestStatus(r);
+  if (isAcknowledged(status) || r.job !== null) return 'submitted';
+  return isInDoubt(status) || r.possibleDuplicate !== null ? 'unknown' : null;
 }

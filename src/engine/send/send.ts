@@ -16,10 +16,9 @@ import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
 import { deliver, type Prepared, prepare } from './deliver.js';
-import { type DeliverDeps, follow, pathsOf } from './follow.js';
+import { type DeliverDeps, follow, OtherJobs, pathsOf } from './follow.js';
 import { isOpen } from './isolate.js';
-import { OtherJobs } from './other-jobs.js';
-import { Searches } from './searches.js';
+import { Searches } from './narrow.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
