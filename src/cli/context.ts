@@ -4,9 +4,9 @@
  * socket.
  */
 import type { Readable } from 'node:stream';
-import type { Clock } from '../engine/clock.js';
 import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
+import type { Clock } from '../engine/util/clock.js';
 import type { Commands } from './advice/commands.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';

@@ -1,10 +1,10 @@
 /** Opens what a command needs, each thing once, and closes it again. */
 
 import { createHash } from 'node:crypto';
-import { closeAll } from '../engine/close-all.js';
-import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
+import { closeAll } from '../engine/util/close-all.js';
+import { formatDuration } from '../engine/util/duration.js';
 import { commandsOf } from './advice/commands.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeHint, safeLine } from './output/safe.js';

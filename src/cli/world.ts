@@ -2,8 +2,8 @@
 import { fstatSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Writable } from 'node:stream';
-import { systemClock } from '../engine/clock.js';
 import { OutputError } from '../engine/errors.js';
+import { systemClock } from '../engine/util/clock.js';
 import type { World } from './context.js';
 import { breakCommands, inGitHubActions } from './output/safe.js';
 import type { TextStream } from './output/terminal.js';

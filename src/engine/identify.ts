@@ -2,7 +2,7 @@
  * Sends one profile (contract §1 `identify`). A company has an operation of its own (spec: Endpoint 2). A
  * user is sent in a bulk request with one item (spec: Endpoint 3), and its job is followed.
  */
-import type { Clock } from './clock.js';
+
 import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './errors.js';
 import { ID_FIELD, type Kind } from './model.js';
 import { idHashes } from './read/index.js';
@@ -15,6 +15,7 @@ import { isFinal } from './service/names.js';
 import type { RetryOptions } from './service/retry.js';
 import type { OpenJob } from './state/open-jobs.js';
 import type { Scope, State } from './state/state.js';
+import type { Clock } from './util/clock.js';
 
 export interface Profile {
   kind: Kind;

@@ -8,8 +8,8 @@ import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
 import type { Condition, KindMapping, MappingRules, Stated } from './mapping-rules.js';
 import { EMPTY_CELLS, FORMATS, type Format, KEY_STYLES, KINDS, type Kind, SHORT_ROWS } from './model.js';
-import { nearest } from './nearest.js';
-import { wholeNumber } from './numbers.js';
+import { nearest } from './util/nearest.js';
+import { wholeNumber } from './util/numbers.js';
 
 /** A number option: its unit, bounds, and default. Without `most`, there is no upper bound. */
 export interface NumberOption {

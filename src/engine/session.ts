@@ -2,8 +2,7 @@
  * One session of a run: opens the inputs, makes the plan, and sends. It yields events, and its result is
  * computed from the records of the requests. To read it, begin with `run`: its steps are methods below it.
  */
-import { tap } from './channel.js';
-import { closeAll } from './close-all.js';
+
 import type { ImportEvent } from './events.js';
 import { type Kind, kindsOf, type Plan } from './model.js';
 import type { ImportOptions } from './options.js';
@@ -13,7 +12,7 @@ import type { Warning } from './problems.js';
 import { checkIdentifierKeys, type OpenedInput, Pool } from './read/index.js';
 import { type AfterPlan, afterPlan, planTotals } from './run/after-plan.js';
 import { chunkDepsOf } from './run/chunk-deps.js';
-import { ComparedRows } from './run/compared.js';
+import { ComparedRows, unchangedIds } from './run/compared.js';
 import { conclude } from './run/conclude.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
@@ -40,13 +39,14 @@ import { sendKinds } from './run/send-kinds.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
-import { unchangedIds } from './run/compared.js';
 import { isCanaryDue } from './send/canary.js';
 import { Deadline } from './send/deadline.js';
 import type { ChunkDeps } from './send/read-chunks.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
+import { tap } from './util/channel.js';
+import { closeAll } from './util/close-all.js';
 
 /** With this many requests, a thread that records them saves more time than its start takes. */
 const MANY_REQUESTS = 100;

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ProfilesError, StateError } from '../engine/errors.js';
-import { privateFile, privateFolder } from '../engine/private-folder.js';
-import { sqliteTrouble, useWriteAheadLog } from '../engine/sqlite.js';
+import { privateFile, privateFolder } from '../engine/util/private-folder.js';
+import { sqliteTrouble, useWriteAheadLog } from '../engine/util/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { InputError } from '../engine/errors.js';
-import { troubleOf } from '../engine/file-trouble.js';
+import { troubleOf } from '../engine/util/file-trouble.js';
 import { RECORDS } from './schemas.js';
 
 /**

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { checkNames } from '../engine/option-names.js';
+import { checkNames } from '../engine/util/option-names.js';
 import { createApi } from './api.js';
 import { openDatabase } from './database.js';
 import { createEvents } from './events.js';

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import type { Input } from '../../src/cli/context.js';
 import { createContext } from '../../src/cli/create-context.js';
-import { systemClock } from '../../src/engine/clock.js';
+import { systemClock } from '../../src/engine/util/clock.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { onPostgres } from '../support/state.js';

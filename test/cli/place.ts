@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { World } from '../../src/cli/context.js';
-import { systemClock } from '../../src/engine/clock.js';
+import { systemClock } from '../../src/engine/util/clock.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
 import type { Invocation } from './invocations.js';

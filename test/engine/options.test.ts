@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseDuration, writeDuration } from '../../src/engine/duration.js';
-import { wholeNumber } from '../../src/engine/numbers.js';
 import { importNumbers, NUMBERS, numberOption, wordOption } from '../../src/engine/options.js';
+import { parseDuration, writeDuration } from '../../src/engine/util/duration.js';
+import { wholeNumber } from '../../src/engine/util/numbers.js';
 
 describe('numbers of a program', () => {
   test.each([

@@ -1,6 +1,6 @@
 /** The bad moments of a service and of the network before it, each as a few lines that do it. */
 import { once } from 'node:events';
-import type { Clock } from '../../src/engine/clock.js';
+import type { Clock } from '../../src/engine/util/clock.js';
 import type { Exchange, Fate, Strike } from '../support/fault-server.js';
 
 const ERROR = (message: string): string => JSON.stringify({ errors: [{ error_code: 'x', message }] });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
-import type { Clock } from '../../src/engine/clock.js';
 import { StateError } from '../../src/engine/errors.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { State } from '../../src/engine/state/state.js';
+import type { Clock } from '../../src/engine/util/clock.js';
 import { type CliOptions, cli, scratch } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
 

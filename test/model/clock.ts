@@ -2,7 +2,7 @@
  * A clock for real sockets and files: its time passes only while nothing else happens, and then at once. So a wait of an
  * hour takes no time, and a deadline passes only where a real one would.
  */
-import type { Clock } from '../../src/engine/clock.js';
+import type { Clock } from '../../src/engine/util/clock.js';
 
 interface Sleeper {
   at: number;

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/engine/clock.js';
+import { systemClock } from '../../src/engine/util/clock.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, page, SEND, Sender, startService, timesCarriedOut } from './support.js';
 

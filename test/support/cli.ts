@@ -10,7 +10,7 @@ import { shellWord } from '../../src/cli/advice/shell.js';
 import type { Input, World } from '../../src/cli/context.js';
 import { runCommand } from '../../src/cli/main.js';
 import type { TextStream } from '../../src/cli/output/terminal.js';
-import { systemClock } from '../../src/engine/clock.js';
+import { systemClock } from '../../src/engine/util/clock.js';
 import { stateDirOf } from './child.js';
 import { onOneLine, pasteAll } from './printed.js';
 import { stateEnv } from './state.js';

@@ -1,5 +1,5 @@
 /** A clock that advances only when the event loop is idle: a sleep of a day takes no time. */
-import type { Clock } from '../../src/engine/clock.js';
+import type { Clock } from '../../src/engine/util/clock.js';
 
 interface Sleeper {
   at: number;

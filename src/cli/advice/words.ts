@@ -2,10 +2,11 @@
  * The texts for the engine's problems, and for errors and warnings with one. The engine provides a code and data; a code
  * without texts here does not compile.
  */
-import { formatDuration } from '../../engine/duration.js';
+
 import type { ProfilesError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import type { Problem, Warning } from '../../engine/problems.js';
+import { formatDuration } from '../../engine/util/duration.js';
 import { type Commands, commandsOf } from './commands.js';
 import { type Dictionary, hintOf, hintText, type Line, type Words } from './hint.js';
 import { INPUT_WORDS, limitFlags } from './input-words.js';

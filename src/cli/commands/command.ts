@@ -1,7 +1,7 @@
 /** A command is data: its words, examples, options, and what it runs. Its flags are in the table (`src/cli/options`). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
+import { nearest } from '../../engine/util/nearest.js';
 import type { Context } from '../context.js';
 import { declareOptions, type Flags, usage } from '../options/index.js';
 import { writeJson, writeOut } from '../output/write.js';

@@ -1,5 +1,5 @@
 /** `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. */
-import { nearest } from '../../engine/nearest.js';
+import { nearest } from '../../engine/util/nearest.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';

@@ -1,9 +1,9 @@
 /** `profiles config`: reads and writes the config file (contract §2). */
 import { existsSync } from 'node:fs';
-import { writeDuration } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
 import { hasPassword } from '../../engine/state/location.js';
+import { writeDuration } from '../../engine/util/duration.js';
+import { nearest } from '../../engine/util/nearest.js';
 import { type Hint, hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { CONFIG_INIT, camelCase, GLOBAL, usage, valuesOf } from '../options/index.js';

@@ -1,10 +1,10 @@
 /** What is asked before an import: whether to send, with `confirm: true` (contract §2), and whether to continue a run. */
 import { NotConfirmedError } from '../../engine/errors.js';
-import { count, grouped } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Confirm } from '../../engine/run/deps.js';
-import { formatSize } from '../../engine/size.js';
 import type { StoredRun } from '../../engine/state/runs.js';
+import { count, grouped } from '../../engine/util/numbers.js';
+import { formatSize } from '../../engine/util/size.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';

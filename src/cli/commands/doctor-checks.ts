@@ -1,6 +1,5 @@
 /** Findings of `profiles doctor`, and those about the service: does it answer, accept the token, and agree on the time? */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { formatDuration } from '../../engine/duration.js';
 import {
   AuthError,
   Exit,
@@ -10,6 +9,7 @@ import {
   ServiceError,
 } from '../../engine/errors.js';
 import type { ServiceClient } from '../../engine/service/client.js';
+import { formatDuration } from '../../engine/util/duration.js';
 import type { Commands } from '../advice/commands.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';

@@ -2,8 +2,8 @@
 import { statfs } from 'node:fs/promises';
 import type { ExitCode } from '../../engine/errors.js';
 import { proxySettings } from '../../engine/service/address.js';
-import { formatSize } from '../../engine/size.js';
 import type { StateAge } from '../../engine/state/state.js';
+import { formatSize } from '../../engine/util/size.js';
 import { hintLines } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';

@@ -1,7 +1,7 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
 import type { Command } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
+import { nearest } from '../../engine/util/nearest.js';
 import { usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
 import { print, spec, type Tree } from './command.js';

@@ -1,6 +1,6 @@
 /** `profiles history company|user <id>`: what this state knows about one profile (contract §1). */
 import { KINDS, type Kind } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
+import { count } from '../../engine/util/numbers.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, HISTORY, usage } from '../options/index.js';

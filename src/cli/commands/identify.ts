@@ -1,9 +1,7 @@
 /** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
 import type { ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
-import { isObject } from '../../engine/json-object.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
 import {
   DEFAULT_LIMITS,
   identifierCheck,
@@ -15,6 +13,8 @@ import {
   oddWords,
   writtenAgain,
 } from '../../engine/read/index.js';
+import { isObject } from '../../engine/util/json-object.js';
+import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, given, IDENTIFY, RETRYING, usage } from '../options/index.js';

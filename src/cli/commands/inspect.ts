@@ -1,6 +1,5 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder, repeatWarning } from '../../engine/plan/duplicates.js';
 import { EitherKind } from '../../engine/plan/either-kind.js';
@@ -22,6 +21,7 @@ import {
 } from '../../engine/read/index.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
+import { count } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';

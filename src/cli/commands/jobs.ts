@@ -7,12 +7,12 @@ import {
   UsageError,
   WaitTimeoutError,
 } from '../../engine/errors.js';
-import { count } from '../../engine/numbers.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { Job } from '../../engine/service/contract.js';
 import { isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob } from '../../engine/state/state.js';
+import { count } from '../../engine/util/numbers.js';
 import { hintLines, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { engineValues, WAITING } from '../options/index.js';

@@ -1,5 +1,5 @@
 /** What all commands share that list records: how records are selected, and the four forms of the result. */
-import { count } from '../../engine/numbers.js';
+import { count } from '../../engine/util/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
 import {

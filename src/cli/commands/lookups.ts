@@ -1,6 +1,7 @@
 /** `profiles lookups <list>`: prints a lookup list of the service (contract §5; spec: Endpoints 5 to 7). */
-import { nearest } from '../../engine/nearest.js';
+
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
+import { nearest } from '../../engine/util/nearest.js';
 import { usage } from '../options/index.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { requireLookupBaseUrl } from '../settings/index.js';

@@ -1,11 +1,11 @@
 /** What the state has recorded: where it is, its runs and jobs by their ids, and the service that each was sent to. */
 import { existsSync } from 'node:fs';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
 import type { Job } from '../../engine/service/contract.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
+import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
 import { type Hint, hinted, inOneLine, toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';

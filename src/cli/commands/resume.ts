@@ -1,6 +1,5 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 
-import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
@@ -12,6 +11,7 @@ import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
+import { count } from '../../engine/util/numbers.js';
 import { type Hint, hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import {

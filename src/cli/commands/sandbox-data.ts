@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ID_FIELD } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
+import { count } from '../../engine/util/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../sandbox/index.js';
 import type { Context } from '../context.js';
 import { given, SANDBOX_REGION, usage } from '../options/index.js';

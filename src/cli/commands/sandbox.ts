@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import { LockedError } from '../../engine/errors.js';
 import { KINDS } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
 import { isLoopback } from '../../engine/service/address.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
+import { count } from '../../engine/util/numbers.js';
 import {
   openSandboxData,
   readLookups,

@@ -1,11 +1,11 @@
 /** Writes plan files, completely or not at all, and reads them. */
 import { resolve } from 'node:path';
 import { ProfilesError, UsageError } from '../../engine/errors.js';
-import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
-import { readSmallFile } from '../../engine/read-small-file.js';
-import { replaceFile } from '../../engine/replace-file.js';
-import { type FileKind, obstacle } from '../../engine/written-file.js';
+import { fileTrouble, noRoom } from '../../engine/util/file-trouble.js';
+import { readSmallFile } from '../../engine/util/read-small-file.js';
+import { replaceFile } from '../../engine/util/replace-file.js';
+import { type FileKind, obstacle } from '../../engine/util/written-file.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 

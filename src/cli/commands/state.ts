@@ -1,10 +1,10 @@
 /** `profiles state`: shows, checks, backs up, moves, and unlocks the state (contract §10). */
 import { resolve } from 'node:path';
 import { InterruptedError, LockedError, StateError } from '../../engine/errors.js';
-import { count, grouped } from '../../engine/numbers.js';
-import { formatSize } from '../../engine/size.js';
 import { migrateState } from '../../engine/state/copy.js';
 import { type HeldLock, openBackend } from '../../engine/state/state.js';
+import { count, grouped } from '../../engine/util/numbers.js';
+import { formatSize } from '../../engine/util/size.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, STATE_MIGRATE, STATE_UNLOCK, usage } from '../options/index.js';

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command, Option } from 'commander';
-import { readSmallFile } from '../../engine/read-small-file.js';
 import { LOOKUP_LISTS } from '../../engine/service/names.js';
 import type { State } from '../../engine/state/state.js';
+import { readSmallFile } from '../../engine/util/read-small-file.js';
 import type { Context } from '../context.js';
 import { settingsOf } from '../options/flags.js';
 import { builtIn, type Entry, OPTIONS, optionOf, pathOf, spelled } from '../options/index.js';

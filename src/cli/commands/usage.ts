@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Command, CommanderError } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
+import { nearest } from '../../engine/util/nearest.js';
 import type { World } from '../context.js';
 import { OPTIONS, pathOf, usage } from '../options/index.js';
 

@@ -8,8 +8,8 @@ import {
   rangesIn,
   type Summary,
 } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
+import { count } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
 import { type Known, nextSteps, type Step } from '../advice/next.js';

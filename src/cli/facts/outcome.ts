@@ -1,8 +1,8 @@
 /** How an import ended, and why that is not a success. */
 import type { FileRange, RowCounts, RunStatus, Summary } from '../../engine/model.js';
-import { count, grouped, lineRange } from '../../engine/numbers.js';
 import type { PlanTotals } from '../../engine/plan-changes.js';
-import { formatSize } from '../../engine/size.js';
+import { count, grouped, lineRange } from '../../engine/util/numbers.js';
+import { formatSize } from '../../engine/util/size.js';
 
 /** How well something went. A word or a sign always says the same as its color. */
 export type Tone = 'good' | 'warn' | 'bad' | 'none';

@@ -1,12 +1,12 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
 import { ProfilesError } from '../../engine/errors.js';
 import { type FileRange, type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
 import { placeOf } from '../../engine/send/row-counts.js';
 import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
 import type { RequestRecord, RequestState } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
+import { count } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
 import type { Step } from '../advice/next.js';
 import { errorWords } from '../advice/words.js';

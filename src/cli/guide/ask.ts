@@ -9,10 +9,10 @@ import {
   SOME_ZONE,
   type Summary,
 } from '../../engine/model.js';
-import { count, grouped } from '../../engine/numbers.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
+import { count, grouped } from '../../engine/util/numbers.js';
 import { causeText } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
 import type { Choice, Prompter } from '../prompts/index.js';

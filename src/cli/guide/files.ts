@@ -5,11 +5,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, ProfilesError, UsageError } from '../../engine/errors.js';
-import { fileTrouble, noRoom } from '../../engine/file-trouble.js';
 import { NUMBERS } from '../../engine/options.js';
-import { privateFolder } from '../../engine/private-folder.js';
 import { type MappingFile, notSpooled } from '../../engine/read/index.js';
-import { replaceFile } from '../../engine/replace-file.js';
 import {
   type AnySource,
   expandInputs,
@@ -17,6 +14,9 @@ import {
   type Located,
   type SourceDeps,
 } from '../../engine/run/sources.js';
+import { fileTrouble, noRoom } from '../../engine/util/file-trouble.js';
+import { privateFolder } from '../../engine/util/private-folder.js';
+import { replaceFile } from '../../engine/util/replace-file.js';
 import { hinted, toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';

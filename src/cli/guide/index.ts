@@ -4,12 +4,12 @@
  * is held.
  */
 import { AuthError, NotConfirmedError } from '../../engine/errors.js';
-import { count } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
 import { isKnownLayout } from '../../engine/plan/type-changes.js';
 import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import { count } from '../../engine/util/numbers.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';

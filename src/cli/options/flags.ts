@@ -1,6 +1,6 @@
 /** Reads `-o key=value` into the flags, and checks which flags can stand together. */
 import { UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
+import { nearest } from '../../engine/util/nearest.js';
 import { OPTIONS, optionsOf } from './index.js';
 import { type Entry, type Flags, spelled } from './option.js';
 import { BOOLEAN, pair } from './types.js';

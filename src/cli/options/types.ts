@@ -1,10 +1,10 @@
 /** The types of option values: how each is written on a command line and parsed. */
 import { fileURLToPath } from 'node:url';
-import { parseDuration, writeDuration } from '../../engine/duration.js';
 import { UsageError } from '../../engine/errors.js';
-import { wholeNumber } from '../../engine/numbers.js';
 import { type InvalidBound, wordOption } from '../../engine/options.js';
-import { formatSize, parseSize } from '../../engine/size.js';
+import { parseDuration, writeDuration } from '../../engine/util/duration.js';
+import { wholeNumber } from '../../engine/util/numbers.js';
+import { formatSize, parseSize } from '../../engine/util/size.js';
 
 export interface Type<V = unknown> {
   /** Decides the schema of its value in the config file (`settings/schema.ts`). */

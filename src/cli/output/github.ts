@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { count } from '../../engine/numbers.js';
+import { count } from '../../engine/util/numbers.js';
 import type { Facts, JobFact } from '../facts/index.js';
 import type { Form } from '../facts/text.js';
 import { markdown } from './markdown.js';

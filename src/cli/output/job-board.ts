@@ -3,10 +3,10 @@
  * ended.
  */
 
-import { formatDuration } from '../../engine/duration.js';
-import { count, grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
+import { formatDuration } from '../../engine/util/duration.js';
+import { count, grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
 import type { DisplayView } from './display.js';
 import type { RegionSize } from './live.js';

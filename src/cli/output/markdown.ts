@@ -1,5 +1,5 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
-import { count, grouped } from '../../engine/numbers.js';
+import { count, grouped } from '../../engine/util/numbers.js';
 import type { Facts } from '../facts/index.js';
 import { linesOf } from '../facts/outcome.js';
 import { changesIn } from '../facts/plan.js';

@@ -1,8 +1,8 @@
 /** The plan of an import as text (`--dry-run`). */
 import type { FilePlan, Plan } from '../../engine/model.js';
-import { count, grouped } from '../../engine/numbers.js';
 import type { PlanChanges, PropertyCheck } from '../../engine/plan-changes.js';
-import { formatSize } from '../../engine/size.js';
+import { count, grouped } from '../../engine/util/numbers.js';
+import { formatSize } from '../../engine/util/size.js';
 import { changesIn, columnFacts, estimateOf, formatName } from '../facts/plan.js';
 import { Texts } from '../facts/text.js';
 import { safeJson, safeLine } from './safe.js';

@@ -1,7 +1,7 @@
 /** The progress of an import, computed from its events: as a live region, or as one plain line. */
 import type { ImportEvent } from '../../engine/events.js';
-import { count, grouped, roughly } from '../../engine/numbers.js';
-import { formatSize } from '../../engine/size.js';
+import { count, grouped, roughly } from '../../engine/util/numbers.js';
+import { formatSize } from '../../engine/util/size.js';
 import { planLine } from '../facts/outcome.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';

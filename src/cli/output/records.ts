@@ -1,9 +1,10 @@
 /** Records from the service or the state as text: cells, CSV, and JSON Lines. */
-import { formatDuration } from '../../engine/duration.js';
+
 import { UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
-import { grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
+import { formatDuration } from '../../engine/util/duration.js';
+import { nearest } from '../../engine/util/nearest.js';
+import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
 import { safeLine } from './safe.js';
 import { type Styles, styleOf } from './terminal.js';

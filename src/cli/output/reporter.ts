@@ -1,6 +1,7 @@
 /** Reports an import: progress and what happens on stderr, and the result in the chosen form. */
-import { formatDuration } from '../../engine/duration.js';
+
 import { OutputError } from '../../engine/errors.js';
+import { formatDuration } from '../../engine/util/duration.js';
 import type { Facts, Told } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';

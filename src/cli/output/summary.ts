@@ -1,6 +1,6 @@
 /** The result of an import as lines for a terminal. */
-import { formatDuration } from '../../engine/duration.js';
-import { count, grouped } from '../../engine/numbers.js';
+import { formatDuration } from '../../engine/util/duration.js';
+import { count, grouped } from '../../engine/util/numbers.js';
 import { commandLines } from '../advice/shell.js';
 import type { Facts, ResentFact } from '../facts/index.js';
 import { isOnlyPlanned, linesOf } from '../facts/outcome.js';

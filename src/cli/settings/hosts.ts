@@ -1,7 +1,7 @@
 /** The account, the region, and its hosts. No host is built in (contract §2), so each of them may be missing. */
 import { ConfigError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
 import { parseHost } from '../../engine/service/address.js';
+import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
 import { type Hint, hinted, toRun } from '../advice/hint.js';
 import { FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';

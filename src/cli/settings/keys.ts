@@ -2,8 +2,8 @@
  * Dotted keys of the config file, for `config get`, `set`, and `unset`. They come from the table of options.
  */
 import { ConfigError } from '../../engine/errors.js';
-import { isObject } from '../../engine/json-object.js';
-import { nearest } from '../../engine/nearest.js';
+import { isObject } from '../../engine/util/json-object.js';
+import { nearest } from '../../engine/util/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
 /** An option in the config file, and whether it is allowed only at the top or only in an account. */

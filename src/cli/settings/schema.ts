@@ -4,9 +4,9 @@
  */
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import * as z from 'zod';
-import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
-import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
+import { DURATION, DURATION_EXAMPLES } from '../../engine/util/duration.js';
+import { SIZE, SIZE_EXAMPLES } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';

@@ -3,9 +3,9 @@
  * file, the top of the file, or its default, in this order. Each value keeps its origin.
  */
 import { posix, win32 } from 'node:path';
-import type { Clock } from '../../engine/clock.js';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { withoutPassword } from '../../engine/state/location.js';
+import type { Clock } from '../../engine/util/clock.js';
 import { GLOBAL, type Option, type RawFlags, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { type ConfigFile, type ConfigSection, type Scalar, valueAt } from './keys.js';

@@ -4,7 +4,6 @@ import type { Bound } from '../bounds.js';
 import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
 import type { MappingRules } from '../mapping-rules.js';
-import { wholeNumber } from '../numbers.js';
 import {
   type ImportOptions,
   importNumbers,
@@ -14,6 +13,7 @@ import {
   wordOption,
 } from '../options.js';
 import { cellType, factsOf, readMappings, statedBy, withMappings } from '../read/index.js';
+import { wholeNumber } from '../util/numbers.js';
 import type { ServiceOptions } from './service.js';
 
 /** What to read, and how. Options that you leave out are detected, or have the default of the command. */

@@ -1,6 +1,6 @@
 /** The names of what an import is asked for. */
 import type { MappingRules } from '../mapping-rules.js';
-import type { Names } from '../option-names.js';
+import type { Names } from '../util/option-names.js';
 import type { ImportRequest, PlanRequest } from './import-request.js';
 
 /** Of both: the same request can be planned first, and then sent. */

@@ -1,8 +1,6 @@
 /** The service and the account, which the caller gives: the library reads no settings. */
 
-import { systemClock } from '../clock.js';
 import { UsageError } from '../errors.js';
-import { checkNames, type Names } from '../option-names.js';
 import { numberOption } from '../options.js';
 import { parseHost } from '../service/address.js';
 import {
@@ -11,6 +9,8 @@ import {
   type ProxyEnv,
   type ServiceClient,
 } from '../service/client.js';
+import { systemClock } from '../util/clock.js';
+import { checkNames, type Names } from '../util/option-names.js';
 
 /** A service, and the account to use there. */
 export interface ServiceOptions {

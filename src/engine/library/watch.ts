@@ -1,12 +1,12 @@
 /** The job functions of the library. */
 
-import { systemClock } from '../clock.js';
 import { UsageError } from '../errors.js';
-import { checkNames, type Names } from '../option-names.js';
 import { numberOption } from '../options.js';
 import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
+import { systemClock } from '../util/clock.js';
+import { checkNames, type Names } from '../util/option-names.js';
 
 /** How to follow a job. */
 export interface WatchRequest {

@@ -2,11 +2,12 @@
  * Finds identifiers that appear more than once, by their keyed hashes. Memory depends on the number of
  * different identifiers, not on how often each appears: 8 to 16 bytes for each.
  */
-import { firstWhere } from '../bisect.js';
+
 import { wordsOf } from '../fingerprint-tables.js';
-import { count, grouped } from '../numbers.js';
 import type { Warning } from '../problems.js';
 import { type OpenedInput, placeWord, type Scan } from '../read/index.js';
+import { firstWhere } from '../util/bisect.js';
+import { count, grouped } from '../util/numbers.js';
 
 export interface Duplicates {
   /** Number of rows with an identifier that an earlier row has, too. */

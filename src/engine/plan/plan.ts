@@ -3,7 +3,6 @@
  * read, mapped, typed, and checked. Sends nothing.
  */
 
-import { Channel } from '../channel.js';
 import type { ImportEvent } from '../events.js';
 import {
   type DialectPlan,
@@ -16,6 +15,7 @@ import {
 } from '../model.js';
 import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
+import { Channel } from '../util/channel.js';
 import { DuplicateFinder, type Duplicates, repeatWarning } from './duplicates.js';
 import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';

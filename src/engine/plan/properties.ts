@@ -1,8 +1,8 @@
 /** Compares the keys of users with the user properties of the service. Pure. */
 import type { ColumnPlan } from '../model.js';
-import { nearest } from '../nearest.js';
 import type { PropertyCheck } from '../plan-changes.js';
 import type { LookupRecord } from '../service/contract.js';
+import { nearest } from '../util/nearest.js';
 
 /**
  * Names that the service may use for our types (spec: `data_type`). The spec does not list them, so these are

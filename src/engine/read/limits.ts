@@ -1,8 +1,8 @@
 /** Limits on columns, keys, and levels, so that a small file cannot take many times its size in memory. */
 import { InputError } from '../errors.js';
-import { grouped } from '../numbers.js';
 import { NUMBERS } from '../options.js';
 import type { Problem } from '../problems.js';
+import { grouped } from '../util/numbers.js';
 
 export interface Limits {
   /** Of the input, for messages. */

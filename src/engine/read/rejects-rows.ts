@@ -1,5 +1,5 @@
 /** Imports of rejects files: what their columns say, and how to recognize rows that were not edited. */
-import { firstWhere } from '../bisect.js';
+import { firstWhere } from '../util/bisect.js';
 import { Hashes } from './hashes.js';
 import { quoted } from './wording.js';
 

@@ -1,6 +1,6 @@
 /** Recognizes files that this program wrote, and that do not contain rows. */
 import { InputError } from '../errors.js';
-import { isObject } from '../json-object.js';
+import { isObject } from '../util/json-object.js';
 
 /** Rejected rows, and mappings, beside an input. */
 export const WRITTEN = /\.(?:rejects(?:-\d+)?\.[a-z]+|mapping(?:-\d+)?\.json)$/i;

@@ -1,6 +1,5 @@
 /** Takes the locks of an import, and records its run before the first request is sent. */
-import type { Clock } from '../clock.js';
-import { formatDuration } from '../duration.js';
+
 import { InterruptedError, LockedError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
@@ -12,6 +11,8 @@ import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Made, Scope, State } from '../state/state.js';
+import type { Clock } from '../util/clock.js';
+import { formatDuration } from '../util/duration.js';
 import { hasUnseenJobs } from './earlier.js';
 import { storeOptions } from './private.js';
 import { identityOf } from './run.js';

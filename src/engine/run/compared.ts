@@ -5,13 +5,13 @@
 
 import { type Bound, isWithin } from '../bounds.js';
 import type { Kind, RowCounts } from '../model.js';
-import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import { type CompareDeps, type Comparison, compareRows, type Known } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
 import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 import { buildItems, type Pool } from '../read/index.js';
+import { count } from '../util/numbers.js';
 
 /** Compares the rows of each kind once, and again only if the known profiles of the kind have changed. */
 export class ComparedRows {

@@ -1,6 +1,5 @@
 /** The dependencies of an import, and its result. */
 import type { Readable } from 'node:stream';
-import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Plan, Summary } from '../model.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
@@ -9,6 +8,7 @@ import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
+import type { Clock } from '../util/clock.js';
 
 /**
  * Asks for confirmation before anything is sent.

@@ -1,7 +1,7 @@
 /** Marks of files: whether a file is the one that was written, and whether it was changed since. */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { NO_LINK } from '../owner.js';
+import { NO_LINK } from '../util/owner.js';
 
 /** Identifies a written file, and tells whether it was changed. */
 export interface FileMark {

@@ -2,7 +2,7 @@
  * One session that follows the jobs of a run that has sent all its rows without waiting for them (contract §4
  * "State"). It reads no input, so they may have changed or be gone.
  */
-import { Channel } from '../channel.js';
+
 import { StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Summary } from '../model.js';
@@ -13,6 +13,7 @@ import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import { Totals } from '../state/tally.js';
 import { requestStatus } from '../states.js';
+import { Channel } from '../util/channel.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import { FOLLOWS, hasUnseenJobs, stillUnfinished } from './earlier.js';
 import { OpenRun } from './open-run.js';

@@ -1,7 +1,7 @@
 /**
  * Records a run during one session, from its locks to its end: a new run, or an earlier one that continues.
  */
-import { closeAll } from '../close-all.js';
+
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
@@ -11,6 +11,7 @@ import type { RequestRecord } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
+import { closeAll } from '../util/close-all.js';
 import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf, newRejects, retriesOf } from './failed-requests.js';

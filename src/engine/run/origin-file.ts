@@ -6,12 +6,12 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError, StateError } from '../errors.js';
-import { fileTrouble } from '../file-trouble.js';
 import { bytesOf, hashesOf } from '../fingerprint-tables.js';
 import { cellType, isOrigin, ORIGIN_MEMBER } from '../read/index.js';
-import { replaceFile } from '../replace-file.js';
 import type { RejectsRecord } from '../state/rejects.js';
-import { obstacle } from '../written-file.js';
+import { fileTrouble } from '../util/file-trouble.js';
+import { replaceFile } from '../util/replace-file.js';
+import { obstacle } from '../util/written-file.js';
 import type { Unsent } from './unsent.js';
 
 /** The version of the format. */

@@ -5,8 +5,8 @@
 import { type Stats, statSync } from 'node:fs';
 import { InputError, OutputError } from '../errors.js';
 import { isOutcomes, OUTCOME_FIELDS } from '../read/index.js';
-import { type PipeSignals, Replacement } from '../replace-file.js';
-import { type FileKind, obstacle } from '../written-file.js';
+import { type PipeSignals, Replacement } from '../util/replace-file.js';
+import { type FileKind, obstacle } from '../util/written-file.js';
 import type { RowOutcome } from './outcome.js';
 
 export interface OutcomeRow extends RowOutcome {

@@ -16,9 +16,9 @@ import {
   Pool,
   startOf,
 } from '../read/index.js';
-import { NoReaderError } from '../replace-file.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { State } from '../state/state.js';
+import { NoReaderError } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
 import { OutcomesFile } from './outcome-file.js';
 import { RowOutcomes } from './row-outcomes.js';

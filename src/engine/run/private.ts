@@ -7,12 +7,12 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
-import { folderAdvice } from '../file-trouble.js';
 import type { Condition, MappingRules } from '../mapping-rules.js';
 import { KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
+import { folderAdvice } from '../util/file-trouble.js';
 import { readSpooled, writeSpooled } from './spooled-json.js';
 
 const SET_FILE = 'set.json';

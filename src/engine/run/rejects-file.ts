@@ -20,9 +20,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
-import { fileTrouble } from '../file-trouble.js';
-import { isOwn, NO_LINK } from '../owner.js';
-import { refuseForeignLink } from '../written-file.js';
+import { fileTrouble } from '../util/file-trouble.js';
+import { isOwn, NO_LINK } from '../util/owner.js';
+import { refuseForeignLink } from '../util/written-file.js';
 import { digestOf, type FileMark, hex, inodeOf, isUnchanged } from './file-mark.js';
 import { isOriginTaken } from './origin-file.js';
 

@@ -1,7 +1,8 @@
 /** Warnings about requests when a session ends: rows that failed again, and rows that were not sent. Pure. */
-import { count } from '../numbers.js';
+
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { count } from '../util/numbers.js';
 import { isFailed } from './summary.js';
 
 /** The most requests that get a warning of their own. */

@@ -20,7 +20,7 @@ import {
 } from '../read/index.js';
 import { parseWebAddress, type WebAddress } from '../service/address.js';
 import { download, type Sink } from '../service/download.js';
-import { formatSize } from '../size.js';
+import { formatSize } from '../util/size.js';
 import type { ImportDeps } from './deps.js';
 
 export type SourceDeps = Pick<

@@ -1,6 +1,6 @@
 /** Reads and writes small JSON files in the private folder of a run. They exist only on this machine. */
 import { readFileSync } from 'node:fs';
-import { replaceFile } from '../replace-file.js';
+import { replaceFile } from '../util/replace-file.js';
 
 /** @throws the error of the file system */
 export const writeSpooled = (file: string, value: unknown): Promise<void> =>

@@ -3,13 +3,13 @@
  * be forgotten, so such an import names them (contract §3 "Rejects").
  */
 import type { NotSent } from '../model.js';
-import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import type { Scanned } from '../plan/plan.js';
 import type { WrittenRejects } from '../state/rejects.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
+import { count } from '../util/numbers.js';
 import { withoutValues } from './private.js';
 import type { Ending } from './summary.js';
 

@@ -4,9 +4,9 @@
  * canary.
  */
 import { CanaryError, Exit } from '../errors.js';
-import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { isCompleted, type RunRequests } from '../state/run-requests.js';
+import { count } from '../util/numbers.js';
 import { placeOf, placeText } from './row-counts.js';
 
 /** Whether a canary must still complete. @param items value of the option `canary`: its number of items */

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.js';
-import { formatDuration } from '../duration.js';
 import { InterruptedError, type ProfilesError, WaitTimeoutError } from '../errors.js';
+import type { Clock } from '../util/clock.js';
+import { formatDuration } from '../util/duration.js';
 
 /** A signal that is aborted when `stop` is, or with a `WaitTimeoutError` when the time is over. */
 export class Deadline {

@@ -3,10 +3,9 @@
  * jobs of other runs (contract §4 "Across runs"): a request that shares an id with such a job must wait for its end,
  * because the service may process two jobs in any order.
  */
-import type { Clock } from '../clock.js';
+
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
-import { count } from '../numbers.js';
 import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
@@ -16,6 +15,8 @@ import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import type { Scope, State } from '../state/state.js';
 import type { Totals } from '../state/tally.js';
+import type { Clock } from '../util/clock.js';
+import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
 import { isImpossible, placeOf, placeText, runJob } from './row-counts.js';

@@ -5,11 +5,11 @@
  * completed: then single rows are not the cause.
  */
 import type { ServiceError } from '../errors.js';
-import { count, grouped } from '../numbers.js';
 import { failureReason } from '../service/names.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { isCompleted, type RunRequests } from '../state/run-requests.js';
 import { requestStatus } from '../states.js';
+import { count, grouped } from '../util/numbers.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import type { Chunk } from './chunk.js';

@@ -1,7 +1,8 @@
 /** Selects rows of a chunk, for requests that send only some of them. */
-import { firstWhere } from '../bisect.js';
+
 import { emptyColumns, type RowColumns } from '../read/index.js';
 import type { RequestRange } from '../state/requests.js';
+import { firstWhere } from '../util/bisect.js';
 import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, ChunkPart } from './chunk.js';
 

@@ -2,7 +2,7 @@
  * Sends one bulk request (contract §4 "What becomes of an answer"): writes its intent to disk, sends it,
  * retries it, and writes its outcome to disk. This is the only retry loop of a submission.
  */
-import type { Clock } from '../clock.js';
+
 import { ProfilesError, type ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Expected } from '../service/answer.js';
@@ -10,6 +10,7 @@ import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { Attempts, type RetryOptions } from '../service/retry.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { Clock } from '../util/clock.js';
 
 /** The state of a request before its first attempt. */
 export const UNSENT = {

@@ -1,9 +1,9 @@
 /** Asks what became of a request, and describes where its rows are. Pure. */
 import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
-import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { isAcknowledged, isClosed as isClosedStatus, requestStatus } from '../states.js';
+import { lineRange } from '../util/numbers.js';
 
 /** Whether its rows were accepted, by this request or by an earlier one with the same rows. */
 export const wasAccepted = (r: RequestRecord): boolean => isAcknowledged(requestStatus(r));

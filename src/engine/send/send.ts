@@ -4,14 +4,14 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { count } from '../numbers.js';
 import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import { Totals } from '../state/tally.js';
 import { requestStatus } from '../states.js';
+import { Channel } from '../util/channel.js';
+import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';

@@ -1,10 +1,11 @@
 /** Polls jobs until they end (contract §3 "Follow", §5; spec: Endpoint 4). */
-import type { Clock } from '../clock.js';
+
 import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 import type { Scope, State } from '../state/state.js';
+import type { Clock } from '../util/clock.js';
 
 /** Records which jobs answer 404. */
 export interface MissingJobs {

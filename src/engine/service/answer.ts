@@ -10,8 +10,8 @@ import {
   type ProfilesError,
   ServiceError,
 } from '../errors.js';
-import { isObject } from '../json-object.js';
 import type { Problem } from '../problems.js';
+import { isObject } from '../util/json-object.js';
 import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
 import { isRedacted } from './redact.js';

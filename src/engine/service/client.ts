@@ -1,9 +1,10 @@
 /** The client of the service, with all seven operations of the specification. */
-import type { Clock } from '../clock.js';
+
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
-import { isObject } from '../json-object.js';
 import type { Kind } from '../model.js';
 import { NUMBERS } from '../options.js';
+import type { Clock } from '../util/clock.js';
+import { isObject } from '../util/json-object.js';
 import { jobSegment, type ProxyEnv, parseBaseUrl } from './address.js';
 import type { Answer, ReadDecision } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';

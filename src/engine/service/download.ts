@@ -3,10 +3,10 @@
  * connection if the server supports ranges and confirms with a strong ETag that the file is the same.
  */
 import type { Dispatcher } from 'undici';
-import { Channel } from '../channel.js';
-import type { Clock } from '../clock.js';
 import { InputError, NetworkError } from '../errors.js';
-import { formatSize } from '../size.js';
+import { Channel } from '../util/channel.js';
+import type { Clock } from '../util/clock.js';
+import { formatSize } from '../util/size.js';
 import {
   isLoopback,
   type ProxyEnv,

@@ -3,7 +3,7 @@
  * twice, and the second one would be read as the answer to the next request.
  */
 import { createHash } from 'node:crypto';
-import { isObject } from '../json-object.js';
+import { isObject } from '../util/json-object.js';
 import type { Belonging } from './exchange.js';
 import { isSuccess, oneLine, parseJson, type Reply } from './reply.js';
 

@@ -1,7 +1,7 @@
 /** Sends one request over a connection, and returns its answer. */
 import type { Dispatcher } from 'undici';
-import { formatDuration } from '../duration.js';
-import { formatSize } from '../size.js';
+import { formatDuration } from '../util/duration.js';
+import { formatSize } from '../util/size.js';
 import type { Answer } from './answer.js';
 import type { Connection } from './connection.js';
 import { type Content, decoded, isCoded } from './decode.js';

@@ -1,6 +1,7 @@
 /** Describes why a request got no reply, from the errors of undici, net, dns, and tls. Pure. */
-import { formatDuration } from '../duration.js';
+
 import { type ErrorDetails, NetworkError } from '../errors.js';
+import { formatDuration } from '../util/duration.js';
 
 export interface Failure {
   reason: string;

@@ -1,6 +1,6 @@
 /** Reads and describes replies without the schemas, which are loaded only with the first reply. Pure; all texts are single lines. */
 import { createRequire as requireFrom } from 'node:module';
-import { isObject } from '../json-object.js';
+import { isObject } from '../util/json-object.js';
 import { textsOf } from './names.js';
 
 /** A complete reply. */

@@ -1,8 +1,9 @@
 /** Decides when to send a request again, for submissions, reads, and downloads. Pure: random numbers and the time are passed in. */
-import type { Clock } from '../clock.js';
-import { formatDuration } from '../duration.js';
+
 import { ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import type { SendOptions } from '../options.js';
+import type { Clock } from '../util/clock.js';
+import { formatDuration } from '../util/duration.js';
 
 /** The longest pause of a backoff, in milliseconds (contract §4 "Retries"). */
 const MAX_BACKOFF_MS = 60_000;

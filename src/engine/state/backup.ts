@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { ProfilesError, StateError, UsageError } from '../errors.js';
-import { refuseForeignLink } from '../written-file.js';
+import { refuseForeignLink } from '../util/written-file.js';
 
 /**
  * @param file absolute

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ErrorDetails, ProfilesError, StateError } from '../errors.js';
-import { folderAdvice } from '../file-trouble.js';
-import { privateFolder } from '../private-folder.js';
-import { sqliteTrouble } from '../sqlite.js';
+import { folderAdvice } from '../util/file-trouble.js';
+import { privateFolder } from '../util/private-folder.js';
+import { sqliteTrouble } from '../util/sqlite.js';
 
 /**
  * Makes a StateError with advice from any failure of the state; a ProfilesError stays as it is.

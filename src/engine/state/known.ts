@@ -8,11 +8,11 @@
  */
 import { FingerprintIndex } from '../fingerprint-index.js';
 import { hashesOf, wordsOf } from '../fingerprint-tables.js';
-import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Access } from './access.js';
 import type { Reader } from './database.js';
+import { IdTable } from './id-table.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
 import { newestSend, SEND } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';

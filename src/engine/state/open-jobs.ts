@@ -1,7 +1,7 @@
 /** Finds unfinished jobs, and later sends, by the ids of their rows (contract §4 "Across runs"). */
 
-import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
+import { IdTable } from './id-table.js';
 import { rowsOfEach } from './rows.js';
 
 /** An open send. `job` is null if it is only in doubt. */

@@ -5,9 +5,9 @@
  */
 
 import type { FingerprintColumns } from '../fingerprint-index.js';
-import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
+import { IdTable } from './id-table.js';
 import { type OpenSend, rowsIn } from './open-jobs.js';
 import { rowsOfEach } from './rows.js';
 import { isOpen, isOthersSince, openSends } from './sends.js';

@@ -3,7 +3,7 @@
  * Each store has the SQL of its tables.
  */
 import { userInfo } from 'node:os';
-import { closeAll } from '../close-all.js';
+import { closeAll } from '../util/close-all.js';
 import { Access } from './access.js';
 import type { Backend, Locks } from './backend.js';
 import { firstOf, problemsOf, type StateProblem } from './check.js';

@@ -1,6 +1,6 @@
 /** Reads the JSON that tables hold. Only this program writes it, so JSON of another form means a damaged database. */
 import { StateError } from '../errors.js';
-import { isObject } from '../json-object.js';
+import { isObject } from '../util/json-object.js';
 import type { Reader } from './database.js';
 
 /** A column that holds JSON. */

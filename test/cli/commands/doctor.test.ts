@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkNode } from '../../../src/cli/commands/doctor.js';
 import { checkClock } from '../../../src/cli/commands/doctor-checks.js';
-import { systemClock } from '../../../src/engine/clock.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { type CliOptions, cli, scratch } from '../../support/cli.js';
 
 const TOKEN = 'key-0123456789-abcd';

@@ -2,8 +2,8 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { systemClock } from '../../../src/engine/clock.js';
 import type { Summary } from '../../../src/engine/model.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 

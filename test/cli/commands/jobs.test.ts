@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { systemClock } from '../../../src/engine/clock.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { Scope } from '../../../src/engine/state/state.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 import { openState } from '../../support/state.js';

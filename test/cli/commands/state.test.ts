@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/engine/clock.js';
+import type { Clock } from '../../../src/engine/util/clock.js';
 import { fastClock } from '../../loss/support.js';
 import { cli, scratch } from '../../support/cli.js';
 

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Input, World } from '../../../src/cli/context.js';
 import { runCommand } from '../../../src/cli/main.js';
 import type { TextStream } from '../../../src/cli/output/terminal.js';
-import { systemClock } from '../../../src/engine/clock.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { scratch } from '../../support/cli.js';
 
 export interface Turn {

@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { safeJson, safeLine, safeMessage } from '../../../src/cli/output/safe.js';
 import { cutTo, layout, pad, widthOf } from '../../../src/cli/output/width.js';
-import { count, grouped } from '../../../src/engine/numbers.js';
+import { count, grouped } from '../../../src/engine/util/numbers.js';
 
 describe('safe text', () => {
   test.each([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../src/cli/settings/index.js';
 import { requireToken } from '../../../src/cli/settings/token.js';
-import { systemClock } from '../../../src/engine/clock.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { cli, scratch } from '../../support/cli.js';
 import { home } from './world.js';

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/advice/words.js';
 import { readToken, Secret } from '../../../src/cli/settings/secret.js';
 import { readTokenFile, requireToken } from '../../../src/cli/settings/token.js';
-import { systemClock } from '../../../src/engine/clock.js';
 import type { AuthError } from '../../../src/engine/errors.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { home, refusal, settle } from './world.js';
 
 describe('a token is one word', () => {

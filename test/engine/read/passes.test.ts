@@ -4,7 +4,6 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { grouped } from '../../../src/engine/numbers.js';
 import {
   buildItems,
   type ItemBatch,
@@ -19,6 +18,7 @@ import {
   scanInput,
 } from '../../../src/engine/read/index.js';
 import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
+import { grouped } from '../../../src/engine/util/numbers.js';
 import { collected } from '../../support/collected.js';
 import { writeCsv } from './csv-writer.js';
 import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';

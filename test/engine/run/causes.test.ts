@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
-import { grouped } from '../../../src/engine/numbers.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
+import { grouped } from '../../../src/engine/util/numbers.js';
 import { aRequest } from '../../support/reports.js';
 import { file, open, read } from '../read/reading.js';
 

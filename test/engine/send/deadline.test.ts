@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/engine/clock.js';
 import { WaitTimeoutError } from '../../../src/engine/errors.js';
 import { Deadline } from '../../../src/engine/send/deadline.js';
+import type { Clock } from '../../../src/engine/util/clock.js';
 import { IdleClock } from '../../support/clock.js';
 
 /** A clock whose one sleep ends when the test says so. */

@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { createServer as createTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clock } from '../../../src/engine/clock.js';
 import { parseWebAddress } from '../../../src/engine/service/address.js';
 import { type Downloaded, type DownloadOptions, download } from '../../../src/engine/service/download.js';
+import type { Clock } from '../../../src/engine/util/clock.js';
 import { closedPort, httpServer, listen, rawServer } from './support/servers.js';
 
 const FILE = Buffer.from(`company_id\n${Array.from({ length: 40_000 }, (_, row) => `c${row}\n`).join('')}`);

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Told } from '../../../src/cli/facts/index.js';
 import { createReporter } from '../../../src/cli/output/reporter.js';
-import { systemClock } from '../../../src/engine/clock.js';
+import { systemClock } from '../../../src/engine/util/clock.js';
 import { aJobEvent, aPlanEvent, aProgress, aSummary, factsAbout } from '../../support/runs.js';
 
 const job = (n: number, completed_rows: number, status = 'processing'): Told =>

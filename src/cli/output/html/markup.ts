@@ -1,5 +1,5 @@
 /** HTML templates that escape every value, unless it was made by a template, and the building blocks of the report. */
-import { count } from '../../../engine/numbers.js';
+import { count } from '../../../engine/util/numbers.js';
 import type { Tone } from '../../facts/outcome.js';
 import { safeLine } from '../safe.js';
 

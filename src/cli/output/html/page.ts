@@ -1,13 +1,13 @@
 /** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. Pure. */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { formatDuration } from '../../../engine/duration.js';
 import { OutputError, UsageError } from '../../../engine/errors.js';
-import { fileTrouble } from '../../../engine/file-trouble.js';
-import { count, grouped } from '../../../engine/numbers.js';
-import { replaceFile } from '../../../engine/replace-file.js';
-import { formatSize } from '../../../engine/size.js';
-import { type FileKind, obstacle } from '../../../engine/written-file.js';
+import { formatDuration } from '../../../engine/util/duration.js';
+import { fileTrouble } from '../../../engine/util/file-trouble.js';
+import { count, grouped } from '../../../engine/util/numbers.js';
+import { replaceFile } from '../../../engine/util/replace-file.js';
+import { formatSize } from '../../../engine/util/size.js';
+import { type FileKind, obstacle } from '../../../engine/util/written-file.js';
 import { isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
 import { estimateOf, namesIn } from '../../facts/plan.js';
 import type { Session } from '../../facts/session.js';

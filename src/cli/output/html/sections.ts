@@ -1,6 +1,6 @@
 /** The sections of the report: what to run next, rows, causes of rejection, warnings, files, columns, and changes. */
 import type { Plan } from '../../../engine/model.js';
-import { count, grouped } from '../../../engine/numbers.js';
+import { count, grouped } from '../../../engine/util/numbers.js';
 import { isOnlyPlanned, linesOf } from '../../facts/outcome.js';
 import { changesIn, columnFacts } from '../../facts/plan.js';
 import type { Session } from '../../facts/session.js';

@@ -1,6 +1,6 @@
 /** The section about requests and their jobs, with a timeline. */
-import { formatDuration } from '../../../engine/duration.js';
-import { grouped } from '../../../engine/numbers.js';
+import { formatDuration } from '../../../engine/util/duration.js';
+import { grouped } from '../../../engine/util/numbers.js';
 import { linesOf } from '../../facts/outcome.js';
 import { type RequestFact, requestFacts, type Session, type Span } from '../../facts/session.js';
 import type { Form } from '../../facts/text.js';

@@ -1,7 +1,7 @@
 /** Decides which type the plan suggests for a text column (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
-import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
+import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
 import { converterOf, partsOf } from './converter.js';
 import type { Likely, Marker } from './likely.js';

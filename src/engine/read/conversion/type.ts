@@ -1,7 +1,7 @@
 /** Types of columns as they are written in a rule: `money`, `date:MM/dd/yyyy`. */
 import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES, SOME_ZONE } from '../../model.js';
-import { nearest } from '../../nearest.js';
+import { nearest } from '../../util/nearest.js';
 import { codePoint, quoted, type Refusal } from '../wording.js';
 import { type Converter, partsOf } from './converter.js';
 import { styleOf } from './numerals.js';

@@ -2,7 +2,7 @@
 import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
-import { formatSize } from '../../size.js';
+import { formatSize } from '../../util/size.js';
 import { tooManyColumns } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';

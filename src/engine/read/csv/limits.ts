@@ -3,7 +3,7 @@
  * closing quote.
  */
 import { InputError } from '../../errors.js';
-import { formatSize } from '../../size.js';
+import { formatSize } from '../../util/size.js';
 import type { Limits } from '../limits.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
 import type { BrokenRecord } from '../types.js';

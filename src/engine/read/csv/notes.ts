@@ -2,8 +2,8 @@
  * Signs that a CSV has another dialect than the one in which it is read. They only cause warnings in the plan.
  */
 
-import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
+import { count } from '../../util/numbers.js';
 import type { Dialect } from './dialect.js';
 
 export type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text';

@@ -1,7 +1,7 @@
 /** Totals of the columns of a CSV over all batches. */
 import type { CellType, ColumnPlan } from '../../model.js';
-import { count, grouped } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
+import { count, grouped } from '../../util/numbers.js';
 import { sentAs, sentType } from '../conversion/converter.js';
 import { currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
 import {

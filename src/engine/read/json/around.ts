@@ -1,6 +1,7 @@
 /** Reads the JSON objects around an array, byte by byte, in constant memory. */
-import { nearest } from '../../nearest.js';
+
 import type { Problem } from '../../problems.js';
+import { nearest } from '../../util/nearest.js';
 import { BACKSLASH, QUOTE } from '../text/fours.js';
 import { list } from '../wording.js';
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from './bytes.js';

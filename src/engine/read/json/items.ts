@@ -1,6 +1,6 @@
 /** The splitter of JSON Lines, and the class with which both JSON splitters collect items into batches. */
 import { InputError } from '../../errors.js';
-import { formatSize } from '../../size.js';
+import { formatSize } from '../../util/size.js';
 import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { isSpace, LF } from './bytes.js';

@@ -1,7 +1,7 @@
 /** Converts a JSON item, flat or in the service's shape, to what the service expects (spec: Company, User). */
 
-import { isObject } from '../../json-object.js';
 import type { CellType } from '../../model.js';
+import { isObject } from '../../util/json-object.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';

@@ -1,7 +1,7 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
-import { isObject } from '../../json-object.js';
 import type { Kind } from '../../model.js';
+import { isObject } from '../../util/json-object.js';
 import type { TextReader } from '../format.js';
 import { limitIn } from '../limits.js';
 import { identify, inArray } from '../mapping/id-column.js';

@@ -1,6 +1,6 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 
-import { isObject } from '../../json-object.js';
+import { isObject } from '../../util/json-object.js';
 import { tooDeep } from '../limits.js';
 import { quoted } from '../wording.js';
 import { isSpace } from './bytes.js';

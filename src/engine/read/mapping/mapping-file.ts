@@ -2,11 +2,11 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { ConfigError, ProfilesError, UsageError } from '../../errors.js';
-import { troubleOf } from '../../file-trouble.js';
 import { KINDS } from '../../model.js';
-import { nearest } from '../../nearest.js';
 import { WORDS } from '../../options.js';
-import { readSmallFile } from '../../read-small-file.js';
+import { troubleOf } from '../../util/file-trouble.js';
+import { nearest } from '../../util/nearest.js';
+import { readSmallFile } from '../../util/read-small-file.js';
 import { askedDialect } from '../csv/dialect.js';
 import { itemPath } from '../json/shape.js';
 import { encodingLabel } from '../text/encoding.js';

@@ -1,8 +1,8 @@
 /** Where the values of each column or JSON field go, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
 import { type CellType, ID_FIELD, type Kind } from '../../model.js';
-import { nearest } from '../../nearest.js';
 import type { ColumnRule, Warning } from '../../problems.js';
+import { nearest } from '../../util/nearest.js';
 import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';

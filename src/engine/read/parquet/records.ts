@@ -2,7 +2,7 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { getTreePath, isFlatColumn } from 'hyparquet/src/schema.js';
 import { InputError } from '../../errors.js';
-import { formatSize } from '../../size.js';
+import { formatSize } from '../../util/size.js';
 import { targeting } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
 import { type OpenFile, openFile, refuseChanged } from '../text/source.js';

@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { InputError } from '../../errors.js';
-import { nearest } from '../../nearest.js';
-import { formatSize } from '../../size.js';
+import { nearest } from '../../util/nearest.js';
+import { formatSize } from '../../util/size.js';
 import { notSpooled } from './spool.js';
 
 const GIB = 1024 ** 3;

@@ -2,7 +2,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
-import { nearest } from '../../nearest.js';
+import { nearest } from '../../util/nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
 import { holdsNoRows, WRITTEN } from '../written.js';
 import { isArchive } from './archive.js';

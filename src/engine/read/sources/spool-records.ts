@@ -1,9 +1,9 @@
 /** Writes the records of a program to a file as JSON Lines: an input is read twice, but a program gives them once. */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { orAborted } from '../../clock.js';
 import { UsageError } from '../../errors.js';
-import { ensureFolder } from '../../private-folder.js';
+import { orAborted } from '../../util/clock.js';
+import { ensureFolder } from '../../util/private-folder.js';
 import { notSpooled } from './spool.js';
 
 /** Anything that yields one record after another. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InputError, StateError } from '../../errors.js';
-import { folderAdvice } from '../../file-trouble.js';
-import { ensureFolder } from '../../private-folder.js';
+import { folderAdvice } from '../../util/file-trouble.js';
+import { ensureFolder } from '../../util/private-folder.js';
 
 /**
  * Copies stdin to a private file. Returns the file's path; the caller removes the file.

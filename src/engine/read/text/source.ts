@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
-import { troubleOf } from '../../file-trouble.js';
-import { nearest } from '../../nearest.js';
+import { troubleOf } from '../../util/file-trouble.js';
+import { nearest } from '../../util/nearest.js';
 import type { Compression, Marks } from '../types.js';
 
 /** About the size of a batch of records. */

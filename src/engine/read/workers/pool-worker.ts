@@ -1,6 +1,6 @@
 /** The pool's side of a worker thread: sends orders, receives results and the batches that it reads. */
 import { Worker } from 'node:worker_threads';
-import { orAborted } from '../../clock.js';
+import { orAborted } from '../../util/clock.js';
 import type { StoredBatch } from '../record-cache.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';

@@ -1,7 +1,7 @@
 /** Runs tasks over batches, on this thread or on workers, and yields the results in order. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { orAborted } from '../../clock.js';
+import { orAborted } from '../../util/clock.js';
 import { RecordCache, readAllBack, type StoredBatch } from '../record-cache.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { PoolWorker } from './pool-worker.js';

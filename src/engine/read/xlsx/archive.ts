@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { InputError, ProfilesError } from '../../errors.js';
-import { formatSize } from '../../size.js';
+import { formatSize } from '../../util/size.js';
 import type { SourceFile } from '../text/source.js';
 import { MAX_TOKEN, type Place, TokenTooLong, XmlReader } from './xml.js';
 

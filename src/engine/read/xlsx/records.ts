@@ -1,7 +1,7 @@
 /** The rows of a sheet as CSV records, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
-import { grouped } from '../../numbers.js';
-import { formatSize } from '../../size.js';
+import { grouped } from '../../util/numbers.js';
+import { formatSize } from '../../util/size.js';
 import { Output } from '../text/output.js';
 import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';

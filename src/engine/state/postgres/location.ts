@@ -5,7 +5,7 @@
  */
 import { isIPv6 } from 'node:net';
 import { ConfigError } from '../../errors.js';
-import { nearest } from '../../nearest.js';
+import { nearest } from '../../util/nearest.js';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readSmallFile } from '../../src/engine/read-small-file.js';
-import { scratch } from '../support/cli.js';
+import { readSmallFile } from '../../../src/engine/util/read-small-file.js';
+import { scratch } from '../../support/cli.js';
 
 function fifo(): string {
   const path = join(scratch(), 'fifo');

@@ -1,5 +1,5 @@
 /** Parses and formats sizes. `4MB` is decimal; `4MiB` and `4M` are binary. */
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors.js';
 
 /** The syntax of a size. Has both cases of each letter, because patterns in JSON Schema have no flags. */
 export const SIZE = /^\d+(\.\d+)?\s*([kKmMgG]?[bB]?|[kKmMgG][iI][bB]?)$/;

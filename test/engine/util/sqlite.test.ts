@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { sqliteTrouble, useWriteAheadLog } from '../../src/engine/sqlite.js';
-import { openState } from '../../src/engine/state/state.js';
-import { scratch } from '../support/cli.js';
+import { openState } from '../../../src/engine/state/state.js';
+import { sqliteTrouble, useWriteAheadLog } from '../../../src/engine/util/sqlite.js';
+import { scratch } from '../../support/cli.js';
 
 function open(file: string): void {
   const db = new DatabaseSync(file);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Channel, tap } from '../../src/engine/channel.js';
-import { collected } from '../support/collected.js';
-import { growth } from '../support/cpu.js';
+import { Channel, tap } from '../../../src/engine/util/channel.js';
+import { collected } from '../../support/collected.js';
+import { growth } from '../../support/cpu.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,7 +1,7 @@
 /** Reads files that are small: plans, mapping files, settings, tokens. */
 import { constants, openSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { InterruptedError } from './errors.js';
+import { InterruptedError } from '../errors.js';
 
 /**
  * Reads a whole file, or a pipe to its end, such as one made by `<(…)`. A pipe may have no writer yet: a thread that

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { IdTable } from '../../src/engine/id-table.js';
+import { IdTable } from '../../../src/engine/state/id-table.js';
 
 /** Ids that fall on one place of the table, and ids that fall anywhere. */
 const anId = fc.oneof(

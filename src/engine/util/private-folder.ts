@@ -1,7 +1,7 @@
 /** Folders and files that only this user may enter: the state, its locks, and its spool. */
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigError } from './errors.js';
+import { ConfigError } from '../errors.js';
 import { foreignLink, isOwn, takeOver, userId } from './owner.js';
 
 /**

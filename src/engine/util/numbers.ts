@@ -1,6 +1,7 @@
 /** Formats numbers for messages. Does not use `toLocaleString`, because its first call takes 10 ms. */
+
+import { UsageError } from '../errors.js';
 import { formatDuration } from './duration.js';
-import { UsageError } from './errors.js';
 
 /** Formats `1234567` as `1,234,567`. */
 export function grouped(n: number): string {

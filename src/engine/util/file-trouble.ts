@@ -1,4 +1,4 @@
-import { type ErrorDetails, OutputError } from './errors.js';
+import { type ErrorDetails, OutputError } from '../errors.js';
 
 /** What a failed file operation means, in words: the system's own text names the call, and not what is wrong. */
 const WORDS: Readonly<Record<string, string>> = {

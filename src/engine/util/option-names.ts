@@ -1,5 +1,5 @@
 /** Refuses options with unknown names: without TypeScript, one that is misspelled would be ignored. */
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors.js';
 import { nearest } from './nearest.js';
 
 /** All names of the options, each of them once. */

@@ -1,8 +1,8 @@
 import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ensureFolder } from '../../src/engine/private-folder.js';
-import { scratch } from '../support/cli.js';
+import { ensureFolder } from '../../../src/engine/util/private-folder.js';
+import { scratch } from '../../support/cli.js';
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatSize, parseSize } from '../../src/engine/size.js';
+import { formatSize, parseSize } from '../../../src/engine/util/size.js';
 
 describe('a size is read', () => {
   test.each([
