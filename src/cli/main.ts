@@ -148,7 +148,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   ]);
   const called = typedIn(argv).command;
   for (const entry of COMMANDS) {
-    const command = program.command(entry.name).description(entry.summary);
+    const command = program.command(entry.name).description(entry.summary).helpGroup(entry.heading);
     if (entry.name === called) await declare(entry, command, wire);
   }
   for (const command of [program, ...descendants(program)]) {

@@ -50,6 +50,8 @@ export type AnySpec = Spec<any>;
 export const spec = <O = readonly string[]>(of: Spec<O>): Spec<O> => of;
 
 export interface CommandEntry {
+  /** Where help lists it. */
+  heading: string;
   name: string;
   summary: string;
   /** Loads the command's file. */

@@ -10,14 +10,6 @@ export const WIDTH = 80;
 const TEXTS_AT = 29;
 const GLOBAL_FLAGS = '--account, --region, --state, --config, --quiet, --debug, --yes';
 
-/** The commands in the order of help, below their headings. */
-const COMMAND_GROUPS: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ['Start here', ['import', 'inspect', 'sandbox', 'doctor']],
-  ['Carry on', ['resume', 'apply', 'runs', 'history']],
-  ['Service', ['job', 'jobs', 'lookups', 'identify']],
-  ['Set up', ['config', 'state', 'completion', 'help']],
-];
-
 /** Settings that the last section names, as far as the command takes them. */
 const EXAMPLES = ['retries', 'chunk_bytes', 'interval', 'max_cell', 'request_timeout'];
 
@@ -160,18 +152,21 @@ function textOf(entry: Entry, path: string): string {
 
 function commandSection(command: Command, width: number): Section[] {
   const children = command.createHelp().visibleCommands(command);
-  if (children.length === 0) return [];
-  const rows = children.map((child) => [child.name(), child.description()] as const);
-  return [['Commands', twoColumns(rows, { left: 12, width })]];
+  return children.length === 0 ? [] : [['Commands', commandRows(children, width)]];
 }
 
 function rootSections(command: Command, width: number): Section[] {
-  const summaries = new Map(command.commands.map((child) => [child.name(), child.description()]));
-  const groups = COMMAND_GROUPS.map(([heading, names]): Section => {
-    const rows = names.map((name) => [name, summaries.get(name) ?? ''] as const);
-    return [heading, twoColumns(rows, { left: 12, width })];
+  const headings = [...new Set(command.commands.map((child) => child.helpGroup()))];
+  const groups = headings.map((heading): Section => {
+    const of = command.commands.filter((child) => child.helpGroup() === heading);
+    return [heading, commandRows(of, width)];
   });
   return [...groups, ['Global options', rowsOf(shown(optionsOf('*')), width, '*')]];
+}
+
+function commandRows(commands: readonly Command[], width: number): string {
+  const rows = commands.map((child) => [child.name(), child.description()] as const);
+  return twoColumns(rows, { left: 12, width });
 }
 
 /** The last section: settings, further pages, and the names of the global options. */
