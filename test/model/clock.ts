@@ -10,7 +10,7 @@ interface Sleeper {
 }
 
 /** What the event loop still waits for, other than time and the next request. */
-const AT_WORK = /^(?:FS|FileHandle|TCPConnect|Write|Shutdown|Zlib)/;
+const AT_WORK = /^(?:FS|FileHandle|Zlib)|Connect|Write|Shutdown/;
 /** Turns of the event loop without work, after which what one side has written has arrived at the other. */
 const QUIET_TURNS = 6;
 

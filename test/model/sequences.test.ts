@@ -24,8 +24,16 @@ const LIMIT_MS = 120_000 + SHRINK_MS;
 /** What the last sequence did, to be read if it has no end. */
 let log: readonly string[] = [];
 
+let last = Promise.resolve();
+
+/** One after another: a sequence that its limit has ended goes on. */
+function play(kind: Kind, steps: Iterable<fc.AsyncCommand<Model, Scene>>): Promise<void> {
+  last = last.catch(() => {}).then(() => playAlone(kind, steps));
+  return last;
+}
+
 /** From the first files to the last check. */
-async function play(kind: Kind, steps: Iterable<fc.AsyncCommand<Model, Scene>>): Promise<void> {
+async function playAlone(kind: Kind, steps: Iterable<fc.AsyncCommand<Model, Scene>>): Promise<void> {
   const model = new Model(kind);
   log = model.log;
   const scene = new Scene(model);
