@@ -17,7 +17,7 @@ import { ALL_WELL, type Circumstances } from './machine.js';
 import type { Data, Model, Run } from './model.js';
 import { holds, leavesOutRejected } from './properties.js';
 import type { Scene } from './scene.js';
-import { textOf } from './service.js';
+import { type Move, textOf } from './service.js';
 
 /** A step with what it is given. */
 class Step<P> implements fc.AsyncCommand<Model, Scene> {
@@ -101,6 +101,32 @@ export const STEPS = fc.oneof(
       await wait(seconds, scene);
       const other = FILES.find((one) => one !== file)!;
       await scene.send(['import', other], scene.data(other));
+    },
+  ),
+  step(
+    1,
+    'refused after a lost answer',
+    fc.record({
+      file,
+      first: fc.constantFrom<Move>('lose before', 'lose after'),
+      isolate: fc.boolean(),
+      isNew: fc.boolean(),
+      last: fc.constantFrom<Move>(401, 503, 'lose after'),
+    }),
+    async ({ file, first, isolate, isNew, last }, scene) => {
+      const flags = isolation(isolate);
+      const send = (...moves: Move[]) => {
+        const argv = ['import', file, '-o', 'retries=0', ...flags];
+        return scene.send(argv, scene.data(file), { circumstances: { moves, fates: [], end: null } });
+      };
+      await send(first);
+      // It replaces the run.
+      if (isNew) return void (await send(422, last));
+      const [newest] = await scene.list();
+      const run = scene.model.runs.get(newest?.run ?? '');
+      if (run && newest?.resume) {
+        await scene.resume(run, flags, { moves: [422, last], fates: [], end: null });
+      }
     },
   ),
   step(
