@@ -414,6 +414,24 @@ describe('Parquet', () => {
     expect(lines).toEqual([1, 2, 3]);
   });
 
+  it.each(['steps', 'steps-indexed'])('%s: rows that are decoded in several steps', async (name) => {
+    const { items, lines } = await reading(`${name}.parquet`);
+    const expected = Array.from({ length: 70_001 }, (_, n) => ({
+      company_id: `c${n}`,
+      metadata: { n, ...(n % 5 > 0 && { tier: `tier ${n % 7}` }), tags: n % 3 > 0 ? [] : [n % 9] },
+    }));
+    expect(lines.length).toBe(expected.length);
+    expect(JSON.stringify(items) === JSON.stringify(expected)).toBe(true);
+  });
+
+  it('structures in pages that count too few nulls are an error with the command that writes them again', async () => {
+    const error = await errorOf(reading('structures-v2.parquet'));
+    expect(error.message).toBe('structures-v2.parquet: the lists of the column list cannot be read');
+    expect(error.hint).toBe(
+      `write the file again: duckdb -c "COPY (FROM 'structures-v2.parquet') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)"`,
+    );
+  });
+
   it.each([
     ['cut-off.parquet', 'cut-off.parquet: the Parquet file is cut off: its end is missing'],
     ['hollow.parquet', /^hollow.parquet: the Parquet file is damaged: /],

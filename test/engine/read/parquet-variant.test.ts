@@ -1,7 +1,5 @@
 /** Parquet's variants: each value as the other columns of its type have it, and no member lost. */
-import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
-import { assemble } from '../../../src/engine/read/parquet/assembly.js';
 import { variantOf } from '../../../src/engine/read/parquet/variant.js';
 
 const bytes = (...parts: (number | number[] | Uint8Array)[]): Uint8Array =>
@@ -122,20 +120,4 @@ it('lists whose elements are the same bytes, at each of 40 levels, are refused',
   let value = primitive(0);
   for (let level = 0; level < 40; level++) value = bytes(3, 2, 0, 0, value.length, value);
   expect(() => variantOf({ metadata: NONE, value })).toThrow('a variant refers to the same value many times');
-});
-
-it('columns are put together row by row', () => {
-  const node = (element: Partial<SchemaElement>, children: SchemaTree[] = []): SchemaTree =>
-    ({ element, children, path: [element.name!], count: 1 }) as unknown as SchemaTree;
-  const names = node({ name: 'metadata', type: 'BYTE_ARRAY' });
-  const values = node({ name: 'value', type: 'BYTE_ARRAY' });
-  const tree = node({ name: 'v', repetition_type: 'REQUIRED', logical_type: { type: 'VARIANT' } }, [
-    names,
-    values,
-  ]);
-  const columns = new Map<SchemaTree, unknown[]>([
-    [names, [NONE, NONE]],
-    [values, [primitive(8, 2, int(4, 57)), text('x')]],
-  ]);
-  expect(assemble(tree, columns)).toEqual([0.57, 'x']);
 });

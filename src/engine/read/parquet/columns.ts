@@ -1,17 +1,38 @@
-/** The columns of a row group, read in parallel: each writes its member of the current row as JSON. */
-import { isUtf8 } from 'node:buffer';
-import type { SchemaElement } from 'hyparquet';
+/** Reads one column of a row group after the other, some rows at a time, as the JSON text of its members. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import {
+  type AsyncBuffer,
+  type Awaitable,
+  type ColumnChunk,
+  type ColumnData,
+  type Compressors,
+  type FileMetaData,
+  parquetRead,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { InputError } from '../../errors.js';
+import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
 import { viewOf } from '../text/fours.js';
-import type { Output } from '../text/output.js';
-import { converterOf, isJson, isPlainNumber, isText, type List } from './converters.js';
-import type { PageMemory } from './memory.js';
-import { type ColumnChunkPlace, type Dictionary, type Page, Pages, type Values } from './pages.js';
-import { BadValueError, type JsonValue, textOf } from './values.js';
+import { Output } from '../text/output.js';
+import { columnFile, hasColumns, type ParquetFile } from './file.js';
+import { readerOf } from './nested.js';
+import {
+  BadValueError,
+  type Convert,
+  converterOf,
+  isInteger,
+  isJson,
+  isText,
+  isUnsigned,
+  textOf,
+} from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
-  name: string;
+  node: SchemaTree;
   /** Whether a value that cannot be sent rejects its row: not in a column that is left out, or sent as text. */
   rejects: boolean;
   /** JSON text of a missing value; null to leave the key out. */
@@ -22,250 +43,223 @@ export interface Member {
   spread: boolean;
   /** The values include 64-bit integers that a double cannot hold. */
   wide: boolean;
-  /** Shared by all row groups, as are the `entries`. */
-  memory: PageMemory;
-  entries: Output;
 }
 
-/** A column, positioned at the next row to write. */
-export interface Column {
-  readonly key: Key;
-  /** Loads rows if none are left. @returns how many can be written; 0 after the last */
-  ready(): number | Promise<number>;
-  /** Writes `,"key":value` of the next row, or nothing. */
-  write(out: Output): void;
-}
+/** How many rows of a column to decode at a time. The library decodes the column's dictionary again each time. */
+const STEP_ROWS = 1 << 16;
+/** Values of a column that may have to be decoded at once: some hundred bytes each. */
+const MOST_VALUES = 1 << 22;
 
-/** The text `,"key":`. */
-export class Key {
-  readonly bytes: number;
-  readonly #view: DataView;
+const NOTHING = new Uint8Array(0);
+/** A page with only nulls is empty, which not every decompressor accepts. Node's own ones are faster. */
+const COMPRESSORS = Object.fromEntries(
+  Object.entries({ ...compressors, GZIP: gunzipSync, BROTLI: brotliDecompressSync } as Compressors).map(
+    ([codec, unpack]) => [
+      codec,
+      (bytes: Uint8Array, size: number) => (size === 0 ? NOTHING : unpack(bytes, size)),
+    ],
+  ),
+);
 
-  constructor(readonly member: Member) {
-    const text = `,${jsonString(member.name)}:`;
-    this.bytes = Buffer.byteLength(text);
-    this.#view = viewOf(Buffer.from(`${text}   `)); // four bytes are copied at once
-  }
-
-  write(out: Output): void {
-    out.copy(this.#view, 0, this.bytes);
-  }
-
-  /** Writes a text as the value. */
-  writeText(out: Output, text: string): void {
-    this.write(out);
-    out.write(jsonString(text));
-  }
-}
-
-/** JSON text of a value; null for a missing one. */
-function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null {
-  switch (typeof value) {
-    case 'string':
-      return jsonString(value);
-    case 'number':
-      return asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value))
-        ? `"${value}"`
-        : String(value);
-    case 'boolean':
-      return asText === 'all' ? `"${value}"` : String(value);
-    default:
-      return value === null || value === undefined ? null : JSON.stringify(value);
-  }
-}
-
-/** A column without lists and structures: one value per row. */
-export class FlatColumn implements Column {
-  readonly #pages: Pages;
-  readonly #member: Member;
-  readonly key: Key;
-  readonly #element: SchemaElement;
-  readonly #convert: ReturnType<typeof converterOf>;
-  /** Its values are copied as text; their JSON is always ASCII; they are numbers that are sent as they are. */
-  readonly #copies: boolean;
-  readonly #ascii: boolean;
-  readonly #number: boolean;
-  #page: Page | null = null;
-  #row = 0;
-  /** How many values of the page were written. */
-  #value = 0;
-  /** Which rows of the page have a value; null if all do. */
-  #definition: Uint8Array | null = null;
-  /** Values of the page: texts and the offset of the next one, indices into a dictionary, numbers, or others. */
-  #from: Values['from'] = 'list';
-  #texts = viewOf(new Uint8Array(0));
-  #offset = 0;
-  /** Whether all texts, together with their lengths, are UTF-8. */
-  #valid = false;
-  #indices: Int32Array = new Int32Array(0);
-  #numbers: Float64Array = new Float64Array(0);
-  #list: List = [];
-  #dictionary: Dictionary | null = null;
-  /** The dictionary's values as members, and where each begins. */
-  readonly #entries: Output;
+/** A column of a row group: its members in the next rows, as text. */
+export class Column {
+  /** Rows of the group: the first that is not loaded. */
+  end = 0;
+  /** Why values cannot be sent, by row of the group. */
+  readonly bad = new Map<number, BadValueError>();
+  readonly member: Member;
+  readonly #file: ParquetFile;
+  readonly #isFlat: boolean;
+  readonly #bytes: AsyncBuffer;
+  readonly #metadata: FileMetaData | null;
+  readonly #rows: number;
+  readonly #step: number;
+  /** The file says where the pages of this column are. */
+  readonly #isIndexed: boolean;
+  readonly #write: (raw: unknown) => void;
+  readonly #key: string;
+  readonly #out = new Output(1024);
+  /** Where the members of the loaded rows begin, from row `first` on. */
   #starts = new Uint32Array(1);
-  /** For bad values: the error to throw in the row that has one. */
-  #bad = new Map<number, unknown>();
+  #first = 0;
 
-  constructor(place: ColumnChunkPlace, member: Member) {
-    this.#pages = new Pages(place);
-    this.#member = member;
-    this.#entries = member.entries;
-    this.key = new Key(member);
-    this.#element = place.schemaPath.at(-1)!.element;
-    this.#convert = converterOf(this.#element, member.wide);
-    this.#copies = isText(this.#element) && !member.spread;
-    this.#ascii = this.#element.type !== 'BYTE_ARRAY';
-    this.#number = isPlainNumber(this.#element) && member.asText === 'none' && !member.wide;
+  constructor(file: ParquetFile, member: Member, rows: number, chunks: readonly ColumnChunk[]) {
+    this.member = member;
+    const { node } = member;
+    this.#rows = rows;
+    this.#metadata = hasColumns(node) ? columnFile(node, BigInt(rows), chunks) : null;
+    this.#isIndexed = chunks.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
+    const values = chunks.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? 0), 0);
+    if (values > MOST_VALUES && !this.#isIndexed) {
+      throw new InputError(`a row group of ${grouped(rows)} rows is too large to be read at once`, {
+        file: file.path,
+        hint: `write the file with smaller ones: ${rewriting(file.path)}`,
+      });
+    }
+    const isFlat = node.children.length === 0 && node.element.repetition_type !== 'REPEATED';
+    this.#isFlat = isFlat;
+    this.#file = file;
+    // Of a nested column without an index, the library decodes all rows each time.
+    this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
+    this.#bytes = isFlat && !this.#isIndexed && rows > STEP_ROWS ? remembering(file.bytes) : file.bytes;
+    this.#key = `,${jsonString(node.element.name)}:`;
+    this.#write = isFlat ? this.#flatWriter(member) : this.#nestedWriter(member);
   }
 
-  ready(): number | Promise<number> {
-    const page = this.#page;
-    return page && this.#row < page.count ? page.count - this.#row : this.#turn();
+  /** Loads rows from `end` on: whole pages, so that none is decoded again. @throws if there are none */
+  async load(): Promise<void> {
+    const first = this.end;
+    const chunks = await this.#decode(first);
+    const end = chunks.at(-1)?.rowEnd ?? first;
+    if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
+    if (end > this.#rows) throw new Error('a column has too many values');
+    if (this.#starts.length <= end - first) this.#starts = new Uint32Array(end - first + 1);
+    this.#out.length = 0;
+    this.bad.clear();
+    let row = first;
+    for (const { columnData, rowStart, rowEnd } of chunks) {
+      if (rowStart > row) throw new Error('a column has too few values');
+      for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart], first);
+    }
+    this.#out.reserve(3); // four bytes are copied at once
+    this.#first = first;
+    this.end = end;
   }
 
-  async #turn(): Promise<number> {
-    do this.#page = await this.#pages.next();
-    while (this.#page && this.#page.count === 0);
-    const page = this.#page;
-    if (page === null) return 0;
-    const { values } = page;
-    this.#row = this.#value = 0;
-    this.#definition = page.definition;
-    this.#from = values.from;
-    if (values.from === 'texts') {
-      this.#setTexts(values.view, values.offset);
-    } else if (values.from === 'numbers') this.#numbers = values.numbers;
-    else if (values.from === 'list') this.#list = values.list;
-    else {
-      this.#indices = values.indices;
-      if (this.#dictionary !== this.#pages.dictionary) {
-        this.#dictionary = this.#pages.dictionary;
-        this.#writeEntries(this.#dictionary);
+  /** Copies the member of a row that is loaded. */
+  copy(row: number, out: Output): void {
+    const at = row - this.#first;
+    const [start, end] = [this.#starts[at]!, this.#starts[at + 1]!];
+    if (start < end) out.copy(this.#out.view, start, end);
+  }
+
+  async #decode(first: number): Promise<ColumnData[]> {
+    const rowEnd = Math.min(first + this.#step, this.#rows);
+    if (!this.#metadata) {
+      const columnData = new Array(rowEnd - first).fill(null);
+      return [{ columnName: '', columnData, rowStart: first, rowEnd }];
+    }
+    const chunks: ColumnData[] = [];
+    const reading = parquetRead({
+      file: this.#bytes,
+      metadata: this.#metadata,
+      columns: ['0'],
+      // Without an index, a page that ends where the range begins would be decoded, too.
+      rowStart: first === 0 || this.#isIndexed ? first : Math.min(first + 1, this.#rows - 1),
+      rowEnd,
+      useOffsetIndex: true,
+      compressors: COMPRESSORS,
+      utf8: false,
+      parsers: { timestampFromNanoseconds: (nanos) => nanos },
+      onChunk: (chunk) => chunks.push(chunk),
+    });
+    await reading.catch((error: unknown) => {
+      if (this.#isFlat || !(error instanceof RangeError)) throw error;
+      // The library takes the number of nulls in a page of version 2 for more than Arrow counts.
+      const { name } = this.member.node.element;
+      throw new InputError(`the lists of the column ${name} cannot be read`, {
+        file: this.#file.path,
+        hint: `write the file again: ${rewriting(this.#file.path)}`,
+        cause: error,
+      });
+    });
+    return chunks;
+  }
+
+  #add(row: number, raw: unknown, first: number): void {
+    const out = this.#out;
+    const start = out.length;
+    this.#starts[row - first] = start;
+    try {
+      this.#write(raw);
+    } catch (error) {
+      if (!(error instanceof BadValueError)) throw error;
+      this.bad.set(row, error);
+      out.length = start;
+      out.write(this.#key + jsonString(error.shown ?? ''));
+    }
+    this.#starts[row - first + 1] = out.length;
+  }
+
+  #writeJson(json: string | null): void {
+    if (json !== null) this.#out.write(this.#key + json);
+  }
+
+  #nestedWriter({ node, missing }: Member): (raw: unknown) => void {
+    const read = readerOf(node);
+    return (raw) => {
+      const value = read(raw);
+      this.#writeJson(value === null ? missing : JSON.stringify(value));
+    };
+  }
+
+  #flatWriter(member: Member): (raw: unknown) => void {
+    const { element } = member.node;
+    const { asText, missing, spread, wide } = member;
+    const out = this.#out;
+    const key = Buffer.from(`${this.#key}   `); // four bytes are copied at once
+    const [keyView, keyBytes] = [viewOf(key), key.length - 3];
+    const copies = isText(element) && !spread;
+    const isNumber = asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
+    const json = spread || isJson(element) ? jsonText(spread) : plainText(converterOf(element, wide), asText);
+    let page = { buffer: null as ArrayBufferLike | null, view: keyView };
+    return (raw) => {
+      if (raw === null) return this.#writeJson(missing);
+      if (raw === undefined) throw new Error('a value is not in its dictionary');
+      const start = out.length;
+      if (isNumber) {
+        out.copy(keyView, 0, keyBytes);
+        if (out.writeNumber(Number(raw))) return;
+      } else if (copies) {
+        const { buffer, byteOffset, length } = raw as Uint8Array;
+        if (page.buffer !== buffer) page = { buffer, view: new DataView(buffer) };
+        out.copy(keyView, 0, keyBytes);
+        if (out.copyText(page.view, byteOffset, byteOffset + length, false)) return;
       }
-    }
-    return page.count;
+      out.length = start;
+      this.#writeJson(json(raw) ?? missing);
+    };
   }
+}
 
-  #setTexts(view: DataView, offset: number): void {
-    this.#texts = view;
-    this.#offset = offset;
-    this.#valid =
-      this.#copies && isUtf8(new Uint8Array(view.buffer, view.byteOffset + offset, view.byteLength - offset));
-  }
+const isSigned = (element: SchemaElement): boolean => isInteger(element) && !isUnsigned(element);
 
-  write(out: Output): void {
-    const row = this.#row++;
-    if (this.#definition !== null && this.#definition[row] === 0) this.#missing(out);
-    else if (this.#from === 'texts') this.#writeText(out);
-    else if (this.#from === 'dictionary') this.#writeEntry(out, this.#indices[this.#value++]!);
-    else if (this.#from === 'list') this.#writeValue(out, this.#list[this.#value++]);
-    else this.#writeAny(out, this.#numbers[this.#value++]!);
-  }
+/** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
+const jsonText =
+  (spread: boolean) =>
+  (raw: unknown): string => {
+    const text = textOf(raw as Uint8Array, true);
+    try {
+      const value: unknown = JSON.parse(text);
+      if (!spread || (typeof value === 'object' && value !== null)) return text;
+    } catch {} // sent as text, or rejected with the same reason as in other formats
+    return jsonString(text);
+  };
 
-  #missing(out: Output): void {
-    const { missing } = this.#member;
-    if (missing === null) return;
-    this.key.write(out);
-    out.write(missing);
-  }
+const plainText =
+  (convert: Convert, asText: Member['asText']) =>
+  (raw: unknown): string | null => {
+    const value = convert(raw);
+    if (value === null) return null;
+    if (typeof value === 'string') return jsonString(value);
+    const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
+    return quotes && typeof value !== 'object' ? `"${value}"` : JSON.stringify(value);
+  };
 
-  #writeText(out: Output): void {
-    const view = this.#texts;
-    const start = this.#offset + 4;
-    const end = start + view.getUint32(this.#offset, true);
-    if (end > view.byteLength) throw new Error('a text is cut off');
-    this.#offset = end;
-    if (this.#copies) {
-      const before = out.length;
-      this.key.write(out);
-      if (out.copyText(view, start, end, this.#isValid(end))) return;
-      out.length = before;
-    }
-    this.#writeValue(out, new Uint8Array(view.buffer, view.byteOffset + start, end - start));
-  }
+/** Remembers the last part that was read: the library asks for a column's bytes in each step. */
+function remembering({ byteLength, slice }: AsyncBuffer): AsyncBuffer {
+  let last: { start: number; end: number | undefined; bytes: Awaitable<ArrayBuffer> } | undefined;
+  return {
+    byteLength,
+    slice(start, end) {
+      if (last?.start !== start || last.end !== end) last = { start, end, bytes: slice(start, end) };
+      return last.bytes;
+    },
+  };
+}
 
-  /**
-   * Whether the text that ends here is UTF-8. Checking all texts of a page at once takes a fraction of the time; each
-   * begins after a length, whose last byte is a character of its own.
-   */
-  #isValid(end: number): boolean {
-    if (!this.#valid) return false;
-    const view = this.#texts;
-    // The next length could complete a truncated character.
-    return end === view.byteLength || (view.getUint8(end) & 0xc0) !== 0x80;
-  }
-
-  /** Writes each value of a dictionary once: most of them occur, and many occur often. */
-  #writeEntries({ view, count }: Dictionary): void {
-    const entries = this.#entries;
-    const starts = new Uint32Array(count + 1);
-    const list = this.#copies ? null : this.#pages.dictionaryList;
-    this.#setTexts(view, 0);
-    this.#bad = new Map();
-    entries.length = 0;
-    // Quotes take no more room than lengths did: this is enough for texts without escapes.
-    if (list === null) entries.reserve(view.byteLength + count * this.key.bytes);
-    for (let index = 0; index < count; index++) {
-      try {
-        if (list === null) this.#writeText(entries);
-        else this.#writeAny(entries, list[index]);
-      } catch (error) {
-        if (!(error instanceof BadValueError)) throw error;
-        entries.length = starts[index]!;
-        this.#bad.set(index, error);
-      }
-      starts[index + 1] = entries.length;
-    }
-    entries.reserve(3); // four bytes are copied at once
-    this.#starts = starts;
-    this.#pages.forgetDictionary();
-  }
-
-  #writeEntry(out: Output, index: number): void {
-    const starts = this.#starts;
-    if (index >= starts.length - 1) throw new Error('a value is not in its dictionary');
-    if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
-    const [start, end] = [starts[index]!, starts[index + 1]!];
-    if (start < end) out.copy(this.#entries.view, start, end);
-  }
-
-  #writeAny(out: Output, raw: unknown): void {
-    if (typeof raw !== 'number' || !this.#writeNumber(out, raw)) this.#writeValue(out, raw);
-  }
-
-  /** False, and nothing is written, if the number must be converted or is not a simple one. */
-  #writeNumber(out: Output, number: number): boolean {
-    if (!this.#number) return false;
-    const before = out.length;
-    this.key.write(out);
-    if (out.writeNumber(number)) return true;
-    out.length = before;
-    return false;
-  }
-
-  #writeValue(out: Output, raw: unknown): void {
-    const json = this.#json(raw);
-    if (json === null) {
-      this.#missing(out);
-      return;
-    }
-    this.key.write(out);
-    if (this.#ascii) out.writeAscii(json);
-    else out.write(json);
-  }
-
-  /** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
-  #json(raw: unknown): string | null {
-    const { spread } = this.#member;
-    if (spread || isJson(this.#element)) {
-      const text = textOf(raw as Uint8Array, true);
-      try {
-        const value: unknown = JSON.parse(text);
-        if (!spread || (typeof value === 'object' && value !== null)) return text;
-      } catch {} // sent as text, or rejected with the same reason as in other formats
-      return jsonString(text);
-    }
-    return jsonOf(this.#convert(raw), this.#member);
-  }
+/** A command that writes a file again, with pages and row groups that the library reads. */
+function rewriting(path: string): string {
+  const sql = `COPY (FROM '${path.replaceAll("'", "''")}') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
+  return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
 }

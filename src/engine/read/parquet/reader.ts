@@ -7,7 +7,7 @@ import { emptyFieldStats, type FieldPart, JsonTotals, placeOf } from '../json/to
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targeting } from '../mapping/targets.js';
 import type { SourceFile } from '../text/source.js';
-import type { ParquetColumn } from './footer.js';
+import type { ParquetColumn } from './file.js';
 
 const { scan, build, original, item } = jsonReader;
 

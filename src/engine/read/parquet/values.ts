@@ -1,4 +1,5 @@
-/** Converts single values of Parquet files to JSON. Nothing is rounded. */
+/** Converts single values of Parquet files to JSON: each column keeps one type, and nothing is rounded. */
+import type { SchemaElement } from 'hyparquet';
 import { lossIn } from '../json/text.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
@@ -32,19 +33,119 @@ export function attempt(convert: () => unknown): unknown {
 }
 
 export type JsonValue = string | number | boolean | object | null;
+// biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
+type Raw = any;
+export type Convert = (raw: Raw) => JsonValue;
+
+/** Whether values are plain text, which is copied without being decoded. */
+export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
+  type === 'BYTE_ARRAY' &&
+  (converted_type === undefined || converted_type === 'UTF8' || converted_type === 'ENUM') &&
+  (logical_type === undefined || logical_type.type === 'STRING' || logical_type.type === 'ENUM');
+
+export const isJson = ({ converted_type, logical_type }: SchemaElement): boolean =>
+  converted_type === 'JSON' || logical_type?.type === 'JSON';
+
+export const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boolean =>
+  converted_type?.startsWith('UINT_') === true ||
+  (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
+
+/** Whether a column has integers that are neither dates, times, nor decimals. */
+export const isInteger = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
+  (type === 'INT32' || type === 'INT64') &&
+  (converted_type === undefined || /^U?INT_/.test(converted_type)) &&
+  (logical_type === undefined || logical_type.type === 'INTEGER');
+
+const NANOS = { MILLIS: 1_000_000n, MICROS: 1000n, NANOS: 1n } as const;
+
+/**
+ * Returns the function that converts a column's values to JSON.
+ * @param wide the column has 64-bit integers that a double cannot hold: all of its integers become text
+ */
+export function converterOf(element: SchemaElement, wide = false): Convert {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (isDecimal(element)) {
+    const [decimals, digits] = decimalsOf(element);
+    const text: Convert = (raw) => decimalText(unscaled(raw), decimals);
+    return digits > EXACT_DIGITS ? text : (raw) => Number(text(raw));
+  }
+  const [, of, unit] = /^(TIMESTAMP|TIME)_(MI(?:LLI|CRO)S)$/.exec(converted ?? '') ?? [];
+  if (logical?.type === 'TIMESTAMP' || of === 'TIMESTAMP') {
+    const nanos = NANOS[logical?.type === 'TIMESTAMP' ? logical.unit : (unit as 'MILLIS')];
+    const zone = logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z';
+    return (raw) => timestampText(BigInt(raw) * nanos, zone);
+  }
+  if (logical?.type === 'TIME' || of === 'TIME') {
+    const nanos = NANOS[logical?.type === 'TIME' ? logical.unit : (unit as 'MILLIS')];
+    return (raw) => timeText(BigInt(raw) * nanos);
+  }
+  switch (type) {
+    case 'BOOLEAN':
+      return Boolean;
+    case 'INT32':
+      if (converted === 'DATE' || logical?.type === 'DATE') return dateText;
+      return isUnsigned(element) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
+    case 'INT64': {
+      const exact = isUnsigned(element) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
+      return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw), 0);
+    }
+    case 'INT96':
+      return (nanos: bigint) => timestampText(nanos, 'Z'); // Spark, which writes most of these, means UTC
+    case 'FLOAT':
+      return float32;
+    case 'DOUBLE':
+      return finite;
+    case 'FIXED_LEN_BYTE_ARRAY':
+      if (logical?.type === 'UUID') return uuidText;
+      return logical?.type === 'FLOAT16' ? float16 : base64;
+    default:
+      if (isText(element)) return (raw: Uint8Array) => textOf(raw, converted !== undefined || !!logical);
+      return isJson(element) ? (raw: Uint8Array) => jsonValue(textOf(raw, true)) : base64;
+  }
+}
+
+/** Converts a column of a variant: each value has the type that it would have in the variant's bytes. */
+export function variantConverter(element: SchemaElement): Convert {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (isDecimal(element)) return (raw) => exactNumber(unscaled(raw), decimalsOf(element)[0]);
+  const isBinary = type === 'BYTE_ARRAY' && converted === undefined && logical === undefined;
+  return isBinary ? base64 : converterOf(element);
+}
+
 /** Any number with this many digits is exact in a double. */
-export const EXACT_DIGITS = 15;
+const EXACT_DIGITS = 15;
+
+const isDecimal = ({ converted_type, logical_type }: SchemaElement): boolean =>
+  converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL';
+
+const decimalsOf = ({ scale, precision, logical_type }: SchemaElement): [scale: number, precision: number] =>
+  logical_type?.type === 'DECIMAL'
+    ? [logical_type.scale, logical_type.precision]
+    : [scale ?? 0, precision ?? 38];
+
+/** An integer, or bytes that are one in two's complement, highest byte first. */
+function unscaled(raw: Raw): bigint {
+  if (!(raw instanceof Uint8Array)) return BigInt(raw);
+  return BigInt.asIntN(raw.length * 8, BigInt(`0x0${Buffer.from(raw).toString('hex')}`));
+}
 
 /** A number as far as a double holds it with certainty, text beyond. */
-export function exact(unscaled: bigint, scale: number): JsonValue {
-  const text = decimalText(unscaled, scale);
-  if (scale === 0) return Number.isSafeInteger(Number(unscaled)) ? Number(unscaled) : text;
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).length;
-  return digits <= EXACT_DIGITS ? Number(text) : text;
+export function exactNumber(digits: bigint, decimals: number): JsonValue {
+  const text = decimalText(digits, decimals);
+  if (decimals === 0) return Number.isSafeInteger(Number(digits)) ? Number(digits) : text;
+  return String(digits < 0n ? -digits : digits).length <= EXACT_DIGITS ? Number(text) : text;
+}
+
+function decimalText(unscaled: bigint, decimals: number): string {
+  const sign = unscaled < 0n ? '-' : '';
+  const digits = String(unscaled < 0n ? -unscaled : unscaled);
+  if (decimals <= 0) return `${sign}${digits}${digits === '0' ? '' : '0'.repeat(-decimals)}`;
+  const padded = digits.padStart(decimals + 1, '0');
+  return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`;
 }
 
 /** The value of a JSON text; the text itself if it is not JSON. */
-export function jsonValue(text: string): JsonValue {
+function jsonValue(text: string): JsonValue {
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -56,16 +157,9 @@ export function jsonValue(text: string): JsonValue {
   return value;
 }
 
-export function decimalText(unscaled: bigint, decimals: number): string {
-  const sign = unscaled < 0n ? '-' : '';
-  const digits = String(unscaled < 0n ? -unscaled : unscaled);
-  if (decimals <= 0) return `${sign}${digits}${digits === '0' ? '' : '0'.repeat(-decimals)}`;
-  const padded = digits.padStart(decimals + 1, '0');
-  return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`;
-}
-
 const DAY_MILLIS = 86_400_000;
-const DAY_NANOS = 86_400_000_000_000n;
+const FIRST_MILLIS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MILLIS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Text of milliseconds since 1970, as `write` makes it of their ISO text.
@@ -81,38 +175,27 @@ function isoOf(millis: number, write: (iso: string) => string): string {
   throw new BadValueError(`"${text}" ${why}`, text);
 }
 
-const FIRST_MILLIS = Date.parse('0001-01-01T00:00:00Z');
-const LAST_MILLIS = Date.parse('9999-12-31T23:59:59.999Z');
-
 export const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
 
-/** Nothing if the fraction is zero; otherwise 3, 6, or 9 digits, as few as possible. */
-function fraction(nanos: number): string {
-  if (nanos === 0) return '';
-  const digits = String(nanos).padStart(9, '0');
-  if (digits.endsWith('000000')) return `.${digits.slice(0, 3)}`;
-  return digits.endsWith('000') ? `.${digits.slice(0, 6)}` : `.${digits}`;
-}
-
 const SECOND = 1_000_000_000n;
+const DAY_NANOS = 86_400n * SECOND;
 
-/** Text of nanoseconds since 1970. */
+/** Text of nanoseconds since 1970. A fraction has 3, 6, or 9 digits, as few as possible. */
 export function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const seconds = Number((nanos - rest) / SECOND);
-  return isoOf(seconds * 1000, (iso) => iso.slice(0, -5) + fraction(Number(rest)) + zone);
+  const fraction =
+    rest === 0n
+      ? ''
+      : `.${String(rest)
+          .padStart(9, '0')
+          .replace(/(?:000){1,2}$/, '')}`;
+  return isoOf(seconds * 1000, (iso) => iso.slice(0, -5) + fraction + zone);
 }
 
 /** Text of nanoseconds since midnight. */
-export function timeText(nanos: bigint): string {
-  return timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
-}
-
-/** The high bits are the Julian day, the low 64 the nanoseconds. Spark, which writes most of these, means UTC. */
-export function int96Text(raw: bigint): string {
-  const days = (raw >> 64n) - 2_440_588n;
-  return timestampText(days * DAY_NANOS + BigInt.asUintN(64, raw), 'Z');
-}
+export const timeText = (nanos: bigint): string =>
+  timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 
 /** JSON has only finite numbers: NaN becomes a missing value, as in pandas, and an infinity becomes text. */
 export function finite(value: number): JsonValue {
@@ -121,12 +204,7 @@ export function finite(value: number): JsonValue {
 }
 
 /** The shortest decimal that rounds to the same smaller float: 0.1, not 0.10000000149011612. */
-export function shortest(
-  value: number,
-  least: number,
-  most: number,
-  round: (value: number) => number,
-): JsonValue {
+function shortest(value: number, least: number, most: number, round: (value: number) => number): JsonValue {
   if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
   for (let digits = least; digits < most; digits++) {
     const short = Number(value.toPrecision(digits));
@@ -137,13 +215,23 @@ export function shortest(
 
 export const float32 = (value: number): JsonValue => shortest(value, 6, 9, Math.fround);
 
+function float16(raw: Uint8Array): JsonValue {
+  const bits = raw[0]! | (raw[1]! << 8);
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  let size = exponent === 0 ? 2 ** -24 * fraction : 2 ** (exponent - 25) * (1024 + fraction);
+  if (exponent === 31) size = fraction === 0 ? Number.POSITIVE_INFINITY : Number.NaN;
+  return shortest(bits & 0x8000 ? -size : size, 3, 6, fround16);
+}
+
 /** Rounds to the 11 binary digits of a half float. */
-export function fround16(value: number): number {
+function fround16(value: number): number {
   const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
   return Math.round(value / step) * step;
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Never in a text, and often in other bytes that happen to be valid UTF-8. */
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 
 /** @param promised whether the file says that these bytes are text; otherwise, bytes that are not become base64 */
 export function textOf(raw: Uint8Array, promised: boolean): string {
@@ -156,12 +244,9 @@ export function textOf(raw: Uint8Array, promised: boolean): string {
   }
 }
 
-/** Never in a text, and often in other bytes that happen to be valid UTF-8. */
-const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
-
 export const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 
-export function uuidText(raw: Uint8Array): string {
-  const hex = Buffer.from(raw).toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
-}
+export const uuidText = (raw: Uint8Array): string =>
+  Buffer.from(raw)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');

@@ -5,7 +5,7 @@
  */
 import {
   dateText,
-  exact,
+  exactNumber,
   finite,
   float32,
   type JsonValue,
@@ -153,16 +153,16 @@ class Reader {
       case 5:
         return view.getInt32(at, true);
       case 6:
-        return exact(int64(), 0);
+        return exactNumber(int64(), 0);
       case 7:
         return finite(view.getFloat64(at, true));
       case 8:
-        return exact(BigInt(view.getInt32(at + 1, true)), uint(this.bytes, at, 1));
+        return exactNumber(BigInt(view.getInt32(at + 1, true)), uint(this.bytes, at, 1));
       case 9:
-        return exact(view.getBigInt64(at + 1, true), uint(this.bytes, at, 1));
+        return exactNumber(view.getBigInt64(at + 1, true), uint(this.bytes, at, 1));
       case 10: {
         const high = view.getBigInt64(at + 9, true);
-        return exact((high << 64n) | view.getBigUint64(at + 1, true), uint(this.bytes, at, 1));
+        return exactNumber((high << 64n) | view.getBigUint64(at + 1, true), uint(this.bytes, at, 1));
       }
       case 11:
         return dateText(view.getInt32(at, true));
