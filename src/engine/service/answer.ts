@@ -14,10 +14,10 @@ import type { Problem } from '../problems.js';
 import { isObject } from '../util/json-object.js';
 import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
-import { isRedacted } from './redact.js';
 import {
   errorCodeOf,
   isHtml,
+  isRedacted,
   isSuccess,
   oneLine,
   parseJson,

@@ -4,9 +4,8 @@ import { formatDuration } from '../util/duration.js';
 import { formatSize } from '../util/size.js';
 import type { Answer } from './answer.js';
 import type { Connection } from './connection.js';
-import { type Content, decoded, isCoded } from './decode.js';
 import { connectFailure, lostReason } from './failure.js';
-import { isHtml, isSuccess, parseJson, type Reply } from './reply.js';
+import { type Content, decoded, isCoded, isHtml, isSuccess, parseJson, type Reply } from './reply.js';
 
 /** Whether a complete reply belongs to this request. */
 export type Belonging =

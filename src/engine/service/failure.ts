@@ -3,7 +3,7 @@
 import { type ErrorDetails, NetworkError } from '../errors.js';
 import { formatDuration } from '../util/duration.js';
 
-export interface Failure {
+interface Failure {
   reason: string;
   /** Whether TLS failed. Then another attempt would fail, too. */
   tls: boolean;

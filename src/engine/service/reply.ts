@@ -1,5 +1,10 @@
-/** Reads and describes replies without the schemas, which are loaded only with the first reply. Pure; all texts are single lines. */
+/**
+ * Reads and describes replies without the schemas, which are loaded only with the first reply: decompresses them, keeps
+ * the API key out of them, and makes single lines of what they say.
+ */
 import { createRequire as requireFrom } from 'node:module';
+import { promisify } from 'node:util';
+import type { CompressCallback, InputType } from 'node:zlib';
 import { isObject } from '../util/json-object.js';
 import { textsOf } from './names.js';
 
@@ -25,7 +30,7 @@ export interface Reply {
   warning?: string;
 }
 
-export type ReplyText = Pick<Reply, 'status' | 'requestId' | 'contentType' | 'coding' | 'body'>;
+type ReplyText = Pick<Reply, 'status' | 'requestId' | 'contentType' | 'coding' | 'body'>;
 
 export const isSuccess = ({ status }: Pick<Reply, 'status'>): boolean => status >= 200 && status < 300;
 
@@ -175,3 +180,89 @@ function htmlWords(body: string, status: string): string {
     .filter((piece) => piece !== '');
   return oneLine([...new Set(pieces)].join(' '), 80);
 }
+
+/** Node supports zstd since 22.15 and 23.8. */
+interface Zstd {
+  zstdDecompress?: Decoder;
+}
+type Decoder = (bytes: InputType, limit: { maxOutputLength: number }, done: CompressCallback) => void;
+
+const MOST_CODINGS = 3;
+
+/** A reply's bytes. `coding`: what they are compressed with, if that cannot be undone. */
+export interface Content {
+  bytes: Buffer;
+  coding?: string;
+}
+
+export const isCoded = (contentEncoding: string): boolean => /[^\s,]/.test(contentEncoding);
+
+/**
+ * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
+ * header. It streams through the thread pool, and ends as soon as there is more than allowed.
+ * @param maxOutputLength for each encoding
+ * @throws an error if there is more
+ */
+export async function decoded(
+  bytes: Buffer,
+  contentEncoding: string,
+  maxOutputLength: number,
+): Promise<Content> {
+  if (bytes.length === 0) return { bytes };
+  const names = contentEncoding.toLowerCase().split(/[\s,]+/);
+  // Each may cost as much as the longest reply.
+  if (names.filter((name) => name !== 'identity').length > MOST_CODINGS) {
+    return { bytes, coding: `more than ${MOST_CODINGS} encodings` };
+  }
+  // Loaded only when it is needed, because that takes time.
+  const zlib: typeof import('node:zlib') & Zstd = await import('node:zlib');
+  let rest = bytes;
+  let coding: string | undefined;
+  for (const name of names.reverse()) {
+    try {
+      let decoder: Decoder | undefined;
+      if (/^(?:x-)?gzip$/.test(name)) decoder = zlib.gunzip;
+      // Some servers leave out the header of zlib, whose low four bits are 8.
+      else if (name === 'deflate') decoder = (rest[0]! & 15) === 8 ? zlib.inflate : zlib.inflateRaw;
+      else if (name === 'br') decoder = zlib.brotliDecompress;
+      else if (name === 'zstd') decoder = zlib.zstdDecompress;
+      if (decoder) rest = await promisify(decoder)(rest, { maxOutputLength });
+      else if (/^(?:zstd|(?:x-)?compress)$/.test(name))
+        coding = `${name}, which this version of Node cannot read`;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw error;
+    }
+  }
+  return { bytes: rest, ...(coding && { coding }) };
+}
+
+const REDACTED = '[token]';
+/** A shorter key is that of a test, and may be a part of any word. */
+const SHORTEST = 8;
+
+const NAMED: Readonly<Record<string, string>> = {
+  '&': 'amp',
+  '<': 'lt',
+  '>': 'gt',
+  '"': 'quot',
+  "'": 'apos',
+};
+
+/** How JSON, HTML, and a URL write an ASCII character. JSON in JSON has more backslashes. */
+function spellings(character: string): string {
+  const hex = character.charCodeAt(0).toString(16);
+  const either = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  const plain = `\\${character}`.replace(/^\\(?=\w)/, '');
+  const named = NAMED[character] ? `|&${NAMED[character]};` : '';
+  return `(?:\\\\{0,7}(?:${plain}|u00${either}|x${either})|%${either}|&#0*${character.charCodeAt(0)};?|&#[xX]0*${either};?${named})`;
+}
+
+/** Returns a function that replaces the key in a text. */
+export function redactor(token: string): (text: string) => string {
+  if (token.length < SHORTEST) return (text) => text;
+  const pattern = new RegExp(Array.from(token, spellings).join(''), 'g');
+  return (text) => text.replace(pattern, REDACTED);
+}
+
+/** Whether a text held the key. */
+export const isRedacted = (text: string): boolean => text.includes(REDACTED);

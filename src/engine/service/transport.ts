@@ -6,8 +6,7 @@ import { type BaseUrl, type ProxyEnv, proxySettings, settingFor } from './addres
 import type { Answer } from './answer.js';
 import { Connection } from './connection.js';
 import { type Exchanged, exchange, type Limits } from './exchange.js';
-import { redactor } from './redact.js';
-import { isSuccess } from './reply.js';
+import { isSuccess, redactor } from './reply.js';
 
 /** An entry for a log. It never contains a token or a body. */
 export interface LogEntry {

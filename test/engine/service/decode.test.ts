@@ -2,7 +2,7 @@
 import * as zlibModule from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { classify } from '../../../src/engine/service/answer.js';
-import { decoded } from '../../../src/engine/service/decode.js';
+import { decoded } from '../../../src/engine/service/reply.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, rawServer } from './support/servers.js';
 
