@@ -16,7 +16,7 @@ import { createReporter } from '../output/reporter.js';
 import { type Ended, spec } from './command.js';
 import { changesOf, checkFilesDiffer, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
-import { loaded, reportWriter } from './runs/show.js';
+import { loaded, reportWriter } from './runs-detail.js';
 import { loadPlan } from './save-plan.js';
 
 interface Options {

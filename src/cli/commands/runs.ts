@@ -10,8 +10,7 @@ import { writeJson, writeOut } from '../output/write.js';
 import { type Flags, spec } from './command.js';
 import { type Listing, listingOf, printList } from './list.js';
 import { findRun, isAlive, stateToRead, unknownRun } from './recorded.js';
-import { commandsFor, recordOf } from './runs/record.js';
-import { show } from './runs/show.js';
+import { commandsFor, recordOf, show } from './runs-detail.js';
 
 const LIST = {
   fields:

@@ -1,27 +1,55 @@
 /** `profiles runs <run>`: shows one import in detail, with `--report` also as a page (contract §1, §9). */
 import { basename, resolve } from 'node:path';
-import { rangesIn } from '../../../engine/model.js';
-import type { ImportOptions } from '../../../engine/options.js';
-import { hasUnseenJobs } from '../../../engine/run/earlier.js';
-import { failedOf } from '../../../engine/run/failed-requests.js';
-import { sentLaterReason } from '../../../engine/run/outcome.js';
-import { jobsOf, withJobs } from '../../../engine/run/summary.js';
-import { placeOf } from '../../../engine/send/row-counts.js';
-import { failureReason } from '../../../engine/service/names.js';
-import type { RequestRecord } from '../../../engine/state/requests.js';
-import { RunRequests } from '../../../engine/state/run-requests.js';
-import type { StoredRun } from '../../../engine/state/runs.js';
-import type { State } from '../../../engine/state/state.js';
-import type { Commands } from '../../advice/commands.js';
-import type { Context } from '../../context.js';
-import { type Facts, factsOf } from '../../facts/index.js';
-import { isShown } from '../../facts/session.js';
-import { documentOf } from '../../output/document.js';
-import { fieldsText } from '../../output/records.js';
-import { nextLines } from '../../output/summary.js';
-import { stylesOn } from '../../output/terminal.js';
-import { printReportPath, writeJson, writeOut } from '../../output/write.js';
-import { commandsFor, recordOf } from './record.js';
+import { rangesIn } from '../../engine/model.js';
+import type { ImportOptions } from '../../engine/options.js';
+import { hasUnseenJobs } from '../../engine/run/earlier.js';
+import { failedOf } from '../../engine/run/failed-requests.js';
+import { sentLaterReason } from '../../engine/run/outcome.js';
+import { jobsOf, withJobs } from '../../engine/run/summary.js';
+import { placeOf } from '../../engine/send/row-counts.js';
+import { failureReason } from '../../engine/service/names.js';
+import type { RequestRecord } from '../../engine/state/requests.js';
+import { RunRequests } from '../../engine/state/run-requests.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { State } from '../../engine/state/state.js';
+import type { Commands } from '../advice/commands.js';
+import type { Context } from '../context.js';
+import { type Facts, factsOf } from '../facts/index.js';
+import { isShown } from '../facts/session.js';
+import { documentOf } from '../output/document.js';
+import { fieldsText, type ListRecord, Names } from '../output/records.js';
+
+import { nextLines } from '../output/summary.js';
+import { stylesOn } from '../output/terminal.js';
+import { printReportPath, writeJson, writeOut } from '../output/write.js';
+import { commandsAt } from './recorded.js';
+
+export const commandsFor = (
+  { scope, named_account: account }: StoredRun,
+  context: Context,
+): Promise<Commands> => commandsAt({ scope, account }, context);
+
+/** A run as `profiles runs` lists it. */
+export function recordOf(run: StoredRun, { command }: Commands): ListRecord {
+  const rows = run.summary?.rows;
+  return {
+    run: run.run,
+    status: run.status,
+    kinds: new Names(run.kinds),
+    files: new Names(run.paths),
+    read: rows?.read ?? null,
+    filtered: rows?.filtered ?? null,
+    submitted: rows?.submitted ?? null,
+    rejected: rows?.rejected ?? null,
+    unknown: rows?.unknown ?? null,
+    unsent: rows?.unsent ?? null,
+    region: run.scope.region,
+    account: run.scope.account,
+    started_at: run.started_at,
+    ended_at: run.ended_at,
+    resume: run.finished || run.status === 'running' ? null : command('resume', run.run),
+  };
+}
 
 /** Read once for all parts of the output, because a continued run could change in between. */
 interface Loaded {
@@ -59,7 +87,7 @@ export async function reportWriter(
   state: State,
   context: Context,
 ): Promise<(found: Loaded) => Promise<void>> {
-  const { reportFile, storedSession } = await import('../../output/html/page.js');
+  const { reportFile, storedSession } = await import('../output/html/page.js');
   const write = reportFile(name, context.cwd);
   return async ({ run, requests, facts, next }) => {
     const about = { now: context.clock.now(), facts, requests, next };
