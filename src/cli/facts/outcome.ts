@@ -1,4 +1,4 @@
-/** How an import ended, and why that is not a success. */
+/** How an import ended and why, what becomes of its rows, and where they are. */
 import type { FileRange, RowCounts, RunStatus, Summary } from '../../engine/model.js';
 import type { PlanTotals } from '../../engine/plan-changes.js';
 import { count, grouped, lineRange } from '../../engine/util/numbers.js';
@@ -38,8 +38,8 @@ export function outcomeOf(summary: Summary): Outcome {
   const { status, rows } = summary;
   const [tone, words] = OUTCOMES[status];
   // A dry run that would reject rows is not a success.
-  const isGood = tone === 'good' && !(status === 'planned' && rows.rejected > 0);
-  return { tone: tone === 'good' && !isGood ? 'bad' : tone, words, why: whyOf(summary) };
+  const isBad = status === 'planned' && rows.rejected > 0;
+  return { tone: isBad ? 'bad' : tone, words, why: whyOf(summary) };
 }
 
 /** What exit codes 5 and 9 mean for this result. */

@@ -1,5 +1,4 @@
-/** Records from the service or the state as text: cells, CSV, and JSON Lines. */
-
+/** Records from the service or the state: as text, CSV, and JSON Lines, and which of them are shown. */
 import { UsageError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';
 import { formatDuration } from '../../engine/util/duration.js';

@@ -1,5 +1,5 @@
 /**
- * Makes text from files and from the service safe for a terminal: no escape sequences, control characters, or
+ * Makes text from files and from the service safe for a terminal, and for the runner of GitHub Actions: no escape sequences, control characters, or
  * invisible characters. Direction marks can make a line read as another one, and zero-width characters can
  * make two identifiers look alike.
  */

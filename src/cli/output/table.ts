@@ -1,7 +1,7 @@
 /** Tables: with borders at a terminal, plain in a pipe. */
 import CliTable from 'cli-table3';
 import { safeLine } from './safe.js';
-import { stylesFor } from './terminal.js';
+import { type StyleName, stylesFor } from './terminal.js';
 import { cutTo, pad, widthOf } from './width.js';
 
 export interface Column {
@@ -10,7 +10,7 @@ export interface Column {
   /** For values that users copy, such as ids: cut only if they do not fit although all other columns are one cell wide. */
   whole?: boolean;
   /** Color of a cell by its text, if the output has color. */
-  style?: (text: string) => keyof ReturnType<typeof stylesFor> | undefined;
+  style?: (text: string) => StyleName | undefined;
 }
 
 export interface TableForm {

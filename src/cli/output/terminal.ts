@@ -64,32 +64,22 @@ export function usesColor(stream: TextStream, env: Env, flags: OutputFlags): boo
 }
 
 export type Style = (text: string) => string;
-export interface Styles {
-  bold: Style;
-  dim: Style;
-  red: Style;
-  green: Style;
-  yellow: Style;
-  cyan: Style;
-}
+/** The codes that begin and end each style. */
+const CODES = {
+  ...{ bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] },
+} as const;
+export type StyleName = keyof typeof CODES;
+export type Styles = Readonly<Record<StyleName, Style>>;
 
-const sgr =
-  (open: number, close: number): Style =>
-  (text) =>
-    `\u001b[${open}m${text}\u001b[${close}m`;
-const plain: Style = (text) => text;
-
-// `styleText` of node:util decides by the environment and stdout of the process. Here, it is decided for each
-// stream.
-const COLORED: Styles = {
-  bold: sgr(1, 22),
-  dim: sgr(2, 22),
-  red: sgr(31, 39),
-  green: sgr(32, 39),
-  yellow: sgr(33, 39),
-  cyan: sgr(36, 39),
-};
-const PLAIN: Styles = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
+// `styleText` of node:util decides by the environment and stdout of the process. Here, it is decided for each stream.
+const styled = (color: boolean): Styles =>
+  Object.fromEntries(
+    Object.entries(CODES).map(([name, [open, close]]): [string, Style] => [
+      name,
+      (text) => (color ? `\u001b[${open}m${text}\u001b[${close}m` : text),
+    ]),
+  ) as Styles;
+const [COLORED, PLAIN] = [styled(true), styled(false)];
 
 /** The styles for a stream; without color, they return their text unchanged. */
 export function stylesFor(color: boolean): Styles {
