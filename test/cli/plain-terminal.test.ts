@@ -20,6 +20,7 @@ beforeAll(async () => {
     format: 'esm',
     platform: 'node',
     target: 'node20.20',
+    mainFields: ['module', 'main'],
     external: ['@photostructure/sqlite'],
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
