@@ -19,7 +19,7 @@ import { shellWord } from '../advice/shell.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, given, IDENTIFY, RETRYING, usage } from '../options/index.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';
-import { fieldsText } from '../output/records.js';
+import { fieldsText } from '../output/fields.js';
 import { safeLine } from '../output/safe.js';
 import { stylesOn } from '../output/terminal.js';
 import { type Flags, print, spec } from './command.js';

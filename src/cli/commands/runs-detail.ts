@@ -17,7 +17,8 @@ import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
 import { documentOf } from '../output/document.js';
-import { fieldsText, type ListRecord, Names } from '../output/records.js';
+import { fieldsText } from '../output/fields.js';
+import { type ListRecord, Names } from '../output/records.js';
 
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
