@@ -8,7 +8,7 @@ import type { CellColumns } from '../stored-cells.js';
 import { Hashes } from './hashes.js';
 import { METADATA } from './mapping/targets.js';
 import { parseItem } from './merged.js';
-import { Numbers } from './text/splitter.js';
+import { Numbers } from './rows.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;

@@ -5,11 +5,11 @@ import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { Notes } from './csv/notes.js';
 import type { HashOptions } from './item-writer.js';
+import type { Rows } from './rows.js';
 import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
 import type { SourceFile } from './text/source.js';
-import type { Splitter } from './text/splitter.js';
-import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema, Start } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, Scan, Schema, Start } from './types.js';
 
 /** What all formats have in common: their rows come as batches of records. */
 interface Reader {
@@ -17,19 +17,19 @@ interface Reader {
   readonly extensions: Readonly<Record<string, Format>>;
 
   /** Scans records for the plan, on any thread: what the rows contain, and why some cannot be sent. */
-  scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;
+  scan(input: OpenedInput, options: RowOptions): (batch: Rows) => ScanPart;
 
   /** Adds up what the scan found in the columns or fields. */
   totals(input: OpenedInput): ColumnTotals;
 
   /** Makes items of records, on any thread. */
-  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: RecordBatch) => ItemBatch;
+  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: Rows) => ItemBatch;
 
   /** The records of a batch as they are in the file, for the rejects file. */
-  original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
+  original(batch: Rows, input: OpenedInput): RejectedRow['original'][];
 
   /** The same as conditions compare them, if the rejects file shows them differently. */
-  stored?(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
+  stored?(batch: Rows, input: OpenedInput): RejectedRow['original'][];
 
   /** The item of one accepted row as it would be sent, from what `original` or the scan returned. */
   item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
@@ -64,12 +64,16 @@ export interface TextReader extends Reader {
   /** Only the columns: a header, or the fields of the first items. @throws InputError */
   columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
 
-  /**
-   * A new splitter of text into whole records, in constant memory.
-   * @param notes collects signs of another dialect
-   * @param from where the text begins, for inputs that can be read from there
-   */
-  split(input: OpenedInput, notes?: Notes, from?: Start): Splitter;
+  /** All rows of a text, after a header, in constant memory. @throws InputError */
+  rows(text: AsyncIterable<Buffer>, input: OpenedInput, how: ReadRows): AsyncGenerator<Rows>;
+}
+
+export interface ReadRows {
+  /** Collects signs of another dialect. */
+  notes?: Notes | undefined;
+  /** Where the text begins, for inputs that can be read from there. */
+  from?: Start | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** A binary format, which finds its rows in the file itself. Its libraries are loaded with the first file. */
@@ -87,7 +91,7 @@ export interface BinaryReader extends Reader {
    * All records in order, in bounded memory. Closes the file when its consumer stops early.
    * @throws InputError, also for a file that was written to since it was opened; the signal's reason when aborted
    */
-  records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch>;
+  records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows>;
 
   /** Records take long to read, so a separate thread reads them. */
   slow?: true;

@@ -50,14 +50,6 @@ export function isOdd(text: string): boolean {
   return false;
 }
 
-/** The same for UTF-8. */
-export function isOddBytes(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    if (!isPlain(bytes[at]!)) return hasOdd(bytes.toString('utf8', start, end));
-  }
-  return false;
-}
-
 /** Without white space and invisible characters at its ends. */
 export function trimmed(text: string): string {
   if (text === '' || (isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(text.length - 1)))) return text;
@@ -72,7 +64,10 @@ export function oddWords(text: string): string {
 
 /** Whether a program seems to have changed an identifier: `1.23E+11`, `12.0`, and `'0042` were other texts. */
 export const isAltered = (text: string): boolean =>
-  isRounded(text) || DECIMAL.test(text) || MARKED.test(text);
+  MAY_BE_ALTERED.test(text) && (isRounded(text) || DECIMAL.test(text) || MARKED.test(text));
+
+/** Decides for most texts. */
+const MAY_BE_ALTERED = /^'|[+]|[.,]0$/;
 
 /** Whether a text is a long number as spreadsheets write it: `1.23E+11`. */
 export const isRounded = (text: string): boolean => ROUNDED.test(text);

@@ -20,9 +20,9 @@ export { BOOLEAN_TYPES, type Converter, converterOf, partsOf } from './conversio
 export { textsIn } from './conversion/found.js';
 export { isSameStyle, isStyled, POINT_FOR_THOUSANDS } from './conversion/suggest.js';
 export { cellType } from './conversion/type.js';
-export { ITEM_FORMAT_VERSION } from './csv/build.js';
+export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
-export { isAfterQuote, isBehindBackslash } from './csv/rows.js';
+export { ITEM_FORMAT_VERSION } from './csv/writer.js';
 export {
   isShortRow,
   OWN_COLUMNS,

@@ -1,11 +1,10 @@
 /** Collects the items of a batch: their texts, back to back, and their hashes. */
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import type { RawItem } from './item-text.js';
+import { Numbers, type Rows, rowOf } from './rows.js';
 import { itemMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
-import { Numbers, rowOf } from './text/splitter.js';
-import type { RecordBatch, RejectedRecord, Schema } from './types.js';
+import type { RejectedRecord, Schema } from './types.js';
 
 /** The reason for a row whose item does not fit into a request. */
 export const TOO_LARGE = 'the item is larger than a request may be';
@@ -23,64 +22,53 @@ export interface HashOptions {
 
 /** Writes one batch after another into the same memory: a new buffer for each would take longer than writing. */
 export class ItemWriter {
+  /** Where the next item is written to, before it is added. */
+  out = new Output(KEPT_BYTES);
+  readonly ids: Hashes;
   /** The batch whose rows the methods name by index. */
-  #batch: RecordBatch | null = null;
-  #items = new Output(KEPT_BYTES);
+  #batch: Rows | null = null;
   readonly #ends = new Numbers();
   readonly #lines = new Numbers();
   #rows: number[] = [];
   #rejected: RejectedRecord[] = [];
-  readonly #ids: Hashes;
   readonly #contents: Hashes;
   readonly #limit: number;
 
   constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array) {
-    this.#ids = new Hashes(hashKey, 'id');
+    this.ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
     this.#limit = itemLimitBytes;
   }
 
   /** Begins a batch, and discards the one before, even if it was not finished. */
-  begin(batch: RecordBatch): void {
+  begin(batch: Rows): void {
     this.#batch = batch;
-    if (this.#items.bytes.length > KEPT_BYTES) this.#items = new Output(KEPT_BYTES);
-    this.#items.length = 0;
+    if (this.out.bytes.length > KEPT_BYTES) this.out = new Output(KEPT_BYTES);
+    this.out.length = 0;
     this.#rows = [];
     this.#rejected = [];
-    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents]) collected.take();
+    for (const collected of [this.#ends, this.#lines, this.ids, this.#contents]) collected.take();
   }
 
-  /** Appends the item of a row. False, and nothing is appended, if it is larger than a request may be. */
-  add(number: number, item: string, id: string): boolean {
-    // No UTF-16 code unit takes more than three bytes of UTF-8.
-    this.#items.reserve(item.length * 3 + 1);
-    const bytes = this.#items.bytes.write(item, this.#items.length);
-    if (bytes > this.#limit) return false;
-    this.#ids.add(id);
-    this.#append(number, bytes);
-    return true;
-  }
-
-  /** Like `add`, for an item that writes itself. */
-  addPlain(number: number, item: RawItem): boolean {
-    if (item.size > this.#limit) return false;
-    this.#items.reserve(item.size + 3);
-    item.write(this.#items, this.#items.length);
-    this.#ids.addBytes(item.bytes, item.id, item.idEnd);
-    this.#append(number, item.size);
-    return true;
-  }
-
-  #append(number: number, bytes: number): void {
-    const { lines } = this.#batch!;
-    const items = this.#items;
-    const end = items.length + bytes;
-    this.#contents.addBytes(items.bytes, items.length, end);
-    items.bytes[end] = COMMA;
-    items.length = end + 1;
-    this.#ends.push(items.length);
-    this.#lines.push(lines[number]!);
+  /**
+   * Adds the item of a row that was just written: the last `bytes` bytes. The caller adds its identifier to `ids`.
+   * False, and nothing is added, if it is larger than a request may be.
+   */
+  add(number: number, bytes: number): boolean {
+    const { out } = this;
+    const end = out.length;
+    if (bytes > this.#limit) {
+      out.length -= bytes;
+      return false;
+    }
+    this.#contents.addBytes(out.bytes, end - bytes, end);
+    out.reserve(1);
+    out.bytes[end] = COMMA;
+    out.length = end + 1;
+    this.#ends.push(out.length);
+    this.#lines.push(this.#batch!.lines[number]!);
     this.#rows.push(rowOf(this.#batch!, number));
+    return true;
   }
 
   reject(row: RejectedRecord): void {
@@ -89,14 +77,14 @@ export class ItemWriter {
 
   /** A copy of what was written since `begin`. */
   finish(): ItemBatch {
-    const items = itemMemory.take(this.#items.length);
-    items.set(this.#items.bytes.subarray(0, this.#items.length));
+    const items = itemMemory.take(this.out.length);
+    items.set(this.out.bytes.subarray(0, this.out.length));
     return {
       items,
       ends: this.#ends.take(),
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),
-      ids: this.#ids.take(),
+      ids: this.ids.take(),
       contents: this.#contents.take(),
       read: this.#rows.length + this.#rejected.length,
       rejected: this.#rejected,

@@ -8,11 +8,12 @@ import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
+import type { Rows } from './rows.js';
 import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
+import type { InputFile, InputOptions, OpenedInput } from './types.js';
 import { refuseWritten } from './written.js';
 
 /** The first item format in which similar column names are recognized and identifiers are checked. */
@@ -123,7 +124,7 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
 }
 
 /** The selected rows, as far as this input alone decides. */
-function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIterable<RecordBatch> {
+function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIterable<Rows> {
   const { selection, columns } = input;
   const where = selection?.where.filter(([column]) => columns.includes(column)) ?? [];
   const alone = { ...input, selection: selection && { ...selection, where } };

@@ -6,8 +6,9 @@ import { readSync } from 'node:fs';
 import { type FileHandle, open, rm, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import type { Rows } from './rows.js';
 import { textMemory } from './spare-memory.js';
-import type { OpenedInput, RecordBatch } from './types.js';
+import type { OpenedInput } from './types.js';
 
 /** A smaller file is faster to read again than to cache. */
 const LEAST_BYTES = 1024 * 1024;
@@ -23,9 +24,9 @@ export interface StoredBatch {
   size: number;
   first: number;
   records: number;
-  kinds: number | null;
+  width: number;
   /** Of their JSON text. */
-  broken: number;
+  odd: number;
 }
 
 /** If an input does not fit, it is not kept, and its file is read again. */
@@ -58,7 +59,7 @@ export class RecordCache {
   }
 
   /** Yields the records as they come, and keeps them if they are read to the end. */
-  async *keep(input: OpenedInput, records: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
+  async *keep(input: OpenedInput, records: AsyncIterable<Rows>): AsyncGenerator<Rows> {
     if (this.#isKeeping || input.stamp.size < this.#leastBytes) return yield* records;
     this.#isKeeping = true;
     try {
@@ -111,14 +112,14 @@ export class RecordCache {
     }
   }
 
-  /** Null if there is no room for the batch, or if it has refused records: it is not worth storing why. */
-  async #store(file: FileHandle, batch: RecordBatch): Promise<StoredBatch | null> {
-    const { first, lines, kinds, broken } = batch;
-    const reasons = Buffer.from(broken ? JSON.stringify(broken) : '');
-    const lists = listsOf(batch, reasons);
+  /** Null if there is no room for the batch. */
+  async #store(file: FileHandle, batch: Rows): Promise<StoredBatch | null> {
+    const { first, lines, width } = batch;
+    const odd = Buffer.from(batch.odd ? JSON.stringify(batch.odd) : '');
+    const lists = listsOf(batch, odd);
     const size = lists.reduce((sum, { length }) => sum + length, 0);
     const at = this.#end;
-    if (at + size > this.#mostBytes || batch.refused) return null;
+    if (at + size > this.#mostBytes) return null;
     try {
       const { bytesWritten } = await file.writev(lists, at);
       if (bytesWritten < size) return null;
@@ -126,8 +127,7 @@ export class RecordCache {
       return null;
     }
     this.#end += size;
-    const lengths = { records: lines.length, kinds: kinds?.length ?? null };
-    return { fd: file.fd, at, size, first, ...lengths, broken: reasons.length };
+    return { fd: file.fd, at, size, first, records: lines.length, width, odd: odd.length };
   }
 }
 
@@ -138,7 +138,7 @@ export class RecordCache {
 export async function* readAllBack(
   stored: readonly StoredBatch[],
   signal?: AbortSignal,
-): AsyncGenerator<RecordBatch> {
+): AsyncGenerator<Rows> {
   for (const batch of stored) {
     await setImmediate();
     signal?.throwIfAborted();
@@ -147,13 +147,13 @@ export async function* readAllBack(
 }
 
 /** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */
-const listsOf = ({ lines, spans, kinds, bytes }: RecordBatch, broken: Uint8Array): Uint8Array[] =>
-  [lines, spans, kinds, broken, bytes].flatMap((list) =>
-    list ? new Uint8Array(list.buffer, list.byteOffset, list.byteLength) : [],
+const listsOf = ({ lines, starts, ends, kinds, bytes }: Rows, odd: Uint8Array): Uint8Array[] =>
+  [lines, starts, ends, kinds, odd, bytes].map(
+    (list) => new Uint8Array(list.buffer, list.byteOffset, list.byteLength),
   );
 
 /** Reads a batch back. Its lists share memory, which can be reused (`textMemory`). @throws the file system's error */
-export function readBack({ fd, at, size, first, records, kinds, broken }: StoredBatch): RecordBatch {
+export function readBack({ fd, at, size, first, records, width, odd }: StoredBatch): Rows {
   const all = textMemory.take(size);
   for (let done = 0; done < size; ) {
     const read = readSync(fd, all, done, size - done, at + done);
@@ -169,9 +169,11 @@ export function readBack({ fd, at, size, first, records, kinds, broken }: Stored
   const numbers = (count: number) => new Uint32Array(...part(4 * count), count);
   return {
     lines: numbers(records),
-    spans: numbers(2 * records),
-    ...(kinds !== null && { kinds: new Uint8Array(...part(kinds), kinds) }),
-    ...(broken > 0 && { broken: JSON.parse(Buffer.from(...part(broken), broken).toString()) }),
+    starts: numbers(records * width),
+    ends: numbers(records * width),
+    kinds: new Uint8Array(...part(records * width), records * width),
+    width,
+    ...(odd > 0 && { odd: JSON.parse(Buffer.from(...part(odd), odd).toString()) }),
     bytes: new Uint8Array(...part(0), size - next),
     fileLines: null,
     first,

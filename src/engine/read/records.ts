@@ -5,11 +5,11 @@ import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { type RecordCache, readAllBack } from './record-cache.js';
-import { choose, only, type Selected, selectRecords } from './selection.js';
+import { only, type Rows, rowOf } from './rows.js';
+import { choose, type Selected, selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
-import { rowOf, splitText } from './text/splitter.js';
-import type { Marks, OpenedInput, RecordBatch, Schema, Start } from './types.js';
+import type { Marks, OpenedInput, Schema, Start } from './types.js';
 import type { Pool, Work } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
@@ -30,24 +30,21 @@ interface ReadRecords {
  * @throws InputError for text that cannot be read, and for a file that changed since it was opened; the signal's
  * reason when aborted
  */
-export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<RecordBatch> {
+export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<Rows> {
   const { signal, byteTotals, notes, from } = options;
   const stored = options.cache?.of(input);
   if (stored) return readAllBack(stored, signal);
   const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
   if ('records' in reader) return afterBytes(bytes, keeping(input, reader.records(input, signal), options));
-  return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
+  return reader.rows(toUtf8(bytes, input.encoding), input, { notes, from, signal });
 }
 
 /**
  * For a reader that does not read the file in order: yields its records after all bytes of the file were compared with
  * the planned ones. It starts before that, so that its first batches are ready by then.
  */
-async function* afterBytes(
-  bytes: AsyncIterable<Buffer>,
-  records: AsyncIterable<RecordBatch>,
-): AsyncGenerator<RecordBatch> {
+async function* afterBytes(bytes: AsyncIterable<Buffer>, records: AsyncIterable<Rows>): AsyncGenerator<Rows> {
   const reader = records[Symbol.asyncIterator]();
   const first = reader.next();
   first.catch(() => {}); // handled in its turn
@@ -62,9 +59,9 @@ async function* afterBytes(
 
 const keeping = (
   input: OpenedInput,
-  records: AsyncIterable<RecordBatch>,
+  records: AsyncIterable<Rows>,
   { keepIn }: ReadRecords,
-): AsyncIterable<RecordBatch> => keepIn?.keep(input, records) ?? records;
+): AsyncIterable<Rows> => keepIn?.keep(input, records) ?? records;
 
 /** What a pass works on: records, stored records, or the input itself if a thread can read it. */
 export function passOver(input: OpenedInput, options: ReadRecords, selected: Selected): Work {
@@ -158,7 +155,7 @@ export async function* originalRows(
 
 /** Records as they are in the file, kept in memory for repeated lookups. */
 export class KeptRecords {
-  readonly #batches: RecordBatch[] = [];
+  readonly #batches: Rows[] = [];
 
   private constructor(private readonly input: OpenedInput) {}
 
@@ -192,7 +189,7 @@ async function* batchesWith(
   input: OpenedInput,
   rows: readonly number[],
   { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
-): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
+): AsyncGenerator<{ batch: Rows; wanted: number[] }> {
   let next = 0;
   if (rows.length === 0) return;
   for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {

@@ -1,6 +1,6 @@
 /** Recognizes a rejects file by its columns, and finds the run that it comes from. */
 
-import { findDelimiter, firstRows } from './csv/delimiter.js';
+import { findDelimiter, firstCells } from './csv/delimiter.js';
 import { type Dialect, plainDialect, rejectsDelimiter } from './csv/dialect.js';
 import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
 import type { Head } from './text/head.js';
@@ -27,7 +27,7 @@ export async function rejectsHead(
 /** The first whole rows. The last line of a whole file counts even without a line end. */
 function rowsIn({ text, whole }: Pick<Head, 'text' | 'whole'>, dialect: Dialect): string[][] {
   try {
-    return firstRows(whole ? Buffer.concat([text, Buffer.from('\n')]) : text, dialect);
+    return firstCells(whole ? Buffer.concat([text, Buffer.from('\n')]) : text, dialect);
   } catch {
     return []; // its reader will report what is wrong
   }

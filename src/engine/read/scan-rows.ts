@@ -2,10 +2,9 @@
 
 import type { RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
-import { isAltered, isOdd, isOddBytes, isRounded, trimmed } from './identifier.js';
-import type { RawItem } from './item-text.js';
-import { Numbers, rowOf } from './text/splitter.js';
-import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
+import { isAltered, isOdd, isRounded, trimmed } from './identifier.js';
+import { Numbers, type Rows, rowOf } from './rows.js';
+import type { OpenedInput, RejectedRecord } from './types.js';
 import type { Evidence } from './wording.js';
 
 /** What a batch contributes to the scan. Plain data: computed on any thread, and added up on one. */
@@ -60,18 +59,6 @@ export function addFound(sum: Found, part: Found): void {
 export const noneFound = (): Found => ({ first: null, count: 0 });
 export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
 
-/** Whether a text needs the full check of `isAltered`: it has a plus sign, or an apostrophe or `.0` at an end. */
-function mayBeAltered(bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start < 2) return false;
-  if (bytes[start] === APOSTROPHE || (bytes[end - 1] === ZERO && bytes[end - 2]! < ZERO)) return true;
-  for (let at = start + 1; at < end; at++) if (bytes[at] === PLUS) return true;
-  return false;
-}
-
-const APOSTROPHE = 0x27;
-const PLUS = 0x2b;
-const ZERO = 0x30;
-
 /** The options for scanning rows, in all formats. */
 export interface RowOptions {
   hashKey: Uint8Array;
@@ -90,7 +77,7 @@ export class ScanRows {
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
   #isFirst = true;
-  #batch: RecordBatch | null = null;
+  #batch: Rows | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded = noneFound();
   #altered = noneFound();
@@ -110,7 +97,7 @@ export class ScanRows {
   }
 
   /** Begins a batch, and discards the one before, even if it was not finished. */
-  begin(batch: RecordBatch): void {
+  begin(batch: Rows): void {
     this.#batch = batch;
     this.#isFirst = batch.first < ROWS_WITH_LINES;
     this.#rejected = [];
@@ -140,27 +127,11 @@ export class ScanRows {
   /** Accepts a row. `company` is empty if the row names none. */
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
-    this.#note(number, company);
+    if (company !== '') this.#note(number, company);
     if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
     if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
     this.#ids.add(id);
     if (company !== '') this.#companies?.add(company);
-    this.#count(number, size);
-  }
-
-  /** Accepts a row whose item is available as bytes. */
-  acceptPlain(number: number, item: RawItem): void {
-    const { bytes, id, idEnd, company, companyEnd, size } = item;
-    if (mayBeAltered(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
-    if (mayBeAltered(bytes, company, companyEnd)) {
-      this.#note(number, bytes.toString('utf8', company, companyEnd));
-    }
-    if (isOddBytes(bytes, id, idEnd)) this.#noteOdd(this.#odd.id, number, bytes.toString('utf8', id, idEnd));
-    if (isOddBytes(bytes, company, companyEnd)) {
-      this.#noteOdd(this.#odd.company, number, bytes.toString('utf8', company, companyEnd));
-    }
-    this.#ids.addBytes(bytes, id, idEnd);
-    if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
   }
 

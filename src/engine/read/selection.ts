@@ -8,8 +8,8 @@ import type { RejectedRow } from '../model.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
-import { rowOf } from './text/splitter.js';
-import type { OpenedInput, RecordBatch, Selection } from './types.js';
+import { only, type Rows } from './rows.js';
+import type { OpenedInput, Selection } from './types.js';
 
 /** How far to read, and how many rows have been left out. */
 export interface Selected {
@@ -25,18 +25,18 @@ export interface Selected {
  */
 export function selectRecords(
   input: OpenedInput,
-  batches: AsyncIterable<RecordBatch>,
+  batches: AsyncIterable<Rows>,
   selected: Selected,
-): AsyncIterable<RecordBatch> {
+): AsyncIterable<Rows> {
   return input.selection === null ? batches : taken(input, input.selection, batches, selected);
 }
 
 async function* taken(
   input: OpenedInput,
   selection: Selection,
-  batches: AsyncIterable<RecordBatch>,
+  batches: AsyncIterable<Rows>,
   selected: Selected,
-): AsyncGenerator<RecordBatch> {
+): AsyncGenerator<Rows> {
   for await (const { batch, numbers } of choose(input, selection, batches, selected)) {
     if (numbers.length === batch.lines.length) yield batch;
     else if (numbers.length > 0) yield only(batch, numbers);
@@ -47,9 +47,9 @@ async function* taken(
 export async function* choose(
   input: OpenedInput,
   { where, absent, limit }: Selection,
-  batches: AsyncIterable<RecordBatch>,
+  batches: AsyncIterable<Rows>,
   selected: Selected,
-): AsyncGenerator<{ batch: RecordBatch; numbers: number[] }> {
+): AsyncGenerator<{ batch: Rows; numbers: number[] }> {
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
@@ -72,58 +72,6 @@ export async function* choose(
   }
   const [column] = conditions?.unseen ?? [];
   if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
-}
-
-/** Some records of a batch, by their indexes in it, ascending. */
-export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
-  const { bytes, spans, lines, fileLines, first, broken, refused, kinds } = batch;
-  const parts: Uint8Array[] = [];
-  const kept = new Uint32Array(2 * numbers.length);
-  let length = 0;
-  for (const [at, number] of numbers.entries()) {
-    const start = spans[2 * number]!;
-    // Includes the line end, which the parser needs.
-    const part = bytes.subarray(start, spans[2 * number + 2] ?? bytes.length);
-    parts.push(part);
-    kept[2 * at] = length;
-    kept[2 * at + 1] = length + spans[2 * number + 1]! - start;
-    length += part.length;
-  }
-  const whole = new Uint8Array(length);
-  parts.reduce((at, part) => {
-    whole.set(part, at);
-    return at + part.length;
-  }, 0);
-  return {
-    bytes: whole,
-    lines: Uint32Array.from(numbers, (number) => lines[number]!),
-    spans: kept,
-    fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
-    first,
-    rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
-    ...(kinds && { kinds: kindsAmong(kinds, lines.length, numbers) }),
-    ...(broken && { broken: among(broken, numbers) }),
-    ...(refused && { refused: among(refused, numbers) }),
-  };
-}
-
-/** The cell types (`Is`) of the records that are kept. */
-function kindsAmong(kinds: Uint8Array, records: number, numbers: readonly number[]): Uint8Array<ArrayBuffer> {
-  const width = kinds.length / records;
-  const kept = new Uint8Array(width * numbers.length);
-  for (const [at, number] of numbers.entries()) {
-    kept.set(kinds.subarray(width * number, width * (number + 1)), width * at);
-  }
-  return kept;
-}
-
-/** What is said of the records that are kept, by their new indexes. */
-function among<T extends { number: number }>(records: readonly T[], numbers: readonly number[]): T[] {
-  const places = new Map(numbers.map((number, place) => [number, place]));
-  return records.flatMap((record) => {
-    const number = places.get(record.number);
-    return number === undefined ? [] : [{ ...record, number }];
-  });
 }
 
 /** Conditions on the rows of one input, compared with the values in the file. */

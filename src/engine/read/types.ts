@@ -158,48 +158,6 @@ export interface Start {
   row: number;
 }
 
-/** Whole records, split from the input and not yet parsed. */
-export interface RecordBatch {
-  /** UTF-8, in its own ArrayBuffer. */
-  bytes: Uint8Array<ArrayBuffer>;
-  /** What messages show for each record: the line on which it begins, or in a JSON array its number. */
-  lines: Uint32Array<ArrayBuffer>;
-  /** Start and end of each record in `bytes`, without its line end. */
-  spans: Uint32Array<ArrayBuffer>;
-  /** JSON: the line of the file on which each record begins. */
-  fileLines: Uint32Array<ArrayBuffer> | null;
-  /** For a sheet: the type of each cell (`Is`), row by row, one for each column of the input. */
-  kinds?: Uint8Array<ArrayBuffer>;
-  /** How many records of the input come before this batch. */
-  first: number;
-  /** Number of each record in the input, if some were filtered out. Absent: they count up from `first`. */
-  rows?: Float64Array<ArrayBuffer>;
-  /** CSV and sheets: records that cannot be read, by their indexes in the batch; absent if there are none. */
-  broken?: BrokenRecord[];
-  /** Parquet: records with a value that cannot be sent, in ascending order; absent if there are none. */
-  refused?: RefusedRecord[];
-}
-
-/** A record that its reader rejects, by its index in the batch. */
-export interface RefusedRecord {
-  number: number;
-  reason: string;
-}
-
-/**
- * A record in which text follows a closing quote, one with too many cells, or a row of a sheet that cannot be sent as it is. In the batch's
- * bytes of CSV, a placeholder cell replaces it.
- */
-export interface BrokenRecord {
-  number: number;
-  /** Line of the fault in the file. */
-  line: number;
-  /** The record as it is in the file. */
-  text: string;
-  /** What is wrong, if it is not a quote. */
-  reason?: string;
-}
-
 /** A rejected row and its number among all records of the file, from 0. */
 export interface RejectedRecord extends RejectedRow {
   row: number;

@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { buildItems, Pool, type Scan, scanInput } from '../../../src/engine/read/index.js';
 import { RecordCache, readAllBack } from '../../../src/engine/read/record-cache.js';
 import { readRecords } from '../../../src/engine/read/records.js';
-import type { OpenedInput, RecordBatch } from '../../../src/engine/read/types.js';
+import type { Rows } from '../../../src/engine/read/rows.js';
+import type { OpenedInput } from '../../../src/engine/read/types.js';
 import { scratch } from '../../support/cli.js';
 import { collected } from '../../support/collected.js';
 import { FIXTURES, HERE, KEY, open } from './reading.js';
@@ -44,7 +45,7 @@ async function built(input: OpenedInput, scan: Scan, pool: Pool) {
   return all;
 }
 
-async function recordsOf(input: OpenedInput): Promise<RecordBatch[]> {
+async function recordsOf(input: OpenedInput): Promise<Rows[]> {
   const batches = await collected(readRecords(input));
   return batches;
 }
@@ -130,7 +131,7 @@ it('what else is in the folder stays', async () => {
 });
 
 describe('an input is not kept', () => {
-  const kept = async (cache: RecordCache, input: OpenedInput, batches: readonly RecordBatch[]) => {
+  const kept = async (cache: RecordCache, input: OpenedInput, batches: readonly Rows[]) => {
     const given = await collected(cache.keep(input, from(batches)));
     expect(isDeepStrictEqual(given, batches)).toBe(true);
     await cache.close();

@@ -1,9 +1,7 @@
 /** Finds the delimiter of a CSV from its first rows. */
 import { DEFAULT_LIMITS } from '../limits.js';
-import type { RecordBatch } from '../types.js';
 import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
-import { csvRows } from './rows.js';
-import { splitterOf } from './split.js';
+import { firstRows } from './rows.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
 /** How much text is examined: the larger amount only if the smaller one has too few rows. */
@@ -42,7 +40,7 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
   if (!head.includes(delimiter)) return null;
   let rows: string[][];
   try {
-    rows = firstRows(head, dialect);
+    rows = firstCells(head, dialect);
   } catch {
     return null; // with this delimiter, the quotes are misplaced
   }
@@ -52,18 +50,13 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
   return { delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) };
 }
 
-/** The first whole rows of a text, each with its line end. A broken row has a single cell. @throws InputError */
-export function firstRows(head: Buffer, dialect: Dialect): string[][] {
-  const batch = firstBatch(head, dialect);
-  return batch ? csvRows(batch, dialect, DEFAULT_LIMITS.maxColumns) : [];
-}
-
-function firstBatch(head: Buffer, dialect: Dialect): RecordBatch | null {
+/** The first whole rows of a text, each with its line end. @throws InputError */
+export function firstCells(head: Buffer, dialect: Dialect): string[][] {
   const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: head.length };
-  let batch: RecordBatch | null = null;
   for (const bytes of [...SAMPLES_BYTES, head.length]) {
-    batch = splitterOf(form, { header: false }).push(head.subarray(0, bytes));
-    if (bytes >= head.length || (batch && batch.lines.length >= ENOUGH_ROWS)) break;
+    const rows = firstRows(head.subarray(0, bytes), form);
+    if (bytes < head.length && rows.length < ENOUGH_ROWS) continue;
+    return rows.map(({ cells, reason }) => (reason === null ? cells : ['']));
   }
-  return batch;
+  return [];
 }

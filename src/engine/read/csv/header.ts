@@ -3,11 +3,11 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { tooManyColumns } from '../limits.js';
+import { tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
-import { findDelimiter, firstRows } from './delimiter.js';
+import { findDelimiter, firstCells } from './delimiter.js';
 import {
   type AskedDialect,
   askedDialect,
@@ -16,8 +16,7 @@ import {
   rejectsDelimiter,
   separatorLine,
 } from './dialect.js';
-import { csvRows } from './rows.js';
-import { splitterOf } from './split.js';
+import { firstRows } from './rows.js';
 
 export type HeaderOptions = Pick<
   InputOptions,
@@ -98,36 +97,24 @@ function firstRow(
   dialect: Dialect,
   { path, maxCellBytes, maxColumns }: HeaderOptions,
 ): { cells: string[]; line: number } | null {
-  /** At least as many as there are: it also counts delimiters in quotes. */
-  const cellsIn = (record: string): number => {
-    let cells = 1;
-    for (let at = record.indexOf(dialect.delimiter); at >= 0; cells++)
-      at = record.indexOf(dialect.delimiter, at + dialect.delimiter.length);
-    return cells;
-  };
-  const splitter = () => splitterOf({ path, dialect, maxCellBytes, maxColumns }, { header: false });
-  // Most headers end within the first bytes: the parser need not read all of the text for it.
-  let batch = splitter().push(text.subarray(0, 4096));
-  if (!batch) {
-    const all = splitter();
-    batch = all.push(text) ?? (whole ? all.end() : null);
-  }
-  if (!batch) return null;
-  const [broken] = batch.broken ?? [];
-  if (broken?.number === 0) {
-    if (broken.reason !== undefined)
-      throw tooManyColumns({ path, maxColumns }, cellsIn(broken.text), broken.line);
+  const form = { path, dialect, maxCellBytes, maxColumns };
+  // Most headers end within the first bytes. A whole text ends with a line end, so what is open there is never closed.
+  const [first] = [
+    ...firstRows(text.subarray(0, 4096), form),
+    ...firstRows(text, { ...form, isWhole: whole }),
+  ];
+  if (!first) return null;
+  const { cells, line, reason } = first;
+  // At least as many as there are: it also counts delimiters in quotes.
+  if (reason === tooWide(form)) throw tooManyColumns(form, cells[0]!.split(dialect.delimiter).length, line);
+  if (reason !== null) {
     throw new InputError('text follows the closing quote of a cell in the header', {
       file: path,
-      line: broken.line,
+      line,
       hint: 'double a quote that belongs to the text ("")',
     });
   }
-  const line = batch.lines[0]!;
-  const cells = csvRows(batch, dialect, maxColumns)[0]!;
-  if (cells.length > maxColumns)
-    throw tooManyColumns({ path, maxColumns }, maxColumns + cellsIn(cells.at(-1)!), line);
-  return { cells, line };
+  return first;
 }
 
 /**
@@ -195,7 +182,7 @@ export function titleLines(
   const least = Math.max(first?.cells.filter((cell) => cell.trim() !== '').length ?? 0, 1);
   for (const { skipLines, header, names } of found) {
     if (names.length <= least || names.includes('') || names.some(looksLikeValue)) continue;
-    const rows = quietly(() => firstRows(head.text, header.dialect)) ?? [];
+    const rows = quietly(() => firstCells(head.text, header.dialect)) ?? [];
     const fit = rows.filter((row) => row.length === names.length).length;
     if (rows.length > 1 && fit > rows.length * 0.8) return { skipLines, header: names };
   }
@@ -219,7 +206,7 @@ function quietly<T>(attempt: () => T): T | null {
 /** Columns in which every cell at the beginning of the file is enclosed in apostrophes: they may be quotes. */
 export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[] {
   if (dialect.quote === "'") return [];
-  const [header, ...all] = quietly(() => firstRows(text, dialect)) ?? [];
+  const [header, ...all] = quietly(() => firstCells(text, dialect)) ?? [];
   const rows = all.filter(({ length }) => length === header!.length);
   const columns = header?.flatMap((name, index) => {
     const cells = rows.map((row) => row[index] ?? '').filter((cell) => cell !== '');

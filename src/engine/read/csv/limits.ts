@@ -1,12 +1,8 @@
-/**
- * Errors for a CSV with cells, records, or quotes that do not end, which keep memory bounded, and for text after a
- * closing quote.
- */
+/** Errors for a CSV with cells, records, or quotes that do not end, which keep memory bounded. */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
 import type { Limits } from '../limits.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
-import type { BrokenRecord } from '../types.js';
 
 export type CsvLimits = Pick<Limits, 'path' | 'maxCellBytes'>;
 
@@ -38,25 +34,5 @@ export function recordTooLarge(limits: CsvLimits, line: number): InputError {
     file: limits.path,
     line,
     hint: 'check the delimiter and the line ends',
-  });
-}
-
-/**
- * Removes the text of broken records from a batch, because it would confuse the parser or fill the memory, and puts one cell with as
- * many letters in its place.
- */
-export function takeOut(
-  broken: readonly Omit<BrokenRecord, 'text'>[],
-  bytes: Uint8Array,
-  spans: Uint32Array,
-  delimiter: string,
-): BrokenRecord[] {
-  const filler = delimiter.includes('x') ? 0x79 : 0x78;
-  return broken.map((one) => {
-    const { number } = one;
-    const record = bytes.subarray(spans[2 * number]!, spans[2 * number + 1]!);
-    const text = Buffer.from(record).toString();
-    record.fill(filler);
-    return { ...one, text };
   });
 }

@@ -17,60 +17,42 @@ const SENTENCES: Record<Oddity, (cells: number) => string> = {
     `${rows === 1 ? 'a row has' : `${count(rows, 'row')} have`} more than one quote in cells that begin without one`,
 };
 
-/** How many bytes at the start of a cell are examined. */
-export const CELL_START = 16;
-
-/** Collected by a splitter over a whole input. */
+/** Collected over a whole input. */
 export class Notes {
   readonly #found = new Map<Oddity, { line: number; count: number; space: string }>();
-  /** The record whose quotes were counted last. */
-  #record = -1;
+  /** The row whose quotes were counted last. */
+  #row = -1;
   #quotes = 0;
-
-  readonly #delimiter: string;
-  /** The first byte of the quote. */
-  readonly #quote: number;
 
   /** @param excelText whether cells like `="0012"` are read as their text, and so are not odd */
   constructor(
-    { delimiter, quote }: Pick<Dialect, 'delimiter' | 'quote'>,
+    private readonly dialect: Pick<Dialect, 'delimiter' | 'quote'>,
     private readonly excelText = false,
-  ) {
-    this.#delimiter = delimiter;
-    this.#quote = Buffer.from(quote ?? '"')[0]!;
+  ) {}
+
+  /** Looks at a cell. @param line the line on which its row begins */
+  add(text: string, isQuoted: boolean, line: number): void {
+    if (text.startsWith('="')) {
+      if (!this.excelText) this.#note('excel_text', line);
+      return;
+    }
+    const { quote } = this.dialect;
+    if (isQuoted || quote === null || !text.includes(quote)) return;
+    const [space] = /^[ \t]*/.exec(text)!;
+    if (space !== '' && text.startsWith(quote, space.length)) {
+      this.#note('space_before_quote', line, space);
+      return;
+    }
+    if (this.#row !== line) [this.#row, this.#quotes] = [line, 0];
+    const before = this.#quotes;
+    this.#quotes += text.split(quote).length - 1;
+    if (before < 2 && this.#quotes >= 2) this.#note('quotes_in_text', line);
   }
 
-  add(oddity: Oddity, line: number, space = ''): void {
-    if (oddity === 'excel_text' && this.excelText) return;
+  #note(oddity: Oddity, line: number, space = ''): void {
     const found = this.#found.get(oddity);
     if (found) found.count++;
     else this.#found.set(oddity, { line, count: 1, space });
-  }
-
-  /**
-   * A quote in a cell that did not begin with one.
-   * @param start the cell's first bytes, at most `CELL_START`
-   * @param offset offset of the quote in the cell
-   * @param line the line on which the record begins
-   */
-  quoteInText(start: Uint8Array, offset: number, line: number): void {
-    if (start[0] === EQUALS && start[1] === QUOTE) {
-      if (offset === 1) this.add('excel_text', line);
-      return;
-    }
-    if (start[0] === this.#quote) return; // with lenient quotes, text may follow a closing quote
-    const text = start.findIndex((byte) => byte !== SPACE && byte !== TAB);
-    if (text > 0 && start[text] === this.#quote) {
-      if (offset === text)
-        this.add('space_before_quote', line, Buffer.from(start.subarray(0, text)).toString());
-      return;
-    }
-    if (this.#record !== line) {
-      this.#record = line;
-      this.#quotes = 1;
-    } else if (++this.#quotes === 2) {
-      this.add('quotes_in_text', line);
-    }
   }
 
   warnings(): Warning[] {
@@ -78,13 +60,8 @@ export class Notes {
       message: `line ${line}: ${SENTENCES[oddity](count)}`,
       problem:
         oddity === 'space_before_quote'
-          ? { code: 'space_before_quote', delimiter: this.#delimiter + space }
+          ? { code: 'space_before_quote', delimiter: this.dialect.delimiter + space }
           : { code: oddity },
     }));
   }
 }
-
-const EQUALS = 0x3d;
-const QUOTE = 0x22;
-const SPACE = 0x20;
-const TAB = 0x09;

@@ -4,39 +4,53 @@ import type { TextReader } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
+import { Output } from '../text/output.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
-import { buildCsv, itemText } from './build.js';
+import { buildCsv } from './build.js';
 import { apostrophes, type Header, headerOf, looksLikeValue, namesIn, titleLines } from './header.js';
 import { csvLayout } from './layout.js';
-import { cellsOf, rowReader } from './rows.js';
+import { CsvRow } from './row.js';
+import { csvRows } from './rows.js';
 import { scanCsv } from './scan.js';
-import { splitterOf } from './split.js';
 import { CsvTotals } from './totals.js';
+import { CsvWriter } from './writer.js';
 
 export const csvReader: TextReader = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
   columns: async (file, head) => named(namesIn(await headerOf(head, file, file.format), file)),
-  split: ({ path, maxCellBytes, maxColumns, dialect }, notes, from) =>
-    splitterOf(
-      { path, maxCellBytes, maxColumns, dialect: dialect!, notes, from },
-      { header: from === undefined },
-    ),
+  rows(text, input, { notes, from, signal }) {
+    const { path, maxCellBytes, maxColumns, targets } = input;
+    const form = {
+      path,
+      maxCellBytes,
+      maxColumns,
+      dialect: input.dialect!,
+      width: targets.length,
+      header: !from,
+      notes,
+      from,
+    };
+    return csvRows(text, form, input, signal);
+  },
   scan: scanCsv,
   totals: (input) => new CsvTotals(input),
   build: buildCsv,
   original(batch, input) {
-    const rows = rowReader(input)(batch);
-    return Array.from(batch.lines, (_, number) => ({ cells: rows.cells(number) }));
+    const row = new CsvRow(input);
+    row.begin(batch);
+    return Array.from(batch.lines, (_, number) => ({ cells: row.original(number) }));
   },
-  item(input, schema, original) {
+  item(input, { types }, original) {
     const layout = csvLayout(input);
-    const cells = cellsOf(original);
-    const row = layout.clean ? layout.clean(cells) : [...cells];
-    layout.refusal(row); // pads a short row
-    return JSON.parse(itemText(layout, schema)(row));
+    const row = new CsvRow(input);
+    const out = new Output(4096);
+    row.put('cells' in original ? original.cells : []);
+    layout.refusal(row); // pads a short row, and converts cells
+    new CsvWriter(layout, types).write(row, out);
+    return JSON.parse(out.bytes.toString('utf8', 0, out.length));
   },
   placeOf: () => 'line',
 };

@@ -4,6 +4,7 @@ import { TOO_LARGE } from '../item-writer.js';
 import { EXTRA, keptColumns, RowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { csvLayout } from './layout.js';
+import { CsvRow } from './row.js';
 
 export function quotedCell(cell: string, delimiter: string): string {
   const plain = !cell.includes('"') && !cell.includes(delimiter) && !/[\r\n]|^\s|\s$/.test(cell);
@@ -42,11 +43,12 @@ export class ShapeRejections {
   #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
     // The header of a rejects file has additional columns, so no row repeats it.
     const { refusal } = csvLayout({ ...input, again: undefined, header: [] });
+    const row = new CsvRow({});
     const cellsOf = rejectedCells(input.columns, delimiter);
     return ({ original, reason }) => {
       if (!('cells' in original) || reason === TOO_LARGE) return;
-      const whole = input.columns.map((_, index) => original.cells[index] ?? '');
-      if (refusal(whole) !== null) return; // it is rejected again for the same reason
+      row.put(input.columns.map((_, index) => original.cells[index] ?? ''));
+      if (refusal(row) !== null) return; // it is rejected again for the same reason
       const { kept, extra } = cellsOf(original.cells);
       if (extra === '') this.#hashes.add(kept);
     };

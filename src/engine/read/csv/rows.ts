@@ -1,108 +1,94 @@
-/** The cells of a batch, as the parser sees them. */
-import { parse } from 'csv-parse/sync';
-import type { RejectedRow } from '../../model.js';
-import { tooWide } from '../limits.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
-import { Cells } from './cells.js';
+/** The rows of a CSV, in any dialect: of a whole text, and of its beginning. */
+import type { Rows } from '../rows.js';
+import type { PackedFile } from '../text/bad-text.js';
+import { atLine, splitText } from '../text/splitter.js';
+import type { Start } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
+import type { CsvLimits } from './limits.js';
+import type { Notes } from './notes.js';
+import type { HeadRow } from './odd-rows.js';
+import { firstParsedRows, parsedRows } from './parser.js';
+import { CsvRow } from './row.js';
+import { Tokenizer } from './tokenizer.js';
+
+export interface CsvText extends CsvLimits {
+  maxColumns: number;
+  dialect: Dialect;
+  /** Cells of a row; null for as many as the first one has. */
+  width: number | null;
+  /** Whether the first row is a header, which is in no batch. */
+  header: boolean;
+  notes?: Notes | undefined;
+  /** Plain dialect only: where the text begins. */
+  from?: Start | undefined;
+}
+
+/** All rows after the header. @throws InputError */
+export function csvRows(
+  text: AsyncIterable<Buffer>,
+  { from, ...csv }: CsvText,
+  file: PackedFile & { encoding: string },
+  signal?: AbortSignal,
+): AsyncGenerator<Rows> {
+  const { dialect } = csv;
+  const skip = from ? 0 : dialect.skipLines;
+  const form = { ...csv, line: from?.line ?? skip + 1, first: from?.row };
+  const rest = skip > 0 ? withoutLines(text, skip) : text;
+  if (!isPlain(dialect)) return parsedRows(rest, form, (error, line) => atLine(error, line, file, signal));
+  return splitText(rest, new Tokenizer(form), file, signal);
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** A text without its first lines, whatever is in them. */
+async function* withoutLines(text: AsyncIterable<Buffer>, lines: number): AsyncGenerator<Buffer> {
+  let left = lines;
+  let afterCr = false;
+  for await (const chunk of text) {
+    let at = 0;
+    for (; at < chunk.length && (left > 0 || (afterCr && chunk[at] === LF)); at++) {
+      const isSecond = afterCr && chunk[at] === LF;
+      afterCr = chunk[at] === CR;
+      if (!isSecond && (afterCr || chunk[at] === LF)) left--;
+    }
+    if (left === 0 && at < chunk.length) {
+      afterCr = false;
+      yield chunk.subarray(at);
+    }
+  }
+}
 
 /**
- * The cells of each record of a batch, from which records with misplaced quotes were removed.
- * @throws Error if parser and splitter disagree, which would shift line numbers
+ * The first whole rows of a text, each with its line end.
+ * @throws InputError for a quote or a cell that does not end within its limit
  */
-export function csvRows(batch: RecordBatch, dialect: Dialect, maxColumns: number): string[][] {
-  if (isPlain(dialect)) {
-    const cells = new Cells(dialect.delimiter, maxColumns);
-    cells.begin(batch);
-    return Array.from(batch.lines, (_, number) => cells.texts(number));
+export function firstRows(
+  head: Buffer,
+  form: CsvLimits & { maxColumns: number; dialect: Dialect; isWhole?: boolean | undefined },
+): HeadRow[] {
+  const { dialect } = form;
+  const text = afterLines(head, dialect.skipLines);
+  const above = dialect.skipLines;
+  if (!isPlain(dialect)) {
+    return firstParsedRows(text, form).map((row) => ({ ...row, line: row.line + above }));
   }
-  const { bytes, lines, first } = batch;
-  const rows = parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), dialect);
-  if (rows.length !== lines.length) {
-    throw new Error(`split ${lines.length} records, parsed ${rows.length}, from row ${first} on`);
-  }
-  return rows;
-}
-
-/** Records one after another, with an LF after each. Quotes in cells that begin without one are text. */
-const parsed = (text: Buffer | string, { delimiter, quote, escape: own }: Dialect): string[][] =>
-  parse(text, {
-    delimiter,
-    quote: quote ?? false,
-    escape: own ?? quote ?? false,
-    record_delimiter: '\n',
-    relax_quotes: true,
-    relax_column_count: true,
+  const tokenizer = new Tokenizer({ ...form, width: null, header: false, line: above + 1 });
+  const rows = tokenizer.push(text) ?? (form.isWhole ? tokenizer.end() : null);
+  if (!rows) return [];
+  const row = new CsvRow({});
+  row.begin(rows);
+  const reasons = new Map(rows.odd?.map(({ number, reason }) => [number, reason]));
+  return Array.from(rows.lines, (line, number) => {
+    return { cells: row.original(number), line, reason: reasons.get(number) ?? null };
   });
-
-/** The rows of a batch. Those of the plain dialect are read on demand. */
-export interface Rows {
-  cells(number: number): string[];
-  /** Why rows cannot be read, by index; null if all can. */
-  broken: ReadonlyMap<number, string> | null;
 }
 
-/** Returns the function that reads the batches of an input, one after another. @throws Error like `csvRows` */
-export function rowReader({
-  dialect,
-  excelText,
-  maxColumns,
-}: Pick<OpenedInput, 'dialect' | 'excelText' | 'maxColumns'>): (batch: RecordBatch) => Rows {
-  const reasonOf = (text: string, line: number | null): string =>
-    `${escapes(text, dialect!) ? AFTER_BACKSLASH : AFTER_QUOTE}${line === null ? '' : `, on line ${line}`}`;
-  const plain = isPlain(dialect!) ? new Cells(dialect!.delimiter, maxColumns) : null;
-  return (batch) => {
-    plain?.begin(batch);
-    const rows = plain ? null : csvRows(batch, dialect!, maxColumns);
-    const texts = new Map<number, string>();
-    const broken = new Map<number, string>();
-    for (const { number, line, text, reason } of batch.broken ?? []) {
-      texts.set(number, text);
-      broken.set(number, reason ?? reasonOf(text, line === batch.lines[number] ? null : line));
-    }
-    return {
-      broken: batch.broken ? broken : null,
-      cells(number) {
-        const text = texts.get(number);
-        if (text !== undefined)
-          return broken.get(number) === tooWide({ maxColumns }) ? [text] : brokenCells(text, dialect!);
-        const cells = rows?.[number] ?? plain!.texts(number);
-        return excelText ? cells.map(textOfExcel) : cells;
-      },
-    };
-  };
-}
-
-const AFTER_QUOTE = 'text follows the closing quote of a cell';
-const AFTER_BACKSLASH = `${AFTER_QUOTE}, which is behind a backslash`;
-
-/** Whether a record has quotes that a backslash may make text, as MySQL and R write them. */
-const escapes = (text: string, { quote, escape: own }: Dialect): boolean =>
-  own === null && quote !== null && text.includes(`\\${quote}`);
-
-/** Whether a row was rejected because of text after a closing quote. */
-export const isAfterQuote = (reason: string): boolean => reason.startsWith(AFTER_QUOTE);
-
-/** Whether a row was rejected because of a quote that a backslash may make text. */
-export const isBehindBackslash = (reason: string): boolean => reason.startsWith(AFTER_BACKSLASH);
-
-/** Decodes `="0012"`, which spreadsheets write for text that looks like a number. */
-const textOfExcel = (cell: string): string =>
-  cell.length > 2 && cell.startsWith('="') && cell.endsWith('"')
-    ? cell.slice(2, -1).replaceAll('""', '"')
-    : cell;
-
-/** The cells of a record that cannot be read, for the rejects file only. */
-function brokenCells(text: string, dialect: Dialect): string[] {
-  for (const quote of [dialect.quote, null]) {
-    try {
-      const [cells, ...more] = parsed(text, { ...dialect, quote, escape: quote && dialect.escape });
-      if (cells && more.length === 0) return cells;
-    } catch {} // a quote is not closed
+function afterLines(text: Buffer, lines: number): Buffer {
+  let at = 0;
+  for (let left = lines; left > 0 && at < text.length; at++) {
+    if (text[at] === CR && text[at + 1] === LF) at++;
+    if (text[at] === LF || text[at] === CR) left--;
   }
-  return [text];
+  return text.subarray(at);
 }
-
-/** The cells of a row, from what `original` returned. */
-export const cellsOf = (original: RejectedRow['original']): string[] =>
-  'cells' in original ? original.cells : [];

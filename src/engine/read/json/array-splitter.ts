@@ -1,9 +1,10 @@
 /** Splits JSON arrays, and objects one after another, into batches of items, in constant memory. */
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
+import type { Rows } from '../rows.js';
 import { BACKSLASH, QUOTE } from '../text/fours.js';
 import type { Splitter } from '../text/splitter.js';
-import type { JsonBody, RecordBatch } from '../types.js';
+import type { JsonBody } from '../types.js';
 import { Around } from './around.js';
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, isSpace, LF, OPEN_BRACE, OPEN_BRACKET } from './bytes.js';
 import { Items } from './items.js';
@@ -46,7 +47,7 @@ export class ArraySplitter implements Splitter {
     this.#at = this.#around ? At.around : At.loose;
   }
 
-  push(chunk: Buffer): RecordBatch | null {
+  push(chunk: Buffer): Rows | null {
     this.#cut = 0;
     for (let at = 0; at < chunk.length; ) {
       switch (this.#at) {
@@ -148,7 +149,7 @@ export class ArraySplitter implements Splitter {
     }
   }
 
-  end(): RecordBatch | null {
+  end(): Rows | null {
     const { path, count } = this.#items;
     if (this.#around === null && this.#at === At.scalar) {
       this.#finish(0);

@@ -1,8 +1,8 @@
 /** Builds the items of a batch of JSON. */
 import type { ItemBatch } from '../batch.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
-import { rejectedRecord } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch, Schema } from '../types.js';
+import { type Rows, rejectedRecord } from '../rows.js';
+import type { OpenedInput, Schema } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import { recordReader, recordText } from './parse.js';
@@ -11,7 +11,7 @@ export function buildJson(
   input: OpenedInput,
   schema: Schema,
   { hashKey }: HashOptions,
-): (batch: RecordBatch) => ItemBatch {
+): (batch: Rows) => ItemBatch {
   const layout = jsonLayout(input);
   const writer = new ItemWriter(schema, hashKey);
   return (batch) => {
@@ -29,11 +29,16 @@ export function buildJson(
       const record = read(number);
       const laid = record.excess ?? layout(record);
       if (!isLaidOut(laid)) return laid;
-      return writer.add(number, laid.item, laid.id) ? null : TOO_LARGE;
+      const { out } = writer;
+      const start = out.length;
+      out.write(laid.item);
+      if (!writer.add(number, out.length - start)) return TOO_LARGE;
+      writer.ids.add(laid.id);
+      return null;
     }
   };
 }
 
 /** Why the reader refuses some records of a batch; null if there are none. */
-export const refusals = ({ refused }: RecordBatch): ReadonlyMap<number, string> | null =>
-  refused ? new Map(refused.map(({ number, reason }) => [number, reason])) : null;
+export const refusals = ({ odd }: Rows): ReadonlyMap<number, string | null> | null =>
+  odd ? new Map(odd.map(({ number, reason }) => [number, reason])) : null;

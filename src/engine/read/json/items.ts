@@ -1,14 +1,14 @@
 /** The splitter of JSON Lines, and the class with which both JSON splitters collect items into batches. */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
-import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import { CellLists, Numbers, type Rows } from '../rows.js';
+import { MAX_RECORD_BYTES, PartialRecords, type Splitter } from '../text/splitter.js';
 import { isSpace, LF } from './bytes.js';
 
 /** Collects whole items. Offsets are relative to the current chunk; negative ones are in earlier chunks. */
 export class Items {
   readonly #partial = new PartialRecords();
-  readonly #spans = new Numbers();
+  readonly #cells = new CellLists(4096);
   readonly #lines = new Numbers();
   readonly #fileLines = new Numbers();
   #first = 0;
@@ -21,14 +21,13 @@ export class Items {
   }
 
   add(start: number, end: number, line: number, fileLine: number): void {
-    this.#spans.push(this.#partial.length + start);
-    this.#spans.push(this.#partial.length + end);
+    this.#cells.push(this.#partial.length + start, this.#partial.length + end, 0);
     this.#lines.push(line);
     this.#fileLines.push(fileLine);
   }
 
   /** The batch of all items added, which end before `cut`. `open` is where an unfinished item begins. */
-  batch(chunk: Uint8Array, cut: number, open: number): RecordBatch | null {
+  batch(chunk: Uint8Array, cut: number, open: number): Rows | null {
     if (this.#lines.length === 0) {
       this.#partial.keep(chunk.subarray(Math.max(open, 0)));
       return null;
@@ -38,7 +37,7 @@ export class Items {
     const lines = this.#lines.take();
     const first = this.#first;
     this.#first += lines.length;
-    return { bytes, lines, spans: this.#spans.take(), fileLines: this.#fileLines.take(), first };
+    return { ...this.#cells.take(), bytes, width: 1, lines, fileLines: this.#fileLines.take(), first };
   }
 
   checkSize(bytes: number, line: number): void {
@@ -64,7 +63,7 @@ export class NdjsonSplitter implements Splitter {
     this.#items = new Items(path);
   }
 
-  push(chunk: Buffer): RecordBatch | null {
+  push(chunk: Buffer): Rows | null {
     let cut = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, cut)) {
       this.#line(chunk, end);
@@ -78,7 +77,7 @@ export class NdjsonSplitter implements Splitter {
     return batch;
   }
 
-  end(): RecordBatch | null {
+  end(): Rows | null {
     this.#line(Buffer.alloc(0), 0);
     return this.#items.batch(new Uint8Array(0), 0, 0);
   }

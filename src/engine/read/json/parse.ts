@@ -1,8 +1,9 @@
 /** Parses the items of a batch of JSON. */
 import { InputError } from '../../errors.js';
 import { tooManyKeys } from '../limits.js';
+import type { Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import { look, membersIn, seen } from './look.js';
 import { deepestName, PARSED_LEVELS } from './text.js';
 
@@ -23,12 +24,12 @@ export interface JsonRecord {
  * Returns the function that parses a record of a batch.
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
-export function recordReader(batch: RecordBatch, input: OpenedInput): (number: number) => JsonRecord {
-  const { spans } = batch;
+export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
+  const { starts, ends } = batch;
   const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
   const view = viewOf(bytes);
   return (number) => {
-    const [start, end] = [spans[2 * number]!, spans[2 * number + 1]!];
+    const [start, end] = [starts[number]!, ends[number]!];
     look(bytes, view, start, end);
     const { members, depth, isSuspect, isSpelled, isCompact } = seen;
     const text = bytes.toString('utf8', start, end);
@@ -46,22 +47,16 @@ export function recordReader(batch: RecordBatch, input: OpenedInput): (number: n
   };
 }
 
-export function recordText({ bytes, spans }: RecordBatch, number: number): string {
+export function recordText({ bytes, starts, ends }: Rows, number: number): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
+  return buffer.toString('utf8', starts[number], ends[number]);
 }
 
 /** As Python, pandas, and DuckDB write them. */
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NO_NUMBER = /[:,[]\s*-?(NaN|Infinity)\s*[,}\]]/;
 
-function notJson(
-  message: string,
-  text: string,
-  batch: RecordBatch,
-  number: number,
-  input: OpenedInput,
-): InputError {
+function notJson(message: string, text: string, batch: Rows, number: number, input: OpenedInput): InputError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
   const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text.replace(STRING, '""'))) || [];

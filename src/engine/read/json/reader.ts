@@ -6,9 +6,10 @@ import type { TextReader } from '../format.js';
 import { limitIn } from '../limits.js';
 import { identify, inArray } from '../mapping/id-column.js';
 import { METADATA } from '../mapping/targets.js';
+import type { Rows } from '../rows.js';
 import type { Head } from '../text/head.js';
 import { type Splitter, splitText } from '../text/splitter.js';
-import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types.js';
+import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { ArraySplitter } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
@@ -41,7 +42,7 @@ export const jsonReader: TextReader = {
     const fields = await firstFields({ ...file, ...UNKNOWN, ...shape }, head, text);
     return [...(fields?.flat ?? [])];
   },
-  split,
+  rows: (text, input, { signal }) => splitText(text, split(input), input, signal),
   scan: scanJson,
   totals: (input) => new JsonTotals(input),
   build: buildJson,
@@ -119,7 +120,7 @@ async function firstItems(
   opened: OpenedInput,
   head: Head,
   text: () => AsyncIterable<Buffer>,
-): Promise<RecordBatch | null> {
+): Promise<Rows | null> {
   const splitter = split(opened);
   for (let at = 0; at < head.text.length; at += STEP_BYTES) {
     const batch = splitter.push(head.text.subarray(at, at + STEP_BYTES));
@@ -141,7 +142,7 @@ interface ItemFields {
   nested: Set<string>;
 }
 
-function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
+function fieldsOf(batch: Rows, opened: OpenedInput): ItemFields {
   const flat = new Set<string>();
   const nested = new Set<string>();
   const add = (fields: Set<string>, value: object): void => {

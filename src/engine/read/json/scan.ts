@@ -4,16 +4,16 @@ import { type Converter, converterOf, partsOf } from '../conversion/converter.js
 import { addCurrency, noCurrencies } from '../conversion/currency.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { Target } from '../mapping/targets.js';
+import { type Rows, rejectedRecord } from '../rows.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
-import { rejectedRecord } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { refusals } from './build.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import { recordReader, recordText } from './parse.js';
 import { addValue, emptyFieldStats, type FieldPart, MAX_FIELDS } from './totals.js';
 
-export function scanJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+export function scanJson(input: OpenedInput, options: RowOptions): (batch: Rows) => ScanPart {
   const layout = jsonLayout(input);
   const rows = new ScanRows(input, options);
   return (batch) => {

@@ -3,10 +3,11 @@ import type { ColumnChunk } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
 import { targeting } from '../mapping/targets.js';
+import { CellLists, Numbers, type OddRow, type Rows } from '../rows.js';
 import { Output } from '../text/output.js';
 import { openFile, refuseChanged } from '../text/source.js';
-import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch, RefusedRecord } from '../types.js';
+import { MAX_RECORD_BYTES } from '../text/splitter.js';
+import type { OpenedInput } from '../types.js';
 import { Column, type Member } from './columns.js';
 import { boundsOf, damaged, type ParquetFile, parquetFile } from './file.js';
 import { isInteger, isText, isUnsigned } from './values.js';
@@ -23,7 +24,7 @@ const BATCH_ROWS = 8192;
  * @throws InputError for a damaged or truncated file, and for one that changed since it was opened; the signal's reason
  * when aborted
  */
-export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   await refuseChanged(input);
   const opened = await openFile(input);
   try {
@@ -70,9 +71,9 @@ function writeRows(
   end: number,
   before: number,
   path: string,
-): RecordBatch {
-  const [lines, spans] = [new Numbers(), new Numbers()];
-  const refused: RefusedRecord[] = [];
+): Rows {
+  const [lines, cells] = [new Numbers(), new CellLists(end - first)];
+  const odd: OddRow[] = [];
   for (let row = first; row < end && out.length < BATCH_BYTES; row++) {
     const start = out.length;
     const line = before + row + 1;
@@ -90,13 +91,12 @@ function writeRows(
       });
     }
     const reason = reasonAgainst(columns, row, line, path);
-    if (reason !== null) refused.push({ number: row - first, reason });
+    if (reason !== null) odd.push({ number: row - first, cells: [], reason });
     lines.push(line);
-    spans.push(start);
-    spans.push(out.length);
+    cells.push(start, out.length, 0);
   }
-  const batch = { bytes: out.take(), lines: lines.take(), spans: spans.take(), fileLines: null };
-  return { ...batch, first: before + first, ...(refused.length > 0 && { refused }) };
+  const batch = { ...cells.take(), bytes: out.take(), width: 1, lines: lines.take(), fileLines: null };
+  return { ...batch, first: before + first, ...(odd.length > 0 && { odd }) };
 }
 
 /** Why a row cannot be sent, if so: its first bad value. @throws if no row of the file can be trusted then */

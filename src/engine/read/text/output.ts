@@ -25,8 +25,9 @@ export class Output implements Memory {
     this.view = viewOf(larger);
   }
 
-  write(text: string): void {
-    this.reserve(text.length * 3);
+  /** @param room for more bytes after it */
+  write(text: string, room = 0): void {
+    this.reserve(text.length * 3 + room);
     this.length += this.bytes.write(text, this.length);
   }
 

@@ -2,18 +2,19 @@
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../util/clock.js';
 import type { StoredBatch } from '../record-cache.js';
+import type { Rows } from '../rows.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import { errorOf, type Order, type Reply, type Result, type TaskSpec, transferable } from './protocol.js';
 
 /** The batches of a file, in order, as the thread that reads it sends them. */
 class Batches {
-  readonly #ready: RecordBatch[] = [];
+  readonly #ready: Rows[] = [];
   #ended = false;
   #failure: { error: unknown } | undefined;
   #wake = (): void => {};
 
-  add(batch: RecordBatch): void {
+  add(batch: Rows): void {
     this.#ready.push(batch);
     this.#wake();
   }
@@ -26,7 +27,7 @@ class Batches {
   }
 
   /** The next batch; null after the last. @throws the error of the worker */
-  async next(): Promise<RecordBatch | null> {
+  async next(): Promise<Rows | null> {
     while (this.#ready.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -89,7 +90,7 @@ export class PoolWorker {
     this.#post({ type: 'task', spec });
   }
 
-  run(batch: RecordBatch | StoredBatch): Promise<Result> {
+  run(batch: Rows | StoredBatch): Promise<Result> {
     const result = new Promise<Result>((resolve, reject) => {
       if (this.#failure) reject(this.#failure.error);
       else this.#waiting.push({ resolve, reject });
@@ -100,12 +101,12 @@ export class PoolWorker {
   }
 
   /** The records of a file, read by the worker. @throws the error of the worker, after the records before it */
-  async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+  async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
     const batches = new Batches();
     this.#batches = batches;
     if (this.#failure) batches.end(this.#failure);
     else this.#post({ type: 'read', input });
-    const next = (): Promise<RecordBatch | null> => {
+    const next = (): Promise<Rows | null> => {
       const batch = batches.next();
       batch.catch(() => {}); // handled below, unless the signal is first
       return orAborted(batch, signal);

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache, readAllBack, type StoredBatch } from '../record-cache.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { Rows } from '../rows.js';
+import type { OpenedInput } from '../types.js';
 import { PoolWorker } from './pool-worker.js';
 import { createTask, type Result, recordsOf, type TaskResults, type TaskSpec } from './protocol.js';
 
@@ -34,9 +35,9 @@ const PER_WORKER = 2;
  * `read` wraps the records of that thread, such as to compare the file's bytes first.
  */
 export type Work =
-  | AsyncIterable<RecordBatch>
+  | AsyncIterable<Rows>
   | { stored: readonly StoredBatch[] }
-  | { read(records: AsyncIterable<RecordBatch>): AsyncIterable<RecordBatch> };
+  | { read(records: AsyncIterable<Rows>): AsyncIterable<Rows> };
 
 /**
  * Worker threads, shared by consecutive passes. They start with the first file that is large enough, and keep their
@@ -109,7 +110,7 @@ export class Pool {
     return [];
   }
 
-  async *#runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
+  async *#runHere(spec: TaskSpec, work: AsyncIterable<Rows>): AsyncGenerator<Result> {
     const task = await createTask(spec);
     for await (const batch of work) yield task(batch);
   }
@@ -170,11 +171,11 @@ function startUpTo(threads: number, workers: PoolWorker[], workerUrl: URL): void
 }
 
 /** The records, read from the file or read back from disk on the calling thread. */
-function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<RecordBatch> {
+function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<Rows> {
   if ('read' in work) return work.read(recordsOf(input, signal));
   return 'stored' in work ? readAllBack(work.stored, signal) : work;
 }
 
-async function* batchesOf(work: Exclude<Work, { read: unknown }>): AsyncGenerator<RecordBatch | StoredBatch> {
+async function* batchesOf(work: Exclude<Work, { read: unknown }>): AsyncGenerator<Rows | StoredBatch> {
   yield* 'stored' in work ? work.stored : work;
 }

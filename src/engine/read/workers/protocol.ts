@@ -5,8 +5,9 @@ import { loadConversions } from '../conversion/found.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
 import type { StoredBatch } from '../record-cache.js';
+import type { Rows } from '../rows.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
-import type { OpenedInput, RecordBatch, Schema } from '../types.js';
+import type { OpenedInput, Schema } from '../types.js';
 
 /** What a thread receives before its first batch. */
 export type TaskSpec =
@@ -23,15 +24,15 @@ export type Result = TaskResults[TaskSpec['pass']];
 /** Returns the work itself, a pure function of a batch. */
 export async function createTask<S extends TaskSpec>(
   spec: S,
-): Promise<(batch: RecordBatch) => TaskResults[S['pass']]>;
-export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) => Result> {
+): Promise<(batch: Rows) => TaskResults[S['pass']]>;
+export async function createTask(spec: TaskSpec): Promise<(batch: Rows) => Result> {
   await loadConversions(spec.input.rules);
   const reader = readerOf(spec.input);
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }
 
 /** The records of an input whose format is `slow`: a thread can read it. */
-export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   const reader = readerOf(input);
   if (!('slow' in reader)) throw new Error(`${input.format} is not read by a thread`);
   return reader.records(input, signal);
@@ -40,7 +41,7 @@ export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenera
 /** A message to a worker. `memory` is for reuse: it held items of an earlier batch, or with `taken` a batch's bytes. */
 export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
-  | { type: 'batch'; batch: RecordBatch | StoredBatch }
+  | { type: 'batch'; batch: Rows | StoredBatch }
   | { type: 'read'; input: OpenedInput }
   | { type: 'taken' }
 );
@@ -52,14 +53,14 @@ export type Reply =
    */
   | { type: 'result'; result: Result; memory?: ArrayBuffer }
   /** The next batch of the file that it reads; null after the last. */
-  | { type: 'read'; batch: RecordBatch | null }
+  | { type: 'read'; batch: Rows | null }
   /** An error in the input, with a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** A defect in this program. */
   | { type: 'defect'; message: string; stack: string | undefined };
 
 /** Memory of a batch or result that is moved between threads instead of copied: all its typed arrays. */
-export function transferable(value: RecordBatch | StoredBatch | Result): ArrayBuffer[] {
+export function transferable(value: Rows | StoredBatch | Result): ArrayBuffer[] {
   const arrays = Object.values(value).filter((part) => ArrayBuffer.isView(part));
   return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }

@@ -1,8 +1,9 @@
 /** A worker thread: receives batches and sends results, or reads a file and sends its batches. */
 import { parentPort } from 'node:worker_threads';
 import { readBack, type StoredBatch } from '../record-cache.js';
+import type { Rows } from '../rows.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import {
   createTask,
   failed,
@@ -17,7 +18,7 @@ import {
 const AHEAD = 4;
 
 const port = parentPort!;
-let task: Promise<(batch: RecordBatch) => Result> | undefined;
+let task: Promise<(batch: Rows) => Result> | undefined;
 /** Work is done in order: reading a file takes many turns of the event loop. */
 let work = Promise.resolve();
 /** Batches that were sent and not yet taken. */
@@ -39,7 +40,7 @@ port.on('message', (order: Order) => {
   }
 });
 
-async function perform(given: RecordBatch | StoredBatch): Promise<void> {
+async function perform(given: Rows | StoredBatch): Promise<void> {
   const batch = 'fd' in given ? readBack(given) : given;
   const result = (await task!)(batch);
   const memory = batch.bytes.buffer;

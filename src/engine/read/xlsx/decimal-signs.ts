@@ -2,8 +2,8 @@
 import type { CellType, RejectedRow } from '../../model.js';
 import { partsOf } from '../conversion/converter.js';
 import { styleOf } from '../conversion/numerals.js';
-import { cellsOf } from '../csv/rows.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import { KIND_BITS, type Rows } from '../rows.js';
+import type { OpenedInput } from '../types.js';
 import { Is } from './notes.js';
 
 type Original = RejectedRow['original'];
@@ -25,13 +25,13 @@ function signOf(type: CellType): string {
 }
 
 /** The rows of a batch, with decimal points as the workbook stores them. */
-export function withPoints(rows: Original[], { kinds }: RecordBatch, input: OpenedInput): Original[] {
+export function withPoints(rows: Original[], { kinds }: Rows, input: OpenedInput): Original[] {
   const signs = decimalSigns(input);
   if (signs.length === 0) return rows;
   return rows.map((row, number) => {
-    const cells = [...cellsOf(row)];
+    const cells = 'cells' in row ? [...row.cells] : [];
     for (const [column, sign] of signs) {
-      const isNumber = kinds![number * input.columns.length + column] === Is.number;
+      const isNumber = kinds[number * input.columns.length + column]! >> KIND_BITS === Is.number;
       if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
     }
     return { cells };

@@ -2,10 +2,9 @@
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { formatSize } from '../../util/size.js';
-import { Output } from '../text/output.js';
+import { type Rows, RowsBuilder } from '../rows.js';
 import type { SourceFile } from '../text/source.js';
-import { Numbers } from '../text/splitter.js';
-import type { BrokenRecord, OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import { Archive, damaged } from './archive.js';
 import { decimalSigns } from './decimal-signs.js';
 import { Is, type SheetChoice } from './notes.js';
@@ -39,7 +38,7 @@ export async function firstRows(
  * All rows after the header.
  * @throws InputError for a damaged workbook; the signal's reason when aborted
  */
-export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   const batch = new BatchWriter(input);
   const { skipLines } = input.dialect!;
   let header = true;
@@ -183,16 +182,9 @@ const LEAST_ROWS = 256;
 class BatchWriter {
   readonly #input: OpenedInput;
   readonly #columns: number;
-  readonly #out = new Output(2 * BATCH_BYTES);
-  readonly #lines = new Numbers();
-  readonly #spans = new Numbers();
-  /** Where in the batch a cell is, and its type; for those that are not empty. */
-  readonly #places = new Numbers();
-  readonly #kinds: Is[] = [];
+  readonly #rows: RowsBuilder;
   readonly #signs: ReadonlyMap<number, string>;
   readonly #nulls: readonly string[];
-  #broken: BrokenRecord[] = [];
-  #first = 0;
   /** Cells of all rows so far, and those that are not empty. */
   #cells = 0;
   #filled = 0;
@@ -200,44 +192,36 @@ class BatchWriter {
   constructor(input: OpenedInput) {
     this.#input = input;
     this.#columns = input.columns.length;
+    this.#rows = new RowsBuilder(this.#columns);
     this.#signs = new Map(decimalSigns(input));
     this.#nulls = input.rules.nulls ?? [];
   }
 
   get isEmpty(): boolean {
-    return this.#lines.length === 0;
+    return this.#rows.length === 0;
   }
 
   get isFull(): boolean {
-    return this.#out.length >= Math.max(BATCH_BYTES, LEAST_ROWS * this.#columns);
+    const { length, bytes } = this.#rows;
+    return length > 0 && length * this.#columns + bytes >= Math.max(BATCH_BYTES, LEAST_ROWS * this.#columns);
   }
 
   add({ number: line, cells, wrong }: Row): void {
-    const out = this.#out;
-    const number = this.#lines.length;
-    const within = cells.filter(({ column }) => column < this.#columns);
-    for (const cell of within) {
-      this.#places.push(number * this.#columns + cell.column);
-      this.#kinds.push(cell.kind);
-      const sign = cell.kind === Is.number ? this.#signs.get(cell.column) : undefined;
-      if (sign && !this.#nulls.includes(cell.text)) cell.text = cell.text.replace('.', sign);
-    }
-    const text = recordOf(within, this.#columns);
-    const reason = wrong ?? this.#wrong(cells);
-    if (reason !== null) {
+    const texts: string[] = Array(this.#columns).fill('');
+    const kinds = new Uint8Array(this.#columns);
+    for (const { column, kind, text } of cells) {
+      const sign = kind === Is.number ? this.#signs.get(column) : undefined;
+      const written = sign && !this.#nulls.includes(text) ? text.replace('.', sign) : text;
+      if (column < this.#columns) [texts[column], kinds[column]] = [written, kind];
       // For the rejects file. Empty cells beyond the header are left out.
-      const beyond = cells.filter((cell) => cell.column >= this.#columns && cell.text !== '');
-      const record = [text, ...beyond.map((cell) => quotedCell(cell.text))].join(',');
-      this.#broken.push({ number, line, text: record, reason });
+      else if (written !== '') texts.push(written);
     }
-    this.#filled += within.length;
+    this.#filled += cells.length;
     this.#cells += this.#columns;
     if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
-    this.#lines.push(line);
-    this.#spans.push(out.length);
-    out.write(text);
-    this.#spans.push(out.length);
-    out.writeAscii('\n');
+    const reason = wrong ?? this.#wrong(cells);
+    if (reason === null) this.#rows.add(line, texts, kinds);
+    else this.#rows.addOdd(line, { number: this.#rows.length, cells: texts, reason });
   }
 
   /** Why a row cannot be sent, as far as only the workbook shows it. */
@@ -263,18 +247,7 @@ class BatchWriter {
     );
   }
 
-  take(): RecordBatch {
-    const lines = this.#lines.take();
-    const kinds = new Uint8Array(lines.length * this.#columns);
-    for (const [at, place] of this.#places.take().entries()) kinds[place] = this.#kinds[at]!;
-    this.#kinds.length = 0;
-    const first = this.#first;
-    this.#first += lines.length;
-    const broken = this.#broken;
-    this.#broken = [];
-    return {
-      ...{ bytes: this.#out.take(), lines, spans: this.#spans.take(), fileLines: null, first, kinds },
-      ...(broken.length > 0 && { broken }),
-    };
+  take(): Rows {
+    return this.#rows.take();
   }
 }

@@ -3,8 +3,9 @@ import type { Warning } from '../../problems.js';
 import { type ColumnPart, scanCsv } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
 import { withText } from '../mapping/stats.js';
+import { KIND_BITS, type Rows } from '../rows.js';
 import { addFound, type Found, noneFound, type RowOptions, type ScanPart } from '../scan-rows.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput } from '../types.js';
 import { type Evidence, list, quoted } from '../wording.js';
 import { type CellNotes, emptyNotes, Is } from './notes.js';
 
@@ -12,19 +13,19 @@ import { type CellNotes, emptyNotes, Is } from './notes.js';
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
 
 /** Scans rows as CSV, and counts the types that their cells had in the workbook. */
-export function scanSheet(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Rows) => ScanPart {
   const width = input.columns.length;
   const isId = input.targets.map(({ role }) => role === 'id' || role === 'company');
-  let current: RecordBatch;
+  let current: Rows;
   let notes: CellNotes[];
   let rounded: Found;
-  const scan = scanCsv(input, options, (number, cellOf) => {
-    const kinds = current.kinds!;
+  const scan = scanCsv(input, options, (number, row) => {
+    const { kinds } = current;
     const first = number * width;
     for (let column = 0; column < width; column++) {
-      const kind: Is = kinds[first + column]!;
+      const kind: Is = kinds[first + column]! >> KIND_BITS;
       if (kind === Is.empty) continue;
-      const cell = { line: current.lines[number]!, text: cellOf(column) };
+      const cell = { line: current.lines[number]!, text: row.text(column) };
       addNote(notes[column]!, kind, cell);
       if (isId[column] && kind === Is.number && isRounded(cell.text))
         addFound(rounded, { first: cell, count: 1 });

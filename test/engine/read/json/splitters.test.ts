@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
 import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
+import type { Rows } from '../../../../src/engine/read/rows.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
-import type { JsonBody, RecordBatch } from '../../../../src/engine/read/types.js';
+import type { JsonBody } from '../../../../src/engine/read/types.js';
 
 interface Cut {
   items: unknown[];
@@ -15,11 +16,11 @@ interface Cut {
 function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
   const bytes = Buffer.from(text);
   const result: Cut = { items: [], lines: [], fileLines: [] };
-  const add = (batch: RecordBatch | null): void => {
+  const add = (batch: Rows | null): void => {
     if (!batch) return;
     expect(batch.first).toBe(result.items.length);
     for (let index = 0; index < batch.lines.length; index++) {
-      const [start, end] = batch.spans.subarray(index * 2, index * 2 + 2);
+      const [start, end] = [batch.starts[index], batch.ends[index]];
       result.items.push(JSON.parse(Buffer.from(batch.bytes.subarray(start, end)).toString()));
     }
     result.lines.push(...batch.lines);

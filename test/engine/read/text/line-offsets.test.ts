@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NO_RULES } from '../../../../src/engine/mapping-rules.js';
+import { CsvRow } from '../../../../src/engine/read/csv/row.js';
 import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { openInput } from '../../../../src/engine/read/open.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
@@ -23,13 +24,11 @@ async function recordsOf(
   from?: Start,
 ): Promise<[row: number, line: number, text: string][]> {
   const found: [number, number, string][] = [];
-  for await (const { bytes, spans, lines, first } of readRecords(input, { from })) {
-    for (const [at, line] of lines.entries()) {
-      found.push([
-        first + at,
-        line,
-        Buffer.from(bytes.subarray(spans[2 * at]!, spans[2 * at + 1]!)).toString(),
-      ]);
+  const row = new CsvRow({});
+  for await (const batch of readRecords(input, { from })) {
+    row.begin(batch);
+    for (const [at, line] of batch.lines.entries()) {
+      found.push([batch.first + at, line, JSON.stringify(row.original(at))]);
     }
   }
   return found;

@@ -10,8 +10,9 @@ import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
+import type { Rows } from '../../../../src/engine/read/rows.js';
 import { PartialRecords } from '../../../../src/engine/read/text/splitter.js';
-import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
+import type { OpenedInput } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
 import type { TaskSpec } from '../../../../src/engine/read/workers/protocol.js';
 import { collected } from '../../../support/collected.js';
@@ -144,7 +145,7 @@ describe('errors', () => {
     const path = csv(8_000);
     const input = await open(path);
     const whole = await results(scanning(input), { threads: 0 });
-    const failing = async function* (): AsyncGenerator<RecordBatch> {
+    const failing = async function* (): AsyncGenerator<Rows> {
       yield* readRecords(input);
       throw new Error('the disk is gone');
     };
@@ -182,7 +183,7 @@ describe('errors', () => {
 it('a consumer that stops early ends the threads and closes the file', async () => {
   const input = await open(csv(8_000));
   let closed = false;
-  const reading = async function* (): AsyncGenerator<RecordBatch> {
+  const reading = async function* (): AsyncGenerator<Rows> {
     try {
       yield* readRecords(input);
     } finally {
@@ -234,7 +235,7 @@ it('a thread that died between two passes is replaced', async () => {
 it('reads no further ahead than two batches a thread', async () => {
   const input = await open(csv(20_000));
   let read = 0;
-  const reading = async function* (): AsyncGenerator<RecordBatch> {
+  const reading = async function* (): AsyncGenerator<Rows> {
     for await (const batch of readRecords(input)) {
       read++;
       yield batch;
@@ -299,13 +300,13 @@ describe('a thread that reads', () => {
     onTestFinished(() => made.close());
     return made;
   }
-  const whole = { read: (records: AsyncIterable<RecordBatch>) => records };
+  const whole = { read: (records: AsyncIterable<Rows>) => records };
 
   it('and has nothing to say ends with the reason of the signal', async () => {
     const input = await open('companies.csv');
     const before = ports();
     const stop = new AbortController();
-    const reading = async function* (records: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
+    const reading = async function* (records: AsyncIterable<Rows>): AsyncGenerator<Rows> {
       let count = 0;
       for await (const batch of records) {
         if (++count === 2) setImmediate(() => stop.abort(new Error('enough')));

@@ -1,0 +1,72 @@
+/** Rows of CSV that are not like the others, made canonical: their cells, and why they cannot be read. */
+import { parse } from 'csv-parse/sync';
+import { type Limits, tooWide } from '../limits.js';
+import type { OddRow } from '../rows.js';
+import type { Dialect } from './dialect.js';
+
+/** The options of csv-parse for a dialect. Quotes in cells that begin without one are text. */
+export const parserOptions = ({ delimiter, quote, escape: own, comment }: Dialect) => ({
+  delimiter,
+  quote: quote ?? false,
+  escape: own ?? quote ?? false,
+  ...(comment !== null && { comment, comment_no_infix: true }),
+  record_delimiter: ['\r\n', '\n', '\r'],
+  skip_empty_lines: true,
+  relax_quotes: true,
+  relax_column_count: true,
+});
+
+/** A row at the beginning of a text. */
+export interface HeadRow {
+  cells: string[];
+  line: number;
+  /** Why it cannot be read; null if it can. */
+  reason: string | null;
+}
+
+/** A row with text after a closing quote. @param line of that text, if it is not the row's first */
+export function brokenRow(number: number, text: string, dialect: Dialect, line: number | null): OddRow {
+  const reason = escapes(text, dialect) ? AFTER_BACKSLASH : AFTER_QUOTE;
+  return {
+    number,
+    cells: brokenCells(text, dialect),
+    reason: line === null ? reason : `${reason}, on line ${line}`,
+  };
+}
+
+/** A row of another width. @param count how many cells it has */
+export function oddRow(
+  number: number,
+  text: string,
+  { dialect, maxColumns }: Pick<Limits, 'maxColumns'> & { dialect: Dialect },
+  count: number,
+): OddRow {
+  if (count > maxColumns) return { number, cells: [text], reason: tooWide({ maxColumns }) };
+  return { number, cells: parse(text, { ...parserOptions(dialect), comment: null })[0]!, reason: null };
+}
+
+const AFTER_QUOTE = 'text follows the closing quote of a cell';
+const AFTER_BACKSLASH = `${AFTER_QUOTE}, which is behind a backslash`;
+
+/** Whether a record has quotes that a backslash may make text, as MySQL and R write them. */
+const escapes = (text: string, { quote, escape: own }: Dialect): boolean =>
+  own === null && quote !== null && text.includes(`\\${quote}`);
+
+/** Whether a row was rejected because of text after a closing quote. */
+export const isAfterQuote = (reason: string): boolean => reason.startsWith(AFTER_QUOTE);
+
+/** Whether a row was rejected because of a quote that a backslash may make text. */
+export const isBehindBackslash = (reason: string): boolean => reason.startsWith(AFTER_BACKSLASH);
+
+/** The cells of a record that cannot be read, for the rejects file only. */
+function brokenCells(text: string, dialect: Dialect): string[] {
+  for (const quote of [dialect.quote, null]) {
+    const { escape: own } = dialect;
+    try {
+      const options = parserOptions({ ...dialect, quote, escape: quote && own, comment: null });
+      const [cells, ...more] = parse(text, options);
+      if (cells && more.length === 0) return cells;
+    } catch {} // a quote is not closed
+  }
+  return [text];
+}

@@ -1,0 +1,226 @@
+/**
+ * Finds the cells of plain CSV: UTF-8, a delimiter of one byte, and `"` as the quote, doubled inside quotes. One pass
+ * over the bytes. A row that does not end in a chunk is read again with the next one. A property test compares the
+ * result with csv-parse.
+ */
+import {
+  CellLists,
+  DOUBLED,
+  ESCAPED,
+  joined,
+  mustEscape,
+  Numbers,
+  type OddRow,
+  ROOM,
+  type Rows,
+} from '../rows.js';
+import { four, skipText, skipTextTo, viewOf } from '../text/fours.js';
+import type { Splitter } from '../text/splitter.js';
+import type { Dialect } from './dialect.js';
+import { type CsvLimits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
+import type { Notes } from './notes.js';
+import { brokenRow, oddRow } from './odd-rows.js';
+
+export interface TokenizerForm extends CsvLimits {
+  maxColumns: number;
+  dialect: Dialect;
+  /** Cells of a row; null for as many as the first one has. */
+  width: number | null;
+  /** Whether the first row is a header, which is in no batch. */
+  header: boolean;
+  /** Line of the first byte, from 1. */
+  line?: number | undefined;
+  /** Rows before it. */
+  first?: number | undefined;
+  /** Collects what looks like another dialect. */
+  notes?: Notes | undefined;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+const EQUALS = 0x3d;
+
+/** What a byte of a cell without quotes may mean, beside text. */
+const IN_JSON = 1;
+const DELIMITER = 2;
+const LINE_END = 3;
+
+export class Tokenizer implements Splitter {
+  line: number;
+  readonly #form: TokenizerForm;
+  readonly #meaning = Uint8Array.from({ length: 256 }, (_, byte) => (mustEscape(byte) ? IN_JSON : 0));
+  readonly #cells = new CellLists(16 * 1024);
+  readonly #lines = new Numbers();
+  #odd: OddRow[] = [];
+  #width: number | null;
+  #skipHeader: boolean;
+  #first: number;
+  /** The bytes of a row that has not ended, and the line on which it begins. */
+  #rest: Uint8Array = new Uint8Array(0);
+  #restLine: number;
+  /** Less text than this cannot end it: reading it again and again would take long. */
+  #least = 0;
+  /** The last byte ended a row, and was a CR: an LF after it belongs to that. */
+  #afterCr = false;
+
+  constructor(form: TokenizerForm) {
+    this.#form = form;
+    this.line = this.#restLine = form.line ?? 1;
+    this.#first = form.first ?? 0;
+    this.#width = form.width;
+    this.#skipHeader = form.header;
+    this.#meaning[form.dialect.delimiter.charCodeAt(0)] = DELIMITER;
+    this.#meaning[LF] = this.#meaning[CR] = LINE_END;
+  }
+
+  push(chunk: Buffer): Rows | null {
+    return this.#read(chunk, false);
+  }
+
+  end(): Rows | null {
+    return this.#rest.length === 0 ? null : this.#read(Buffer.alloc(0), true);
+  }
+
+  #read(chunk: Buffer, isLast: boolean): Rows | null {
+    const bytes = joined(this.#rest, chunk);
+    const length = bytes.length - ROOM;
+    if (length < this.#least && length <= maxRecordBytes(this.#form) && !isLast) {
+      this.#rest = bytes.slice(0, length);
+      return null;
+    }
+    bytes[length] = LF;
+    const end = this.#scan(bytes, length, isLast);
+    this.#rest = bytes.slice(end, length);
+    const lines = this.#lines.take();
+    this.#least = lines.length === 0 ? 2 * this.#rest.length : 0;
+    if (lines.length === 0) return null;
+    const [first, odd] = [this.#first, this.#odd];
+    this.#first += lines.length;
+    this.#odd = [];
+    return {
+      ...{ bytes, ...this.#cells.take(), width: this.#width!, lines, fileLines: null, first },
+      ...(odd.length > 0 && { odd }),
+    };
+  }
+
+  /** Reads whole rows. An LF is behind the text. @returns the offset after the last one */
+  #scan(bytes: Uint8Array, length: number, isLast: boolean): number {
+    const meaning = this.#meaning;
+    const cells = this.#cells;
+    const { maxCellBytes, maxColumns, dialect } = this.#form;
+    const view = viewOf(bytes);
+    const delimiters = four(dialect.delimiter.charCodeAt(0));
+    let line = this.#restLine;
+    let at = 0;
+    while (at < length) {
+      const first = bytes[at]!;
+      if (first === LF || first === CR) {
+        // An empty line, or the second half of CR LF.
+        if (first === CR || !this.#afterCr) line++;
+        this.#afterCr = first === CR;
+        at++;
+        continue;
+      }
+      const start = at;
+      const recordLine = line;
+      const firstCell = cells.length;
+      /** Beyond as many, cells are only counted. */
+      const most = firstCell + (this.#width ?? maxColumns + 1);
+      let count = 0;
+      let brokenLine = 0;
+      let hasQuotes = false;
+      for (; ; at++) {
+        let from = at;
+        let kind = 0;
+        let doubled = 0;
+        let end = at;
+        if (bytes[at] === QUOTE) {
+          const openLine = line;
+          from = ++at;
+          for (; ; at++) {
+            at = skipText(view, at, length);
+            const byte = bytes[at]!;
+            if (byte >= 0x20 && byte !== QUOTE && byte !== 0x5c) continue;
+            if (byte === QUOTE) {
+              if (bytes[at + 1] !== QUOTE) break;
+              kind |= DOUBLED;
+              doubled++;
+              if (at === from + 1 && bytes[from] === EQUALS) hasQuotes = true;
+              at++;
+            } else if (at === length) {
+              if (isLast) throw unclosed(this.#form, openLine);
+              if (length - from - doubled > maxCellBytes) throw unclosed(this.#form, openLine, maxCellBytes);
+              return this.#leave(start, recordLine, line, length);
+            } else if (byte === CR || (byte === LF && bytes[at - 1] !== CR)) line++;
+            kind |= ESCAPED;
+          }
+          end = at++;
+          if (meaning[bytes[at]!]! < DELIMITER) {
+            // Everything up to the end of the line is text.
+            brokenLine = line;
+            while (meaning[bytes[at]!] !== LINE_END) at++;
+          }
+        } else {
+          for (; ; at++) {
+            at = skipTextTo(view, at, length, delimiters);
+            const what = meaning[bytes[at]!]!;
+            if (what === 0) continue;
+            if (what !== IN_JSON) break;
+            kind = ESCAPED;
+            if (bytes[at] === QUOTE) hasQuotes = true;
+          }
+          end = at;
+        }
+        if (end - from - doubled > maxCellBytes && brokenLine === 0) throw tooLong(this.#form, recordLine);
+        if (at === length && !isLast) return this.#leave(start, recordLine, line, length);
+        if (firstCell + count++ < most) cells.push(from, end, kind);
+        if (meaning[bytes[at]!] === LINE_END) break;
+      }
+      const end = at++;
+      this.#afterCr = bytes[end] === CR;
+      line++;
+      if (hasQuotes) this.#note(bytes, firstCell, recordLine);
+      this.#width ??= Math.min(count, maxColumns);
+      if (this.#skipHeader) {
+        this.#skipHeader = false;
+        cells.length = firstCell;
+        continue;
+      }
+      if (brokenLine > 0 || count !== this.#width) {
+        const text = Buffer.from(bytes.subarray(start, end)).toString();
+        const number = this.#lines.length;
+        this.#odd.push(
+          brokenLine > 0
+            ? brokenRow(number, text, dialect, brokenLine === recordLine ? null : brokenLine)
+            : oddRow(number, text, this.#form, count),
+        );
+        cells.length = firstCell;
+        for (let cell = 0; cell < this.#width; cell++) cells.push(start, start, 0);
+      }
+      this.#lines.push(recordLine);
+    }
+    this.line = this.#restLine = line;
+    return length;
+  }
+
+  /** Leaves a row for the next chunk, unless it is too large. */
+  #leave(start: number, recordLine: number, line: number, length: number): number {
+    if (length - start > maxRecordBytes(this.#form)) throw recordTooLarge(this.#form, recordLine);
+    this.line = line;
+    this.#restLine = recordLine;
+    const width = this.#width ?? 0;
+    this.#cells.length = this.#lines.length * width;
+    return start;
+  }
+
+  #note(bytes: Uint8Array, firstCell: number, line: number): void {
+    const { starts, ends, length } = this.#cells;
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let cell = firstCell; cell < length; cell++) {
+      const isQuoted = bytes[starts[cell]! - 1] === QUOTE;
+      const text = all.toString('utf8', starts[cell], ends[cell]);
+      this.#form.notes?.add(isQuoted ? text.replaceAll('""', '"') : text, isQuoted, line);
+    }
+  }
+}

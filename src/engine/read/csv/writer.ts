@@ -1,0 +1,175 @@
+/** Writes the items of rows as JSON text. Keys are encoded once, and cells are copied. */
+import { COMPANY, METADATA_OPEN } from '../item-text.js';
+import { jsonString } from '../json/text.js';
+import { DOUBLED, ESCAPED } from '../rows.js';
+import { copy, copyWithRoom, QUOTE, viewOf } from '../text/fours.js';
+import type { Output } from '../text/output.js';
+import type { Schema } from '../types.js';
+import type { CsvLayout } from './layout.js';
+import type { CsvRow } from './row.js';
+
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** How the cells of a column are written. */
+enum As {
+  text,
+  /** Unchanged, as in the file. */
+  raw,
+  converted,
+}
+
+/** The escape in JSON for each byte that needs one, as `JSON.stringify` writes it. */
+const ESCAPES: (Buffer | undefined)[] = Array.from({ length: 0x80 }, (_, code) => {
+  const json = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
+  return json.length > 1 ? Buffer.from(json) : undefined;
+});
+const LONGEST_ESCAPE = 6;
+
+/** Copies bytes as the content of a JSON string. @returns the offset after them */
+function copyEscaped(
+  from: Buffer,
+  start: number,
+  end: number,
+  to: Buffer,
+  at: number,
+  doubled: number,
+): number {
+  let target = at;
+  for (let next = start; next < end; next++) {
+    const byte = from[next]!;
+    const escaped = byte < 0x80 ? ESCAPES[byte] : undefined;
+    if (escaped === undefined) to[target++] = byte;
+    else {
+      for (let one = 0; one < escaped.length; one++) to[target++] = escaped[one]!;
+      if (byte === QUOTE) next += doubled;
+    }
+  }
+  return target;
+}
+
+/** Texts that are the same in each item, back to back. */
+class FixedTexts {
+  readonly #view: DataView;
+  readonly #starts: Int32Array;
+  /** Of all of them. */
+  readonly bytes: number;
+
+  constructor(texts: readonly string[]) {
+    let length = 0;
+    this.#starts = Int32Array.from([0, ...texts.map((text) => (length += Buffer.byteLength(text)))]);
+    this.bytes = length;
+    // With room after the last one, all can be copied four bytes at a time.
+    this.#view = viewOf(Buffer.from(`${texts.join('')}   `));
+  }
+
+  /** Writes a text, and overwrites up to three bytes after it. @returns the offset after it */
+  write(index: number, target: DataView, at: number): number {
+    return copyWithRoom(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
+  }
+}
+
+/** Indexes of the fixed texts; the keys follow. */
+enum Fixed {
+  head,
+  company,
+  open,
+  constants,
+  empty,
+  keys,
+}
+
+export class CsvWriter {
+  readonly #layout: CsvLayout;
+  readonly #as: Uint8Array;
+  readonly #columns: Int32Array;
+  readonly #fixed: FixedTexts;
+  /** Bytes of everything in an item but its cells. */
+  readonly #around: number;
+
+  /** @param types of the columns, which the cells fit */
+  constructor(layout: CsvLayout, types: Schema['types']) {
+    this.#layout = layout;
+    const { metadata, head, constants, empty } = layout;
+    this.#as = Uint8Array.from(metadata, ({ index, converter }) =>
+      converter ? As.converted : types[index] === 'string' ? As.text : As.raw,
+    );
+    this.#columns = Int32Array.from(metadata, ({ index }) => index);
+    const keys = metadata.map(({ key }) => key);
+    this.#fixed = new FixedTexts([head, COMPANY, METADATA_OPEN, constants, empty ?? '', ...keys]);
+    this.#around = this.#fixed.bytes + metadata.length * ((empty ?? '').length + 2) + 16;
+  }
+
+  /** Appends the item of a row that has just been checked. @returns its size in bytes */
+  write(row: CsvRow, out: Output): number {
+    const { id, company, converted, spread, empty } = this.#layout;
+    const { view, starts, ends, kinds, base } = row;
+    const [columns, as, fixed] = [this.#columns, this.#as, this.#fixed];
+    const begin = out.length;
+    const last = ends[base + row.count - 1]!;
+    out.reserve(this.#around + last - starts[base]!);
+    out.length = fixed.write(Fixed.head, out.view, begin);
+    this.#identifier(row, id, out);
+    if (company >= 0 && !row.isEmpty(company)) {
+      out.length = fixed.write(Fixed.company, out.view, out.length);
+      this.#identifier(row, company, out);
+    }
+    // The comma of the first member is where the brace will be.
+    const open = fixed.write(Fixed.open, out.view, out.length) - 1;
+    let at = open;
+    for (let member = 0; member < columns.length; member++) {
+      const cell = base + columns[member]!;
+      const start = starts[cell]!;
+      const end = ends[cell]!;
+      if (start === end && empty === null) continue;
+      at = fixed.write(Fixed.keys + member, out.view, at);
+      if (start === end) at = fixed.write(Fixed.empty, out.view, at);
+      else if (as[member] === As.raw) at = copy(view, start, end, out.view, at);
+      else if (as[member] === As.converted) at = this.#text(converted[member]!, out, at, last - start);
+      else {
+        const kind = kinds[cell]!;
+        out.bytes[at++] = QUOTE;
+        if ((kind & (ESCAPED | DOUBLED)) === 0) at = copy(view, start, end, out.view, at);
+        else {
+          out.length = at;
+          out.reserve(LONGEST_ESCAPE * (end - start) + this.#around + last - start);
+          at = copyEscaped(row.bytes, start, end, out.bytes, at, kind & DOUBLED ? 1 : 0);
+        }
+        out.bytes[at++] = QUOTE;
+      }
+    }
+    if (spread !== '') at = this.#text(spread, out, at, 0);
+    at = fixed.write(Fixed.constants, out.view, at);
+    if (at > open) {
+      out.bytes[open] = OPEN_BRACE;
+      out.bytes[at++] = CLOSE_BRACE;
+    } else at = out.length;
+    out.bytes[at++] = CLOSE_BRACE;
+    out.length = at;
+    return at - begin;
+  }
+
+  /** Writes a text at an offset. @param rest bytes of the cells that follow @returns the offset after it */
+  #text(text: string, out: Output, at: number, rest: number): number {
+    out.length = at;
+    out.write(text, this.#around + rest);
+    return out.length;
+  }
+
+  #identifier(row: CsvRow, index: number, out: Output): void {
+    const cell = row.base + index;
+    const [start, end] = [row.starts[cell]!, row.ends[cell]!];
+    if ((row.kinds[cell]! & (ESCAPED | DOUBLED)) !== 0 || this.#layout.lower(index)) {
+      const text = row.text(index);
+      const json = jsonString(this.#layout.lower(index) ? text.toLowerCase() : text);
+      this.#text(json, out, out.length, row.bytes.length);
+      return;
+    }
+    out.bytes[out.length] = QUOTE;
+    out.length = copy(row.view, start, end, out.view, out.length + 1);
+    out.bytes[out.length++] = QUOTE;
+  }
+}
+
+/** The version of the rules by which a record becomes an item. Runs begun under other rules are not continued. */
+export const ITEM_FORMAT_VERSION = 4;

@@ -1,0 +1,243 @@
+/** Rows of any format, whole and in order, as they travel from a file to the threads. */
+import { textMemory } from './spare-memory.js';
+import { Output } from './text/output.js';
+import type { RejectedRecord } from './types.js';
+import type { Refusal } from './wording.js';
+
+/**
+ * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
+ * `width` cells, one after another; a JSON item is one cell.
+ */
+export interface Rows {
+  /** In its own ArrayBuffer. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** For each cell: where its text begins and ends in `bytes`, without quotes around it. */
+  starts: Uint32Array<ArrayBuffer>;
+  ends: Uint32Array<ArrayBuffer>;
+  /** For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. */
+  kinds: Uint8Array<ArrayBuffer>;
+  width: number;
+  /** What messages show for each row: the line on which it begins, or in a JSON array its number. */
+  lines: Uint32Array<ArrayBuffer>;
+  /** JSON: the line of the file on which each row begins. */
+  fileLines: Uint32Array<ArrayBuffer> | null;
+  /** How many rows of the input come before these. */
+  first: number;
+  /** The number of each row in the input, if some were filtered out. Absent: they count up from `first`. */
+  rows?: Float64Array<ArrayBuffer>;
+  /** Rows that cannot be read or have another width, in order. Among the others, they have empty cells. */
+  odd?: OddRow[];
+}
+
+export interface OddRow {
+  /** Its index in the batch. */
+  number: number;
+  /** Its cells, as far as they can be told. */
+  cells: string[];
+  /** Why it cannot be sent; null if it only has another width. */
+  reason: string | null;
+}
+
+/** The text of a cell has bytes that JSON escapes. */
+export const ESCAPED = 1;
+/** Each quote in the text of a cell is doubled. */
+export const DOUBLED = 2;
+/** How many bits of a kind these take. */
+export const KIND_BITS = 2;
+
+/** Bytes that JSON escapes. */
+export const mustEscape = (byte: number): boolean => byte < 0x20 || byte === 0x22 || byte === 0x5c;
+
+/** The number of a row among all rows of the input, from 0. */
+export const rowOf = ({ first, rows }: Pick<Rows, 'first' | 'rows'>, number: number): number =>
+  rows === undefined ? first + number : rows[number]!;
+
+/** A rejected row of a batch, with its cells or text as they are in the file. */
+export const rejectedRecord = (
+  file: string,
+  batch: Rows,
+  number: number,
+  refusal: Refusal,
+  original: RejectedRecord['original'],
+): RejectedRecord => ({
+  file,
+  line: batch.lines[number]!,
+  row: rowOf(batch, number),
+  ...(typeof refusal === 'string' ? { reason: refusal } : refusal),
+  original,
+});
+
+/** Some rows of a batch, by their indexes in it, ascending, without the bytes of others. */
+export function only(batch: Rows, numbers: readonly number[]): Rows {
+  const { bytes, starts, ends, kinds, width, lines, fileLines, first, odd } = batch;
+  const kept = new CellLists(numbers.length * width);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (const number of numbers) {
+    const cell = number * width;
+    const from = starts[cell]!;
+    const part = bytes.subarray(from, ends[cell + width - 1]);
+    for (let at = cell; at < cell + width; at++) {
+      kept.push(starts[at]! - from + length, ends[at]! - from + length, kinds[at]!);
+    }
+    parts.push(part);
+    length += part.length;
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  const places = new Map(numbers.map((number, place) => [number, place]));
+  const left = odd?.flatMap((row) => {
+    const number = places.get(row.number);
+    return number === undefined ? [] : [{ ...row, number }];
+  });
+  return {
+    ...kept.take(),
+    bytes: whole,
+    width,
+    lines: Uint32Array.from(numbers, (number) => lines[number]!),
+    fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
+    first,
+    rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
+    ...(left && left.length > 0 && { odd: left }),
+  };
+}
+
+/** Growing lists of where cells are, without an object for each. */
+export class CellLists {
+  starts: Uint32Array<ArrayBuffer>;
+  ends: Uint32Array<ArrayBuffer>;
+  kinds: Uint8Array<ArrayBuffer>;
+  length = 0;
+
+  constructor(size: number) {
+    this.starts = new Uint32Array(size);
+    this.ends = new Uint32Array(size);
+    this.kinds = new Uint8Array(size);
+  }
+
+  push(start: number, end: number, kind: number): void {
+    const at = this.length;
+    if (at === this.starts.length) this.#grow();
+    this.starts[at] = start;
+    this.ends[at] = end;
+    this.kinds[at] = kind;
+    this.length = at + 1;
+  }
+
+  /** Copies of the lists, which are emptied. */
+  take(): Pick<Rows, 'starts' | 'ends' | 'kinds'> {
+    const { starts, ends, kinds, length } = this;
+    this.length = 0;
+    return {
+      starts: starts.slice(0, length),
+      ends: ends.slice(0, length),
+      kinds: kinds.slice(0, length),
+    };
+  }
+
+  #grow(): void {
+    const larger = new CellLists(Math.max(64, 2 * this.length));
+    larger.starts.set(this.starts);
+    larger.ends.set(this.ends);
+    larger.kinds.set(this.kinds);
+    ({ starts: this.starts, ends: this.ends, kinds: this.kinds } = larger);
+  }
+}
+
+/** Collects rows whose cells are texts already. */
+export class RowsBuilder {
+  readonly #out = new Output(64 * 1024);
+  readonly #cells = new CellLists(4096);
+  #lines: number[] = [];
+  #odd: OddRow[] = [];
+  #first = 0;
+
+  constructor(readonly width: number) {}
+
+  get length(): number {
+    return this.#lines.length;
+  }
+
+  /** Of the texts so far. */
+  get bytes(): number {
+    return this.#out.length;
+  }
+
+  /** @param cells as many as the width @param kinds of the cells in a workbook */
+  add(line: number, cells: readonly string[], kinds?: Uint8Array): void {
+    for (let at = 0; at < this.width; at++) {
+      writeCell(this.#out, this.#cells, cells[at]!, (kinds?.[at] ?? 0) << KIND_BITS);
+    }
+    this.#lines.push(line);
+  }
+
+  /** @param row whose number is `length` */
+  addOdd(line: number, row: OddRow): void {
+    this.#odd.push(row);
+    for (let at = 0; at < this.width; at++) this.#cells.push(this.#out.length, this.#out.length, 0);
+    this.#lines.push(line);
+  }
+
+  take(): Rows {
+    const [lines, odd, first] = [Uint32Array.from(this.#lines), this.#odd, this.#first];
+    this.#first += lines.length;
+    this.#lines = [];
+    this.#odd = [];
+    return {
+      ...this.#cells.take(),
+      bytes: this.#out.take(),
+      width: this.width,
+      lines,
+      fileLines: null,
+      first,
+      ...(odd.length > 0 && { odd }),
+    };
+  }
+}
+
+/** Writes a cell from its text. @param kind without `ESCAPED` */
+export function writeCell(out: Output, cells: CellLists, text: string, kind = 0): void {
+  const start = out.length;
+  out.write(text);
+  cells.push(start, out.length, needsEscape(text) ? kind | ESCAPED : kind);
+}
+
+function needsEscape(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (mustEscape(text.charCodeAt(at))) return true;
+  return false;
+}
+
+/** A growing list of numbers, without an object for each. */
+export class Numbers {
+  #values = new Uint32Array(4096);
+  length = 0;
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const grown = new Uint32Array(this.length * 2);
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#values[this.length++] = value;
+  }
+  /** Returns a copy, and empties the list. */
+  take(): Uint32Array<ArrayBuffer> {
+    const taken = this.#values.slice(0, this.length);
+    this.length = 0;
+    return taken;
+  }
+}
+
+/** How many bytes of room are behind the text of a chunk: for a line end, and for copies of four bytes at a time. */
+export const ROOM = 4;
+
+/** Memory for a batch: the bytes left of the one before, those of a chunk, and room. */
+export function joined(rest: Uint8Array, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = textMemory.take(rest.length + chunk.length + ROOM);
+  bytes.set(rest);
+  bytes.set(chunk, rest.length);
+  return bytes;
+}
