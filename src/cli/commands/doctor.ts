@@ -111,7 +111,7 @@ async function configFile(context: Context): Promise<string> {
 }
 
 /** The proxy variables without the passwords that they may contain. */
-export function proxyText(env: Context['env']): string {
+function proxyText(env: Context['env']): string {
   const settings = proxySettings(env);
   if (!settings) return 'none';
   const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = settings;

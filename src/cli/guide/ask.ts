@@ -214,12 +214,12 @@ const short = (text: string): string => (text.length > MOST_SHOWN ? `${text.slic
 const quoted = (text: string): string => `"${short(text)}"`;
 
 /** Time zones: the likeliest first, then UTC, then all others. @param hint shown behind a zone */
-export const zoneChoices = (likely: string, hint: (zone: string) => string | undefined): Choice<string>[] =>
+const zoneChoices = (likely: string, hint: (zone: string) => string | undefined): Choice<string>[] =>
   [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])].map((zone) => {
     return { value: zone, label: zone, hint: hint(zone) };
   });
 
-export const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Makes options, and asks for the time zone that they need. @returns also the flag for it */
 export async function withZone<O>(
