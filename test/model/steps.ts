@@ -104,7 +104,7 @@ export const STEPS = fc.oneof(
     },
   ),
   step(
-    1,
+    3,
     'refused after a lost answer',
     fc.record({
       file,
@@ -132,8 +132,13 @@ export const STEPS = fc.oneof(
   step(
     3,
     'rows at fault',
-    fc.record({ file, ids: fc.subarray<string>([...IDS], { minLength: 1, maxLength: 2 }), circumstances }),
-    async ({ file, ids, circumstances }, scene) => {
+    fc.record({
+      file,
+      ids: fc.subarray<string>([...IDS], { minLength: 1, maxLength: 2 }),
+      circumstances,
+      retries: sometimes(3),
+    }),
+    async ({ file, ids, circumstances, retries }, scene) => {
       const { service } = scene.machine;
       const rows = scene.rowsIn(file).filter(({ id }) => ids.includes(id));
       for (const row of rows) service.atFault.add(textOf(row));
@@ -147,6 +152,9 @@ export const STEPS = fc.oneof(
       if (!before?.isTold) return;
       const again = await send(ALL_WELL);
       if (again?.isTold) leavesOutRejected(before, again, scene.model, scene.machine);
+      // What the run left out stays so, also where the session that retries sends nothing.
+      if (again && retries)
+        await scene.resume(again, ['--failed', ...isolation(true)], { moves: [401], fates: [], end: null });
     },
   ),
   step(2, 'import changes after a plan', fc.record({ file, sending }), async ({ file, sending }, scene) => {
