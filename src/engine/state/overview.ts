@@ -6,7 +6,7 @@ import { SEND } from './sends.js';
 import type { Scope, StateAge } from './types.js';
 
 /** What is known of the profiles of one account and kind. */
-export interface KnownRows extends Scope, StateAge {
+export interface RememberedRows extends Scope, StateAge {
   kind: Kind;
   /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
   rows: number;
@@ -24,7 +24,7 @@ export interface StateOverview {
   unfinished_jobs: number;
   /** When a job was seen last; null if there is none. */
   last_job_seen_at: string | null;
-  known: KnownRows[];
+  known: RememberedRows[];
 }
 
 export async function overviewOf(on: Reader): Promise<StateOverview> {
@@ -38,7 +38,7 @@ export async function overviewOf(on: Reader): Promise<StateOverview> {
        (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
     MOVED_TO,
   );
-  const known = await on.all<KnownRows>(
+  const known = await on.all<RememberedRows>(
     `SELECT account, region, base_url, kind, sum(length(ids)) / 8 AS rows, ${AGE}
      FROM sends JOIN scopes USING (scope) JOIN fingerprints USING (send) WHERE state = ?
      GROUP BY account, region, base_url, kind ORDER BY account, region, base_url, kind`,
