@@ -13,7 +13,7 @@ import { quoted, type Refusal } from '../wording.js';
 import type { CsvRow } from './row.js';
 
 /** A column whose cells become metadata. */
-export interface MetadataColumn {
+interface MetadataColumn {
   index: number;
   target: Target;
   /** The text `,"key":`. */

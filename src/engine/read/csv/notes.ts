@@ -6,7 +6,7 @@ import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import type { Dialect } from './dialect.js';
 
-export type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text';
+type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text';
 
 const SENTENCES: Record<Oddity, (cells: number) => string> = {
   excel_text: (cells) =>

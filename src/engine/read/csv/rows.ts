@@ -11,7 +11,7 @@ import { firstParsedRows, parsedRows } from './parser.js';
 import { CsvRow } from './row.js';
 import { Tokenizer } from './tokenizer.js';
 
-export interface CsvText extends CsvLimits {
+interface CsvText extends CsvLimits {
   maxColumns: number;
   dialect: Dialect;
   /** Cells of a row; null for as many as the first one has. */

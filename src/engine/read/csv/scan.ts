@@ -23,7 +23,7 @@ export interface ColumnPart {
 }
 
 /** Called for each row whose cells are counted, with its index in the batch. */
-export type OnCounted = (number: number, row: CsvRow) => void;
+type OnCounted = (number: number, row: CsvRow) => void;
 
 export function scanCsv(
   input: OpenedInput,

@@ -50,17 +50,6 @@ export function skipTextTo(view: DataView, start: number, end: number, also: num
   return at;
 }
 
-/** Finds the next byte that is a quote or less, such as a line end; otherwise returns one of the last three offsets. */
-export function skipLetters(view: DataView, start: number, end: number): number {
-  let at = start;
-  for (const last = end - 4; at <= last; at += 4) {
-    const four = view.getInt32(at, true);
-    const found = (four - 0x23232323) & ~four & HIGH;
-    if (found !== 0) return at + firstOf(found);
-  }
-  return at;
-}
-
 /** Index of the first byte whose high bit is set. */
 const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;
 
