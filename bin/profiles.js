@@ -38,7 +38,17 @@ function leaveClosedTerminal() {
   }
 }
 
+/** What a library still calls experimental is for its developers, not for whoever imports a file. */
+function keepExperimentsQuiet() {
+  const shown = process.listeners('warning');
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') for (const show of shown) show.call(process, warning);
+  });
+}
+
 process.once('exit', leaveClosedTerminal);
+keepExperimentsQuiet();
 const run = async () => require('./load.js').load('main.cjs').main(process);
 void run()
   .catch(report)

@@ -139,3 +139,15 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     expect(await help()).toMatchObject(good);
   });
 });
+
+it('warns of what Node warns of, but not of what a library calls experimental', async () => {
+  const preload = join(scratch(), 'warn.cjs');
+  writeFileSync(
+    preload,
+    "process.emitWarning('of a library', 'ExperimentalWarning'); process.emitWarning('TLS is not checked');",
+  );
+  const bin = join(ROOT, 'bin/profiles.js');
+  const { stderr } = await node(['--require', preload, bin, '--version'], { cwd: ROOT }).ended;
+  expect(stderr).toContain('TLS is not checked');
+  expect(stderr).not.toContain('of a library');
+});
