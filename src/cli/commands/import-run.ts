@@ -81,7 +81,9 @@ export async function runAndReport(
   const tell = inWords(context.commands);
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
-    const requests = run === null || status === 'completed' ? [] : await base.state.requests.of(run);
+    // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
+    const requests =
+      run === null || status === 'completed' ? [] : await base.state.requests.of(run).catch(() => []);
     const failed = status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.

@@ -25,7 +25,7 @@ export function cellText(value: unknown): string {
 }
 
 /** All fields of the records: the expected ones in their order, then others in order of appearance. */
-export function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
+function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
   const fields = new Set(expected);
   for (const record of records) for (const key of Object.keys(record)) fields.add(key);
   return [...fields];

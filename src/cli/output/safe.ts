@@ -67,7 +67,7 @@ const form = (): RegExp => new RegExp(`#${GAP}#${GAP}(?=\\[)|[\\r\\n]${BLANK}:${
 export const withoutForms = (line: string): string => `\n${line}`.replace(form(), '$& ').slice(1);
 
 /** JSON without the forms, and with the same value. */
-export function jsonWithoutForms(json: string): string {
+function jsonWithoutForms(json: string): string {
   if (!json.includes('#')) return json;
   return json.replace(new RegExp(`#(?=${GAP}#${GAP}\\[)`, 'gu'), '\\u0023');
 }

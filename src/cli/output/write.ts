@@ -37,11 +37,6 @@ export function writeJson(stdout: TextStream, json: string): Promise<void> {
   return writeOut(stdout, `${jsonFor(stdout, json)}\n`);
 }
 
-/** Writes a line of data: unchanged to a pipe, without control characters to a terminal. */
-export function writeLine(stdout: TextStream, text: string): Promise<void> {
-  return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
-}
-
 /** Prints where the report page is. */
 export async function printReportPath(
   name: string,

@@ -36,7 +36,7 @@ import { placeOf, placeText, sum, wasAccepted } from './row-counts.js';
  * @returns false if `mayStart` did not allow the search
  * @throws ProfilesError when the run cannot continue
  */
-export async function narrow(
+async function narrow(
   { chunk: whole, root, error }: Failed,
   given: DeliverDeps,
   mayStart: () => Promise<boolean>,

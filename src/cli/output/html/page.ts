@@ -35,7 +35,7 @@ const ROOMS = {
 } as const satisfies Record<string, Room>;
 
 /** The start of every report. A file that begins with it is recognized as a report. */
-export const FIRST_LINES =
+const FIRST_LINES =
   '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
 
 /** Constants, which `html` must not escape. */

@@ -244,7 +244,7 @@ export function textOf(raw: Uint8Array, promised: boolean): string {
   }
 }
 
-export const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
+const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 
 export const uuidText = (raw: Uint8Array): string =>
   Buffer.from(raw)
