@@ -1,5 +1,4 @@
 /** Rows of any format, whole and in order, as they travel from a file to the threads. */
-import { textMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
 import type { RejectedRecord } from './types.js';
 import type { Refusal } from './wording.js';
@@ -229,15 +228,4 @@ export class Numbers {
     this.length = 0;
     return taken;
   }
-}
-
-/** How many bytes of room are behind the text of a chunk: for a line end, and for copies of four bytes at a time. */
-export const ROOM = 4;
-
-/** Memory for a batch: the bytes left of the one before, those of a chunk, and room. */
-export function joined(rest: Uint8Array, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = textMemory.take(rest.length + chunk.length + ROOM);
-  bytes.set(rest);
-  bytes.set(chunk, rest.length);
-  return bytes;
 }

@@ -99,10 +99,7 @@ function firstRow(
 ): { cells: string[]; line: number } | null {
   const form = { path, dialect, maxCellBytes, maxColumns };
   // Most headers end within the first bytes. A whole text ends with a line end, so what is open there is never closed.
-  const [first] = [
-    ...firstRows(text.subarray(0, 4096), form),
-    ...firstRows(text, { ...form, isWhole: whole }),
-  ];
+  const first = firstRows(text.subarray(0, 4096), form)[0] ?? firstRows(text, { ...form, isWhole: whole })[0];
   if (!first) return null;
   const { cells, line, reason } = first;
   // At least as many as there are: it also counts delimiters in quotes.

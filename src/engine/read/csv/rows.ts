@@ -3,22 +3,13 @@ import type { Rows } from '../rows.js';
 import type { PackedFile } from '../text/bad-text.js';
 import { atLine, splitText } from '../text/splitter.js';
 import type { Start } from '../types.js';
-import { type Dialect, isPlain } from './dialect.js';
-import type { CsvLimits } from './limits.js';
-import type { Notes } from './notes.js';
+import { isPlain } from './dialect.js';
 import type { HeadRow } from './odd-rows.js';
 import { firstParsedRows, parsedRows } from './parser.js';
 import { CsvRow } from './row.js';
-import { Tokenizer } from './tokenizer.js';
+import { type HeadForm, Tokenizer, type TokenizerForm } from './tokenizer.js';
 
-interface CsvText extends CsvLimits {
-  maxColumns: number;
-  dialect: Dialect;
-  /** Cells of a row; null for as many as the first one has. */
-  width: number | null;
-  /** Whether the first row is a header, which is in no batch. */
-  header: boolean;
-  notes?: Notes | undefined;
+interface CsvText extends Omit<TokenizerForm, 'line' | 'first'> {
   /** Plain dialect only: where the text begins. */
   from?: Start | undefined;
 }
@@ -63,10 +54,7 @@ async function* withoutLines(text: AsyncIterable<Buffer>, lines: number): AsyncG
  * The first whole rows of a text, each with its line end.
  * @throws InputError for a quote or a cell that does not end within its limit
  */
-export function firstRows(
-  head: Buffer,
-  form: CsvLimits & { maxColumns: number; dialect: Dialect; isWhole?: boolean | undefined },
-): HeadRow[] {
+export function firstRows(head: Buffer, form: HeadForm): HeadRow[] {
   const { dialect } = form;
   const text = afterLines(head, dialect.skipLines);
   const above = dialect.skipLines;

@@ -3,18 +3,9 @@
  * over the bytes. A row that does not end in a chunk is read again with the next one. A property test compares the
  * result with csv-parse.
  */
-import {
-  CellLists,
-  DOUBLED,
-  ESCAPED,
-  joined,
-  mustEscape,
-  Numbers,
-  type OddRow,
-  ROOM,
-  type Rows,
-} from '../rows.js';
-import { four, skipText, skipTextTo, viewOf } from '../text/fours.js';
+import { CellLists, DOUBLED, ESCAPED, mustEscape, Numbers, type OddRow, type Rows } from '../rows.js';
+import { textMemory } from '../spare-memory.js';
+import { BACKSLASH, four, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import type { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
 import { type CsvLimits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
@@ -36,9 +27,17 @@ export interface TokenizerForm extends CsvLimits {
   notes?: Notes | undefined;
 }
 
+/** How the beginning of a text is read. */
+export interface HeadForm extends Pick<TokenizerForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'> {
+  /** Whether the text is all there is: a row may end with it, and a quote that is open there is never closed. */
+  isWhole?: boolean | undefined;
+}
+
+/** How many bytes of room are behind the text of a chunk: for a line end, and for copies of four bytes at a time. */
+const ROOM = 4;
+
 const LF = 0x0a;
 const CR = 0x0d;
-const QUOTE = 0x22;
 const EQUALS = 0x3d;
 
 /** What a byte of a cell without quotes may mean, beside text. */
@@ -141,7 +140,7 @@ export class Tokenizer implements Splitter {
           for (; ; at++) {
             at = skipText(view, at, length);
             const byte = bytes[at]!;
-            if (byte >= 0x20 && byte !== QUOTE && byte !== 0x5c) continue;
+            if (byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH) continue;
             if (byte === QUOTE) {
               if (bytes[at + 1] !== QUOTE) break;
               kind |= DOUBLED;
@@ -223,4 +222,12 @@ export class Tokenizer implements Splitter {
       this.#form.notes?.add(isQuoted ? text.replaceAll('""', '"') : text, isQuoted, line);
     }
   }
+}
+
+/** Memory for a batch: the bytes left of the one before, those of a chunk, and room. */
+function joined(rest: Uint8Array, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = textMemory.take(rest.length + chunk.length + ROOM);
+  bytes.set(rest);
+  bytes.set(chunk, rest.length);
+  return bytes;
 }

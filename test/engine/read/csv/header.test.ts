@@ -69,6 +69,16 @@ describe('a quote that opens in the header', () => {
     );
   });
 
+  test('and is closed behind the first 4 KiB, with quotes of another kind', async () => {
+    const name = `notes${'\non several lines'.repeat(400)}`;
+    const { input, items } = await read(file('other.csv', `company_id;'${name}'\nc-1;x\n`), {
+      quote: "'",
+      delimiter: ';',
+    });
+    expect(input.columns).toEqual(['company_id', name]);
+    expect(items).toHaveLength(1);
+  });
+
   test('and is closed behind the first 256 KiB', async () => {
     const name = `na\nme ${'x'.repeat(300 * KIB)}`;
     expect((await open(file('quoted.csv', `company_id,"${name}"\nc-1,a\n`))).columns).toEqual([
