@@ -1,6 +1,6 @@
 // Imports of which the service holds most already: what is sent, what it costs, what is kept on disk; and resumes.
 import { rm } from 'node:fs/promises';
-import { bytesIn, interleave, spread } from './measure.mjs';
+import { bytesIn, interleave, ratios, spread } from './measure.mjs';
 import { comparison } from './report.mjs';
 import { changedInput, FAST, input, profiles, stateFolder, withSink, withState } from './workbench.mjs';
 
@@ -30,8 +30,7 @@ const imports = (url, cases, runs) =>
 
 /** How much more processor time the second case takes, in percent. */
 function more(samples, [first, second]) {
-  const ratios = samples[second].map((sample, turn) => sample.cpu / samples[first][turn].cpu);
-  return `${((spread(ratios).median - 1) * 100).toFixed(0)} %`;
+  return `${((spread(ratios(samples[second], samples[first], 'cpu')).median - 1) * 100).toFixed(0)} %`;
 }
 
 const changedOnly = ({ rows, runs }) =>

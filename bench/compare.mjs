@@ -3,9 +3,9 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { interleave, node, spread } from './measure.mjs';
+import { interleave, node, ratios, spread } from './measure.mjs';
 import { megabytes, milliseconds, table, times } from './report.mjs';
-import { FAST, input, startSink, withState } from './workbench.mjs';
+import { FAST, input, profiles, startSink, withState } from './workbench.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,11 +19,7 @@ const builds = { other: resolve(other), this: fileURLToPath(new URL('..', import
 const started = (build, ...args) => node(join(build, 'bin/profiles.js'), args);
 const imported = (build, file, flags, url) =>
   withState((state) =>
-    node(
-      join(build, 'bin/profiles.js'),
-      ['import', file, ...flags, '--quiet', '--state', state, '--base-url', url],
-      { cwd: state, env: { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: join(state, 'config') } },
-    ),
+    profiles(['import', file, ...flags, '--quiet'], { state, url, script: join(build, 'bin/profiles.js') }),
   );
 
 const sink = await startSink({});
@@ -45,7 +41,7 @@ try {
       Object.fromEntries(Object.entries(builds).map(([key, build]) => [key, () => measure(build)])),
       Math.max(runs, least),
     );
-    const ratio = (key) => samples.this.map((sample, i) => sample[key] / samples.other[i][key]);
+    const ratio = (key) => ratios(samples.this, samples.other, key);
     lines.push([
       name,
       milliseconds(samples.other.map(({ wall }) => wall)),

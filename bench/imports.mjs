@@ -1,6 +1,6 @@
 // Imports in turns, beside csv-parse or each other: a benchmark is a row of the table.
 import { reading, yardstick } from './baselines.mjs';
-import { interleave } from './measure.mjs';
+import { interleave, ratios } from './measure.mjs';
 import { comparison, seconds, table, times } from './report.mjs';
 import {
   FAST,
@@ -29,8 +29,7 @@ const both = (name, file) => [
 ];
 
 /** What the second case takes of the first one, in each turn. */
-const ratio = (of, samples, [first, second]) =>
-  times(samples[second].map((sample, run) => sample[of] / samples[first][run][of]));
+const ratio = (of, samples, [first, second]) => times(ratios(samples[second], samples[first], of));
 
 /**
  * `cases` returns the name, file, flags and, where they are others, rows of each import. `beside` is what stands before them: a form of reading in

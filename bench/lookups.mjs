@@ -1,10 +1,8 @@
 // A lookup list of 10,000 records: as JSON and as a table, beside the bare transfer.
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { interleave, run } from './measure.mjs';
 import { comparison, milliseconds } from './report.mjs';
-import { profiles, stateFolder } from './workbench.mjs';
+import { listen, profiles, stateFolder } from './workbench.mjs';
 
 const RECORDS = 10_000;
 const LEAST_RUNS = 15;
@@ -40,7 +38,7 @@ async function measure({ runs }) {
   }
 }
 
-/** In this process, which has nothing else to do in the meantime; the body is made once. */
+/** The body is made once. */
 async function serve() {
   const list = Array.from({ length: RECORDS }, (_, index) => ({
     id: index + 1,
@@ -48,20 +46,11 @@ async function serve() {
     type: index % 2 ? 'banner' : 'card',
   }));
   const body = Buffer.from(JSON.stringify(list));
-  const server = createServer((_, response) => {
+  const service = await listen((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
     response.end(body);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    last: list.at(-1).title,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { ...service, last: list.at(-1).title };
 }
 
 export const sections = { lookups: { title: 'Lookups', measure } };

@@ -115,8 +115,9 @@ export function spread(values) {
   return { median, min: sorted[0], max: sorted.at(-1) };
 }
 
-/** Wall times of one case over those of another, round by round. */
-export const ratios = (samples, base) => samples.map(({ wall }, round) => wall / base[round].wall);
+/** A figure of one case over that of another, round by round. */
+export const ratios = (samples, base, of = 'wall') =>
+  samples.map((sample, round) => sample[of] / base[round][of]);
 
 /** Bytes of all files below a folder. */
 export async function bytesIn(folder) {

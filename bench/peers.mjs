@@ -152,7 +152,7 @@ async function prepare() {
   try {
     await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: FOLDER });
   } catch (error) {
-    for (const name of Object.keys(PEERS).slice(1, 4))
+    for (const name of Object.keys(PEERS).filter((name) => name !== OURS && name !== TOOLS))
       absent.set(name, `npm could not install it: ${error.message}`);
   }
   try {

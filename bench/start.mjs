@@ -1,10 +1,8 @@
 // How long a command takes that does nothing but start, and how soon an import sends its first byte.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { interleave, run } from './measure.mjs';
 import { comparison, milliseconds } from './report.mjs';
-import { input, PROFILES, profiles, stateFolder, withState } from './workbench.mjs';
+import { input, listen, PROFILES, profiles, stateFolder, withState } from './workbench.mjs';
 
 /** Short runs vary most, so there are many. */
 const LEAST_RUNS = 15;
@@ -32,7 +30,7 @@ async function firstRequest({ runs }) {
   const few = fileURLToPath(new URL('../fixtures/companies.csv', import.meta.url));
   const thousand = await input('csv', 1000);
   const kept = await stateFolder();
-  const service = await listen();
+  const service = await listening();
   const sent = async (file, state) => {
     const started = performance.now();
     const arrival = service.next();
@@ -54,26 +52,17 @@ async function firstRequest({ runs }) {
   }
 }
 
-/** In this process, which has nothing else to do in the meantime. */
-async function listen() {
+/** A service that says when the first bytes of a request arrive. */
+async function listening() {
   let arrived = () => {};
-  const server = createServer((request, response) => {
+  const service = await listen((request, response) => {
     arrived(performance.now());
     request.resume().on('end', () => {
       response.writeHead(202, { 'content-type': 'application/json' });
       response.end('{"job_id":"1","status":"queued"}');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    next: () => new Promise((resolve) => (arrived = resolve)),
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { ...service, next: () => new Promise((resolve) => (arrived = resolve)) };
 }
 
 export const sections = {

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm, statfs } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -120,8 +121,8 @@ export async function withState(use, from) {
 }
 
 /** The command, measured. `state` is its folder; what it records goes there, or to a `database` (its URL has a password). */
-export const profiles = (args, { state, database, url, ...options }) =>
-  node(PROFILES, [...args, ...(database ? [] : ['--state', state]), ...(url ? ['--base-url', url] : [])], {
+export const profiles = (args, { state, database, url, script = PROFILES, ...options }) =>
+  node(script, [...args, ...(database ? [] : ['--state', state]), ...(url ? ['--base-url', url] : [])], {
     cwd: state,
     env: {
       PROFILES_TOKEN: TOKEN,
@@ -174,6 +175,19 @@ export async function startServer(script, args, { ready = /http:\/\/\S+/, env = 
       else child.stdin.end();
       await closed;
       return text;
+    },
+  };
+}
+
+/** A server in this process, which has nothing else to do in the meantime. */
+export async function listen(answer) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
     },
   };
 }

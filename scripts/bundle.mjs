@@ -74,8 +74,6 @@ const STYLE = {
 const FILE_URL = '__fileUrl';
 /** Entries that programs import. */
 const LIBRARIES = ['index', 'sandbox'];
-const MAIN = 'src/cli/main.ts';
-const WORKER = 'src/engine/read/workers/worker.ts';
 /** Converts a file to CommonJS, which loads in half the time of an ECMAScript module (with bin/load.js). */
 async function asCommonJs(text) {
   const { code } = await transform(text, {
@@ -109,10 +107,10 @@ export async function bundle() {
   /** @type {import('esbuild').BuildOptions} */
   const options = {
     entryPoints: {
-      main: MAIN,
+      main: 'src/cli/main.ts',
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
-      worker: WORKER,
+      worker: 'src/engine/read/workers/worker.ts',
       'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
     outdir: 'dist',

@@ -5,7 +5,7 @@ import { delimiter, dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Major versions: the oldest supported one, and those that are maintained. */
-export const NODES = ['20', '22', '24', '26'];
+const NODES = ['20', '22', '24', '26'];
 
 /** The versions on the command line, or all of them if there are none. */
 export const chosenNodes = () => (process.argv.length > 2 ? process.argv.slice(2) : NODES);

@@ -23,7 +23,6 @@ import {
 import { hasConditions } from './run/private.js';
 import { RowOutcomes } from './run/row-outcomes.js';
 import type { HistoryEntry } from './state/history.js';
-import type { RequestRecord } from './state/requests.js';
 import { RunRequests } from './state/run-requests.js';
 import type { StoredRun } from './state/runs.js';
 import type { KnownJob } from './state/state.js';
@@ -95,7 +94,7 @@ export async function historyOf(
 
 /** Reads records of runs and jobs from the state, once for each. */
 class Known {
-  readonly #requests = new Map<string, RequestRecord[]>();
+  readonly #requests = new Map<string, RunRequests>();
   readonly #jobs: Map<string, string>;
   readonly #digests = new Map<string, Promise<string | null>>();
 
@@ -111,8 +110,8 @@ class Known {
     );
   }
 
-  async requests(run: string): Promise<RequestRecord[]> {
-    const known = this.#requests.get(run) ?? (await this.deps.state.requests.of(run));
+  async requests(run: string): Promise<RunRequests> {
+    const known = this.#requests.get(run) ?? new RunRequests(await this.deps.state.requests.of(run));
     this.#requests.set(run, known);
     return known;
   }
@@ -141,9 +140,9 @@ class Known {
       return { outcome: 'rejected', ...none, reason: file ? `see ${file}` : null };
     }
     const requests = await this.requests(entry.run!);
-    const record = requests.find(({ seq }) => seq === entry.seq);
+    const record = requests.of(entry.seq ?? -1);
     if (!record) return null;
-    const chain = new RunRequests(requests).chainOf(record);
+    const chain = requests.chainOf(record);
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
     // The line of the request that sent it says it.
     if (entry.what === 'overtaken') return null;
@@ -178,7 +177,12 @@ class Known {
     const { state, cwd, stop, threads } = this.deps;
     const records: HistoryRecord[] = [];
     const unread: Unread[] = [];
-    const rows = new RowOutcomes(run.run, await this.requests(run.run), state, 'the import stopped first');
+    const rows = new RowOutcomes(
+      run.run,
+      (await this.requests(run.run)).all,
+      state,
+      'the import stopped first',
+    );
     const options = run.options as ImportOptions;
     const ofKind = run.inputs.filter((input) => input.kind === kind);
     // The limit holds for all inputs of a kind together, so it is not known which rows of one input were

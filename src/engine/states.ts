@@ -243,6 +243,14 @@ export const isInDoubt = (status: RequestStatus): boolean => REQUESTS[status].ro
 /** Whether the service has acknowledged its rows. */
 export const isAcknowledged = (status: RequestStatus): boolean => REQUESTS[status].rows === 'submitted';
 
+/** Whether the service has acknowledged its rows, whatever has become of them since. */
+export const wasAcknowledged = (r: RecordedRequest): boolean =>
+  isAcknowledged(requestStatus(r)) || r.job !== null;
+
+/** Whether it may have arrived, in this attempt or an earlier one. */
+export const isDoubtful = (r: RecordedRequest & { possibleDuplicate: string | null }): boolean =>
+  isInDoubt(requestStatus(r)) || r.possibleDuplicate !== null;
+
 /**
  * Whether a session that continues the run has nothing to send for it. Its job may be unfinished. Of a replaced request,
  * its parts say so.
@@ -261,8 +269,8 @@ export function classOf<R extends RecordedRequest & { possibleDuplicate: string 
   const [own] = chain as [R];
   const { rows } = REQUESTS[requestStatus(own)];
   if (rows === 'submitted' || rows === 'rejected') return { rows, by: own };
-  const acknowledged = chain.find((r) => isAcknowledged(requestStatus(r)) || r.job !== null);
+  const acknowledged = chain.find(wasAcknowledged);
   if (acknowledged) return { rows: 'submitted', by: acknowledged };
-  const doubtful = chain.find((r) => isInDoubt(requestStatus(r)) || r.possibleDuplicate !== null);
+  const doubtful = chain.find(isDoubtful);
   return doubtful ? { rows: 'unknown', by: doubtful } : { rows: 'unsent', by: own };
 }

@@ -56,7 +56,6 @@ export interface Commands {
   at(chosen: SettingsFlags, settings: Settings | null): Commands;
   /** The same for files that others may read: values of `--set` are left out. */
   shared: Commands;
-  isShared: boolean;
 }
 
 /** What the running command knows about itself. */
@@ -136,7 +135,6 @@ export function commandsOf(running: Running, isShared = false): Commands {
     },
     isOf: (command) => typed.command === command,
     paths: typed.paths,
-    isShared,
     at: (chosen, settings) =>
       commandsOf(
         { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings },

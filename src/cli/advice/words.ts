@@ -17,8 +17,8 @@ const STATE_FOLDER = {
   read_only: 'make the folder and its file system writable',
   none: 'free some disk space and check the folder’s permissions',
 };
-const LIST_RUNS: Line = { do: 'to list all imports', run: ['runs'] };
-const LIST_JOBS: Line = { do: 'to list the known jobs', run: ['jobs'] };
+export const LIST_RUNS: Line = { do: 'to list all imports', run: ['runs'] };
+export const LIST_JOBS: Line = { do: 'to list the known jobs', run: ['jobs'] };
 const checksTheRest = ({ isOf }: Commands): Line[] =>
   isOf('doctor') || isOf('config') ? [] : [{ do: 'to check the rest', run: ['doctor'] }];
 

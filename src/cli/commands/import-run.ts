@@ -1,7 +1,7 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
 
 import { resolve } from 'node:path';
-import { CanaryError, Exit, ProfilesError } from '../../engine/errors.js';
+import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -82,8 +82,12 @@ export async function runAndReport(
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
+    const unread = (error: unknown): [] => {
+      if (error instanceof StateError) return [];
+      throw error;
+    };
     const requests =
-      run === null || status === 'completed' ? [] : await base.state.requests.of(run).catch(() => []);
+      run === null || status === 'completed' ? [] : await base.state.requests.of(run).catch(unread);
     const failed = status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.

@@ -1,4 +1,5 @@
 /** The jobs that a command line means (by id, URL, or a start or end of an id), and the service of each. */
+
 import { AuthError, ConfigError, ServiceError, StateError } from '../../engine/errors.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
@@ -6,6 +7,7 @@ import { hasEnded } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
+import { LIST_JOBS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { stopOnSignal } from '../output/display.js';
@@ -41,7 +43,7 @@ function decoded(encoded: string, word: string): string {
   }
 }
 
-const withJobs = (message: string) => hinted(usage(message), { do: 'to list the known jobs', run: ['jobs'] });
+const withJobs = (message: string) => hinted(usage(message), LIST_JOBS);
 
 /** Where a flag says that jobs are. */
 const isPlaced = ({ flags: { region, account, baseUrl } }: Context): boolean =>
@@ -113,8 +115,12 @@ export async function servicesOf(
   context: Context,
 ): Promise<Services> {
   const places = new Map<string, { context: Context; client: ServiceClient; scope: Scope | null }>();
+  const known = isPlaced(context) ? [] : await knownJobs(context);
   for (const { id, host } of jobs) {
-    const scope = await recordedScope(id, context);
+    const scope = await recordedScope(
+      known.filter((job) => job.job_id === id),
+      context,
+    );
     const words = ['job', id, ...(watch ? ['--watch'] : [])];
     const recorded = scope && { what: `job ${id}`, scope, account: namedAccount(scope), words };
     const there = recorded ? await contextOf(recorded, context) : context;
@@ -137,9 +143,7 @@ export async function servicesOf(
 }
 
 /** Where a known job was submitted; the service in use is preferred. Null if the state does not know the job. */
-async function recordedScope(id: string, context: Context): Promise<Scope | null> {
-  if (isPlaced(context)) return null;
-  const known = (await knownJobs(context)).filter((job) => job.job_id === id);
+async function recordedScope(known: readonly KnownJob[], context: Context): Promise<Scope | null> {
   if (known.length < 2) return known[0]?.scope ?? null;
   const here = await context.scope().catch(() => null);
   return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;

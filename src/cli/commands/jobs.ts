@@ -123,6 +123,7 @@ async function follow(
   }
   await print(inOrder(), several, context);
   const failed = inOrder().filter(({ status }) => status === 'failed');
+  if (failed.length === 0) return;
   const runs = new Map((await knownJobs(context)).map(({ job_id, run }) => [job_id, run]));
   for (const { job_id } of failed) {
     const run = runs.get(job_id);
@@ -130,7 +131,7 @@ async function follow(
     const next = resume ? hintLines(toRun('send its rows again', resume), platform) : [];
     await writeOut(stderr, `${[`profiles: job ${safeLine(job_id)} failed`, ...next].join('\n  ')}\n`);
   }
-  if (failed.length > 0) return Exit.jobFailed;
+  return Exit.jobFailed;
 }
 
 /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */

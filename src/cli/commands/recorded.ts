@@ -8,7 +8,7 @@ import type { Scope, State } from '../../engine/state/state.js';
 import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
 import { type Hint, hinted, inOneLine, toRun } from '../advice/hint.js';
-import { errorWords } from '../advice/words.js';
+import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
@@ -78,7 +78,7 @@ export const severalFit = (word: string, ids: readonly string[]): UsageError =>
 export function unknownRun(runs: readonly StoredRun[], id: string): never {
   const ids = runs.map(({ run }) => run);
   const like = nearest(id, ids);
-  const hint: Hint = like ? `did you mean ${like}?` : { do: 'to list all imports', run: ['runs'] };
+  const hint: Hint = like ? `did you mean ${like}?` : LIST_RUNS;
   throw hinted(usage(`run "${id}" not found`), hint);
 }
 

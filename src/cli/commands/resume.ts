@@ -13,6 +13,7 @@ import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import { type Hint, hinted } from '../advice/hint.js';
+import { LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import {
   COLUMNS,
@@ -152,7 +153,7 @@ async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise
   const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
   const hint: Hint =
     first === undefined
-      ? { do: 'to list all imports', run: ['runs'] }
+      ? LIST_RUNS
       : { do: what, run: ['resume', first.run, '--failed', '--on-failure', 'isolate'] };
   return ['no unfinished import to resume', hint];
 }
@@ -168,7 +169,7 @@ async function chooseFailed(state: State, id: string | undefined): Promise<Store
   const runs = await state.runs.all();
   const found = id === undefined ? await firstOf(runs, hasFailed) : findRun(runs, id);
   if (!found) {
-    return refuse('no finished import has failed rows', { do: 'to list all imports', run: ['runs'] });
+    return refuse('no finished import has failed rows', LIST_RUNS);
   }
   const { run, status } = found;
   if (!found.finished) {

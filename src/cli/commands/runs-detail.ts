@@ -19,7 +19,6 @@ import { isShown } from '../facts/session.js';
 import { documentOf } from '../output/document.js';
 import { fieldsText } from '../output/fields.js';
 import { type ListRecord, Names } from '../output/records.js';
-
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
 import { printReportPath, writeJson, writeOut } from '../output/write.js';
@@ -30,8 +29,12 @@ export const commandsFor = (
   context: Context,
 ): Promise<Commands> => commandsAt({ scope, account }, context);
 
+/** The command that continues a run; null if there is nothing to continue. */
+const resumeOf = ({ run, finished, status }: StoredRun, { command }: Commands): string | null =>
+  finished || status === 'running' ? null : command('resume', run);
+
 /** A run as `profiles runs` lists it. */
-export function recordOf(run: StoredRun, { command }: Commands): ListRecord {
+export function recordOf(run: StoredRun, commands: Commands): ListRecord {
   const rows = run.summary?.rows;
   return {
     run: run.run,
@@ -48,7 +51,7 @@ export function recordOf(run: StoredRun, { command }: Commands): ListRecord {
     account: run.scope.account,
     started_at: run.started_at,
     ended_at: run.ended_at,
-    resume: run.finished || run.status === 'running' ? null : command('resume', run.run),
+    resume: resumeOf(run, commands),
   };
 }
 
@@ -102,7 +105,7 @@ export async function loaded(recorded: StoredRun, state: State, context: Context
   const run = await seenFrom(context.cwd, recorded, state);
   const requests = await state.requests.of(run.run);
   const facts = factsOfRun(run, requests, commands);
-  const resume = recordOf(run, commands).resume as string | null;
+  const resume = resumeOf(run, commands);
   const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
   return { run, requests, commands, facts, next: run.finished ? (facts?.next ?? []) : unfinished };
 }

@@ -63,8 +63,7 @@ export async function suggest(words: readonly string[], tree: Tree, context: Con
  */
 const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
 
-const takesValue = (option: Option | undefined): boolean =>
-  option?.required === true || option?.optional === true;
+const takesValue = ({ required, optional }: Option): boolean => required || optional;
 
 async function locate(
   words: readonly string[],

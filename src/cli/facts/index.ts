@@ -137,12 +137,12 @@ export function factsOf(found: Summary, known: Known, { plan, warnings, requests
 
 /** Only a cause that concerns whole rows may quote cells or the service's words in its reason. */
 function causeFact(cause: RejectionCause, texts: Texts): CauseFact {
-  const { column, rows, at, example } = cause;
+  const { column, at, example } = cause;
   const reason = column === null ? texts.of(cause.reason) : { full: cause.reason, shared: cause.reason };
   const places = { full: example === null ? at : `${at} ${example}`, shared: at };
   const textIn = (form: 'full' | 'shared'): string =>
     causeText({ ...cause, reason: reason[form] }, places[form]);
-  return { ...cause, reason, at: places, text: { full: textIn('full'), shared: textIn('shared') }, rows };
+  return { ...cause, reason, at: places, text: { full: textIn('full'), shared: textIn('shared') } };
 }
 
 /** `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. */

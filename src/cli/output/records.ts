@@ -1,4 +1,5 @@
-/** Records from the service or the state: as text, CSV, and JSON Lines, and which of them are shown. */
+/** Records from the service or the state: as text, CSV, and JSON Lines, which of them are shown, and how old
+ * they are. */
 import { UsageError } from '../../engine/errors.js';
 import { formatDuration } from '../../engine/util/duration.js';
 import { nearest } from '../../engine/util/nearest.js';

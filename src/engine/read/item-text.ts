@@ -7,3 +7,5 @@ export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
 export const COMPANY = ',"company_id":';
 export const METADATA_OPEN = ',"metadata":{';
 export const METADATA_CLOSE = '}';
+/** JSON text of an empty value; null if its key is left out. */
+export const EMPTY = { omit: null, null: 'null', string: '""' } as const;

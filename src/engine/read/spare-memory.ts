@@ -48,7 +48,7 @@ export class SpareMemory {
 /** For request bodies: garbage of this size would make V8 run full collections again and again. */
 export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
 
-/** For the text of batches: slightly more than a chunk of the input, or of unpacked Parquet. */
+/** For the text of batches: a unit is slightly more than a chunk of the input; a batch of Parquet takes two. */
 export const textMemory = new SpareMemory(160 * 1024, 2);
 
 /** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */

@@ -2,7 +2,7 @@
 
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
-import { classOf, isAcknowledged, isInDoubt, requestStatus } from '../states.js';
+import { classOf, isDoubtful, wasAcknowledged } from '../states.js';
 
 export const OUTCOMES = [
   'completed',
@@ -58,12 +58,7 @@ export function outcomeOfOvertaken(
   [own, ...above]: readonly RequestRecord[],
   before: 'submitted' | 'unknown',
 ): RowOutcome {
-  const isDoubtful = (r: RequestRecord): boolean =>
-    isInDoubt(requestStatus(r)) || r.possibleDuplicate !== null;
-  const by =
-    (before === 'unknown'
-      ? [own!, ...above].find(isDoubtful)
-      : above.find((r) => isAcknowledged(requestStatus(r)) || r.job !== null)) ?? own!;
+  const by = (before === 'unknown' ? [own!, ...above].find(isDoubtful) : above.find(wasAcknowledged)) ?? own!;
   const [outcome, reason] = before === 'submitted' ? ofJob(by) : (['unknown', doubtOf(by)] as const);
   return { outcome, ...went(by), reason: [reason, sentLaterReason(own!)].filter(Boolean).join('; ') };
 }

@@ -21,8 +21,8 @@ import {
   isAboutRows,
   mayIsolate,
   nextStep,
-  type Part,
   partOf,
+  type Step,
   sourcesIn,
   starts,
 } from './isolate.js';
@@ -69,7 +69,7 @@ async function narrow(
         deps.emit({ type: 'notice', message: `looking for the rows at fault in ${where}` });
         isTold = true;
       }
-      await carryOut(step.do, step.part, recordOf(seq, deps), { chunk, root }, deps);
+      await carryOut(step, recordOf(seq, deps), { chunk, root }, deps);
     }
   }
   if (isTold) deps.emit({ type: 'notice', message: `${where}: ${foundIn(root, deps.requests)}` });
@@ -96,8 +96,7 @@ function foundIn(root: RequestRecord, requests: RunRequests): string {
 }
 
 async function carryOut(
-  what: 'send' | 'repeat' | 'divide' | 'reject' | 'leave',
-  part: Part,
+  { do: what, part }: Exclude<Step, { do: 'done' }>,
   source: RequestRecord,
   { chunk, root }: Pick<Failed, 'chunk' | 'root'>,
   deps: DeliverDeps,

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
 import type { RequestRecord } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
-import { isAcknowledged, isInDoubt, requestStatus } from '../states.js';
+import { isDoubtful, wasAcknowledged } from '../states.js';
 import type { serialize } from './body.js';
 import { type Chunk, type LeftOut, rangesToRecord, type SentBefore } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
@@ -159,7 +159,6 @@ export async function markSent(
 }
 
 function sentBefore(r: RequestRecord): SentBefore | null {
-  const status = requestStatus(r);
-  if (isAcknowledged(status) || r.job !== null) return 'submitted';
-  return isInDoubt(status) || r.possibleDuplicate !== null ? 'unknown' : null;
+  if (wasAcknowledged(r)) return 'submitted';
+  return isDoubtful(r) ? 'unknown' : null;
 }

@@ -134,9 +134,9 @@ const LOST: readonly Row[] = [
 /**
  * Describes a failure before anything was sent.
  * @param host `host:port` of the service
- * @param proxySetting the setting of the proxy for this host
+ * @param proxySetting the setting of the proxy for this host; undefined without a proxy
  */
-export function connectFailure(error: unknown, host: string, proxySetting = 'HTTPS_PROXY'): Failure {
+export function connectFailure(error: unknown, host: string, proxySetting?: string): Failure {
   const cause = causeOf(error, host, 'before its reply', proxySetting);
   const { row, fill } = found(UNSENT, cause);
   const hint = row.hint === PROXY && cause.server === host ? undefined : row.hint;

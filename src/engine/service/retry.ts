@@ -1,4 +1,4 @@
-/** Decides when to send a request again, for submissions, reads, and downloads. Pure: random numbers and the time are passed in. */
+/** Decides when to send a request again, for submissions, reads, and downloads. Random numbers and the clock are passed in. */
 
 import { ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import type { SendOptions } from '../options.js';

@@ -91,7 +91,7 @@ export function createTransport(options: TransportOptions): Transport {
     const made = new Connection(options.compiling);
     all.add(made);
     if (loopback || proxy === null) {
-      made.dispatcher = new undici.Client(origin, { ...noDeadlines, connect: made.watched(direct) });
+      made.dispatcher = new undici.Client(origin, { connect: made.watched(direct) });
     } else {
       const { proxyAgent } = await import('./proxy.js');
       made.dispatcher = proxyAgent(proxy, { ...noDeadlines, connect, watch: made });

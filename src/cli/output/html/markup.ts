@@ -2,6 +2,7 @@
 import { count } from '../../../engine/util/numbers.js';
 import type { Tone } from '../../facts/outcome.js';
 import { safeLine } from '../safe.js';
+import { markOf } from '../terminal.js';
 
 /** Safe markup: the result of a template, or a constant. */
 export class Html {
@@ -81,14 +82,12 @@ ${body}
 </section>
 `;
 
-const SIGNS: Record<Tone, string> = { good: '✓', warn: '!', bad: '✗', none: '' };
-
 export function tag(tone: Tone, words: Part): Html {
-  const sign = SIGNS[tone];
+  const sign = markOf(tone);
   return html`<span class="tag ${tone}">${sign !== '' && html`<span aria-hidden="true">${sign}</span> `}${words}</span>`;
 }
 
-/** Says how many entries a list leaves out; null if none. */
+/** Says how many entries a list leaves out; nothing if none. */
 const cutNote = (more: number, noun: string, why = ''): Part =>
   more > 0 &&
   html`<p class="cut">and ${count(more, `more ${noun}`)}, left out to keep this page short. ${why}</p>`;

@@ -1,4 +1,4 @@
-/** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. Pure. */
+/** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';

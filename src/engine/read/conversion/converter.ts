@@ -85,22 +85,6 @@ export function converterOf(type: CellType): Converter | null {
   }
 }
 
-/** Remembers the last result, because the scan asks for the size of each cell twice. */
-function remembered(converter: Converter): Converter {
-  let last = '';
-  let size = -1;
-  return {
-    ...converter,
-    size(text) {
-      if (text !== last) {
-        size = converter.size(text);
-        last = text;
-      }
-      return size;
-    },
-  };
-}
-
 /** Length in bytes, for ASCII. */
 const lengthOf = (json: string | null): number => json?.length ?? -1;
 
@@ -118,7 +102,7 @@ function plain(type: 'integer' | 'number'): Converter {
 
 function numbers(example: string | null, around: 'nothing' | 'currency' | 'percent'): Converter {
   const reader = new NumberReader(example === null ? ENGLISH : styleOf(example)!, around);
-  return remembered({
+  return {
     json: (text) => (text === '' ? null : reader.read(text)),
     size: (text) => (text === '' ? -1 : reader.size(text)),
     cause(text) {
@@ -126,7 +110,7 @@ function numbers(example: string | null, around: 'nothing' | 'currency' | 'perce
       if (characters.length > 0) return { code: 'characters', characters };
       return { code: reader.isInexact(text) ? 'digits' : 'form' };
     },
-  });
+  };
 }
 
 const PLAIN_WORDS: readonly [yes: string, no: string][] = [
@@ -195,11 +179,11 @@ function dates(pattern: DatePattern): Converter {
     const parts = pointOf(pattern, text);
     return parts === null || parts.year > 9999 ? null : `"${dateText(parts)}"`;
   };
-  return remembered({
+  return {
     json,
     size: (text) => (Number.isNaN(pattern.plainUtc(text)) ? lengthOf(json(text)) : '"2024-03-31"'.length),
     cause: (text) => obstacleOf(pattern, text),
-  });
+  };
 }
 
 function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
@@ -210,7 +194,7 @@ function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
     const offset = zone === null ? null : zone.offsetAt(utc(parts));
     return offset === null ? null : rfc3339(parts, offset);
   };
-  return remembered({
+  return {
     json,
     size(text) {
       const local = pattern.plainUtc(text);
@@ -222,7 +206,7 @@ function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
       const parts = pointOf(pattern, text);
       return parts === null ? obstacleOf(pattern, text) : { code: parts.year > 9999 ? 'range' : 'zone' };
     },
-  });
+  };
 }
 
 /** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
@@ -260,11 +244,11 @@ function epochJson(text: string): string | null {
   return rfc3339({ ...parts, fraction: digits }, 0);
 }
 
-const EPOCH: Converter = remembered({
+const EPOCH: Converter = {
   json: epochJson,
   size: (text) => lengthOf(epochJson(text)),
   cause(text) {
     const characters = [...new Set(text.match(/[^\d.-]/gu) ?? [])];
     return characters.length > 0 ? { code: 'characters', characters } : { code: 'range' };
   },
-});
+};

@@ -28,7 +28,7 @@ export const plainDialect = (delimiter: string): Dialect => ({
   lenientQuotes: false,
 });
 
-/** Whether the fast splitter and its parser can read it. Lines above the header do not matter. */
+/** Whether the tokenizer can read it; csv-parse reads the others. Lines above the header do not matter. */
 export const isPlain = ({ delimiter, quote, escape: own, comment, lenientQuotes }: Dialect): boolean =>
   /^[\x01-\x7f]$/.test(delimiter) && quote === '"' && own === null && comment === null && !lenientQuotes;
 

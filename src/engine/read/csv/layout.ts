@@ -3,7 +3,7 @@
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { identifierCheck, isSuspect } from '../identifier.js';
-import { headOf } from '../item-text.js';
+import { EMPTY, headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
@@ -70,7 +70,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const converters = metadata.flatMap(({ converter, ...column }, at) =>
     converter ? [[at, { ...column, converter }] as const] : [],
   );
-  const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
+  const empty = EMPTY[rules.empty];
   const width = targets.length;
   const pads = input.shortRows === 'pad';
   const header = input.header ?? [];

@@ -5,7 +5,7 @@ import { isObject } from '../../util/json-object.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { tooDeep } from '../limits.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import { otherRun } from '../rejects-rows.js';
@@ -61,7 +61,7 @@ export function jsonLayout(input: OpenedInput): Layout {
   const constants = membersText(input.constants);
   const constantKeys = new Set(input.rules.set.map(([key]) => key));
   const idKey = headOf(input.kind);
-  const empty = { omit: null, null: 'null', string: '""' }[input.rules.empty];
+  const empty = EMPTY[input.rules.empty];
   const converters = new Map<CellType, Converter | null>();
   const check = identifierCheck(input.rules);
   const clean = cleaner(input.rules);

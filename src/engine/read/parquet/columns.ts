@@ -214,7 +214,7 @@ export class Column {
         const { buffer, byteOffset, length } = raw as Uint8Array;
         if (page.buffer !== buffer) page = { buffer, view: new DataView(buffer) };
         out.copy(keyView, 0, keyBytes);
-        if (out.copyText(page.view, byteOffset, byteOffset + length, false)) return;
+        if (out.copyText(page.view, byteOffset, byteOffset + length)) return;
       }
       out.length = start;
       this.#writeJson(json(raw) ?? missing);

@@ -1,7 +1,9 @@
 /** The rows of a Parquet file as JSON, a few thousand at a time. */
+
 import type { ColumnChunk } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
+import { EMPTY } from '../item-text.js';
 import { targeting } from '../mapping/targets.js';
 import { CellLists, Numbers, type OddRow, type Rows } from '../rows.js';
 import { Output } from '../text/output.js';
@@ -117,7 +119,7 @@ function reasonAgainst(columns: readonly Column[], row: number, line: number, fi
 /** How each column of the file goes into items. */
 function membersOf(input: OpenedInput, { columns, groups }: ParquetFile): Member[] {
   const targetOf = targeting(input);
-  const missing = { omit: null, null: 'null', string: '""' }[input.rules.empty];
+  const missing = EMPTY[input.rules.empty];
   return columns.map((node): Member => {
     const { element } = node;
     const { role, pinned } = targetOf(element.name);

@@ -84,16 +84,8 @@ export function copyWithRoom(from: DataView, start: number, end: number, to: Dat
 /**
  * Copies text as a JSON string, which takes two more bytes. False if the text must be decoded instead; what was written
  * is then undefined.
- * @param valid whether the text is known to be UTF-8
  */
-export function copyQuoted(
-  from: DataView,
-  start: number,
-  end: number,
-  to: DataView,
-  at: number,
-  valid: boolean,
-): boolean {
+export function copyQuoted(from: DataView, start: number, end: number, to: DataView, at: number): boolean {
   to.setUint8(at, QUOTE);
   let target = at + 1;
   let source = start;
@@ -111,6 +103,6 @@ export function copyQuoted(
     to.setUint8(target++, byte);
   }
   to.setUint8(target, QUOTE);
-  if (valid || (all & HIGH) === 0) return true;
+  if ((all & HIGH) === 0) return true;
   return isUtf8(new Uint8Array(from.buffer, from.byteOffset + start, end - start));
 }

@@ -101,13 +101,10 @@ export class Output implements Memory {
     this.length = copyWithRoom(source, start, end, this.view, this.length);
   }
 
-  /**
-   * Copies UTF-8 as a JSON string. False, and nothing is written, if the text must be decoded instead.
-   * @param valid whether the text is known to be UTF-8
-   */
-  copyText(source: DataView, start: number, end: number, valid: boolean): boolean {
+  /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */
+  copyText(source: DataView, start: number, end: number): boolean {
     this.reserve(end - start + 2);
-    if (!copyQuoted(source, start, end, this.view, this.length, valid)) return false;
+    if (!copyQuoted(source, start, end, this.view, this.length)) return false;
     this.length += end - start + 2;
     return true;
   }

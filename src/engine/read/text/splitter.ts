@@ -1,11 +1,11 @@
-/** Shared by all record splitters: collects the bytes of whole records into batches. */
+/** Splitters of text: their interface, and what reads a whole text with one. */
 
 import type { Rows } from '../rows.js';
 import { textMemory } from '../spare-memory.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
-/** The bytes of records that began in an earlier chunk and have not ended. */
+/** JSON: the bytes of records that began in an earlier chunk and have not ended. */
 export class PartialRecords {
   #parts: Uint8Array[] = [];
   length = 0;

@@ -1,7 +1,7 @@
 /** The rows of a sheet as CSV records, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
-import { formatSize } from '../../util/size.js';
+import { tooLong as cellTooLong } from '../csv/limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { SourceFile } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
@@ -87,12 +87,7 @@ async function* sheetRows(
 function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
   const cause = error instanceof InputError ? error.cause : error;
   if (!(cause instanceof CellTooLong)) return damaged(path, error);
-  return new InputError(`a cell is longer than ${formatSize(maxCellBytes)}`, {
-    file: path,
-    line: cause.row,
-    hint: 'shorten it, or allow longer cells',
-    problem: { code: 'cell_too_long', maxBytes: maxCellBytes },
-  });
+  return cellTooLong({ path, maxCellBytes }, cause.row);
 }
 
 /** Reads the shared strings. */
