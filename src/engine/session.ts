@@ -249,11 +249,11 @@ export class Session {
     const { state, stop } = this.deps;
     const { id, scope, earlier } = this.#run;
     for (const kind of earlier ? [] : this.#kinds()) {
-      if (!(await state.order.mayBeOverwritten(id, scope, kind))) continue;
+      if (!(await state.sends.mayBeOverwritten(id, scope, kind))) continue;
       const known = (await this.#known.of(kind))!;
       const how = { hashKey: state.secret, pool: this.#pool, signal: stop };
       const ids = await unchangedIds(scanned, kind, known, await compared.of(kind, known), how);
-      await state.order.keepVerified(id, scope, kind, ids);
+      await state.sends.keepVerified(id, scope, kind, ids);
     }
   }
 

@@ -99,7 +99,7 @@ test('what another process sends again meanwhile is not taken for sent', async (
     await wait(500);
     const state = await openState(join(machine.folder, '.state'), Date.now);
     const [{ options }] = (await state.runs.all({ run: id })) as [StoredRun];
-    await state.runs.retry(id, {
+    await state.runs.reopen(id, {
       options: { ...(options as object), wait: true },
       requests: [],
       newRejects: [],

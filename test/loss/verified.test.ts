@@ -24,7 +24,11 @@ const names = (): unknown[] =>
 /** Bytes of the ids that the state keeps. */
 function kept(): number {
   const db = new DatabaseSync(join(machine.folder, '.state', 'state.db'), { readOnly: true });
-  const { bytes } = db.prepare('SELECT coalesce(sum(length(ids)), 0) AS bytes FROM verified').get() as {
+  const { bytes } = db
+    .prepare(
+      'SELECT coalesce(sum(length(ids)), 0) AS bytes FROM sends JOIN fingerprints USING (send) WHERE state = 3',
+    )
+    .get() as {
     bytes: number;
   };
   db.close();

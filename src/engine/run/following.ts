@@ -52,7 +52,7 @@ export class Following {
     const client = await deps.client();
     await this.#run.continueWith(stored);
     const kept = { ...(stored.options as object), ...FOLLOWS };
-    await deps.state.runs.retry(this.#run.id, { options: kept, requests: [], newRejects: [] });
+    await deps.state.runs.reopen(this.#run.id, { options: kept, requests: [], newRejects: [] });
     const failure = yield* this.#follow(stored, client);
     const result = this.#result(stored, failure);
     const keep = { distinct: () => 0, historyKeepMs: deps.historyKeepMs ?? NUMBERS.historyKeepMs.default };

@@ -178,7 +178,7 @@ export class OpenRun {
     rejects: readonly number[],
   ): Promise<void> {
     const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
-    await this.deps.state.runs.retry(this.#id, { options: kept, requests, newRejects: rejects });
+    await this.deps.state.runs.reopen(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
   /**

@@ -35,7 +35,7 @@ export async function startPlan(
 ): Promise<PlanStart> {
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
-  const number = await state.order.numberPlan(run, scope);
+  const number = await state.runs.numberPlan(run, scope);
   return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
 }
 

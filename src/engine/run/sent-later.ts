@@ -7,9 +7,9 @@ import type { ImportOptions } from '../options.js';
 import type { DeliverDeps } from '../send/follow.js';
 import { isOpen } from '../send/isolate.js';
 import { isUnanswered } from '../send/recorded-ranges.js';
-import type { LaterSends } from '../state/open-jobs.js';
 import { isDividedAgain, type RequestRecord, rootsNow } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
+import type { SentIds } from '../state/sent-ids.js';
 import type { Scope, State } from '../state/state.js';
 import { isInDoubt, requestStatus } from '../states.js';
 
@@ -84,7 +84,7 @@ async function sentByRun(
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
-): Promise<LaterSends | null> {
+): Promise<SentIds | null> {
   const again = new Set<number>();
   for (const r of requests.all) if (r.parent === null && isSentAgain(r)) again.add(r.seq);
   if (again.size === 0) return null;

@@ -7,7 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { bodyMemory } from '../read/index.js';
-import type { OpenJob } from '../state/open-jobs.js';
+import type { OpenJob } from '../state/sent-ids.js';
 import { Totals } from '../state/tally.js';
 import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';

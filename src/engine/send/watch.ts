@@ -47,8 +47,8 @@ export const missingOptions = (
 ): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
   missingGraceMs: MISSING_GRACE_MS,
   missing: {
-    missing: (job_id) => state.jobs.missing(scope, job_id),
-    found: (job_id) => state.jobs.found(scope, job_id),
+    missing: (job_id) => state.jobs.missing(scope, job_id, true),
+    found: async (job_id) => void (await state.jobs.missing(scope, job_id, false)),
   },
 });
 

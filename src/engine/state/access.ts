@@ -8,8 +8,6 @@ export class Access {
   readonly #scopes = new Map<string, number>();
   /** Begins to write records that wait for others (`Commits.flush`). */
   flush: () => Promise<void> = async () => {};
-  /** How many sends of ended jobs this process has recorded. */
-  ends = 0;
   /** The number of the session of a run. What was found in an earlier one may be outdated. */
   session = 0;
 

@@ -17,8 +17,8 @@ export interface Recorded {
     prints: FingerprintColumns;
     shared: ReadonlySet<bigint>;
     rows: RequestRows | null;
-    /** How many jobs have ended in this process (`Access.ends`). */
-    ends: number;
+    /** See `Access.session`. */
+    session: number;
   } | null;
 }
 

@@ -67,10 +67,10 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     check: 'jobs',
-    sentence: 'A job names only a request that names this job.',
-    broken: `SELECT 'job ' || jobs.job_id || ' names a request that is not its own' AS message
-      FROM jobs LEFT JOIN requests ON requests.request = jobs.request
-      WHERE jobs.request IS NOT NULL AND requests.job_id IS DISTINCT FROM jobs.job_id`,
+    sentence: 'A request and its send name the same job.',
+    broken: `SELECT 'job ' || sends.job_id || ' is not that of its request' AS message
+      FROM sends JOIN requests USING (request)
+      WHERE sends.job_id IS NOT NULL AND requests.job_id IS DISTINCT FROM sends.job_id`,
   },
   {
     check: 'fingerprints',

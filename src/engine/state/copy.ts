@@ -20,7 +20,6 @@ export const COPIED = [
   'jobs',
   'sends',
   'fingerprints',
-  'verified',
   'plans',
   'history',
   'rejects',

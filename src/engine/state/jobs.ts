@@ -4,16 +4,14 @@ import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Access } from './access.js';
-import { insertSql, type Reader, type Row, type Transaction } from './database.js';
-import { noteProfile } from './history.js';
-import { endSends, updateSingle } from './sends.js';
+import { insertSql, type Row, type Transaction } from './database.js';
+import { endJob, linkProfile } from './sends.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { KnownJob, Scope } from './types.js';
 
 type JobRow = Omit<KnownJob, 'scope' | 'record'> & Scope & { record: string };
 
 interface JobTimes {
-  request: number | null;
   rows: number;
   status: string;
   submitted_at: string;
@@ -52,10 +50,8 @@ export class Jobs {
     { send, doubt = false, ...from }: { kind: Kind; rows: number; send?: number; doubt?: boolean },
   ): Promise<void> {
     return this.access.writeIn(scope, async (tx, id) => {
-      await putJob(tx, id, job, { ...from, request: null, run: null }, this.access.time());
-      if (send === undefined) return;
-      await updateSingle(tx, send, { doubt: doubt ? this.access.now() : null, job: job.job_id });
-      await noteProfile(tx, send, { job: job.job_id });
+      await putJob(tx, id, job, { ...from, run: null }, this.access.time());
+      if (send !== undefined) await linkProfile(tx, send, job.job_id, doubt ? this.access.now() : null);
     });
   }
 
@@ -71,57 +67,49 @@ export class Jobs {
     const now = this.access.time();
     return this.access.writeIn(scope, async (tx, id) => {
       const seen = await tx.get<JobTimes>(
-        'SELECT request, rows, status, submitted_at, seen_at, seconds FROM jobs WHERE scope = ? AND job_id = ?',
+        'SELECT rows, status, submitted_at, seen_at, seconds FROM jobs WHERE scope = ? AND job_id = ?',
         id,
         job.job_id,
       );
-      if (seen) {
-        await tx.run(
-          `UPDATE jobs SET status = ?, record = ?, seen_at = ?, seconds = ?, missing_since = NULL
-           WHERE scope = ? AND job_id = ?`,
-          job.status,
-          JSON.stringify(job),
-          now,
-          job.status === 'completed' && seen.status !== 'completed' ? secondsOf(seen, now) : seen.seconds,
-          id,
-          job.job_id,
-        );
-      }
+      if (!seen) return;
+      await tx.run(
+        `UPDATE jobs SET status = ?, record = ?, seen_at = ?, seconds = ?, missing_since = NULL
+         WHERE scope = ? AND job_id = ?`,
+        job.status,
+        JSON.stringify(job),
+        now,
+        job.status === 'completed' && seen.status !== 'completed' ? secondsOf(seen, now) : seen.seconds,
+        id,
+        job.job_id,
+      );
       if (!isFinal(job.status)) return;
-      const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
+      const isWhole = job.status === 'completed' && !isShort(job, seen.rows);
       // The job completed at some time after it was last seen. The earliest possible time counts, so that
       // fingerprints never seem newer than they are.
-      const end = whole
-        ? ({ how: 'completed', at: seen.seen_at } as const)
-        : ({ how: seen ? 'dead' : 'gone' } as const);
-      await this.#end(tx, { scope: id, job: job.job_id, request: seen?.request ?? null }, end);
+      const end = isWhole ? { completed: seen.seen_at } : 'failed';
+      await endJob(tx, id, job.job_id, end, this.access.now());
     });
   }
 
-  /** Records that a job answers 404. @returns when it first did so, milliseconds since the epoch */
-  missing(scope: Scope, job_id: string): Promise<number> {
-    const now = this.access.time();
-    return this.access.writeIn(scope, async (tx, id) => {
-      const kept = await tx.get<{ missing_since: string }>(
-        `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
-         RETURNING missing_since`,
-        now,
-        id,
-        job_id,
-      );
-      return Date.parse(kept?.missing_since ?? now);
-    });
-  }
-
-  /** Records that a job answers again. */
-  async found(scope: Scope, job_id: string): Promise<void> {
-    const where = 'WHERE scope = ? AND job_id = ? AND missing_since IS NOT NULL';
-    // Usually the job is not missing, and no transaction is needed.
-    const sql = `SELECT 1 AS missing FROM jobs ${where}`;
-    if (!(await this.access.readIn(scope, (on, id) => on.get(sql, id, job_id)))) return;
-    await this.access.writeIn(scope, (tx, id) =>
-      tx.run(`UPDATE jobs SET missing_since = NULL ${where}`, id, job_id),
+  /**
+   * Records whether a job answers 404.
+   * @returns when it first did so, milliseconds since the epoch
+   */
+  async missing(scope: Scope, job_id: string, isMissing: boolean): Promise<number> {
+    const now = this.access.now();
+    const sql = 'SELECT missing_since AS since FROM jobs WHERE scope = ? AND job_id = ?';
+    const known = await this.access.readIn(scope, (on, id) =>
+      on.get<{ since: string | null }>(sql, id, job_id),
     );
+    const since = known?.since ?? null;
+    // Usually the job is not missing, and no transaction is needed.
+    if ((since !== null) !== isMissing) {
+      const value = isMissing ? new Date(now).toISOString() : null;
+      await this.access.writeIn(scope, (tx, id) =>
+        tx.run('UPDATE jobs SET missing_since = ? WHERE scope = ? AND job_id = ?', value, id, job_id),
+      );
+    }
+    return since === null ? now : Date.parse(since);
   }
 
   /**
@@ -129,8 +117,8 @@ export class Jobs {
    */
   lost(scope: Scope, job_id: string): Promise<void> {
     return this.access.writeIn(scope, async (tx, id) => {
-      const known = await tx.get<{ request: number | null; record: string }>(
-        'SELECT request, record FROM jobs WHERE scope = ? AND job_id = ?',
+      const known = await tx.get<{ record: string }>(
+        'SELECT record FROM jobs WHERE scope = ? AND job_id = ?',
         id,
         job_id,
       );
@@ -143,20 +131,8 @@ export class Jobs {
           job_id,
         );
       }
-      await this.#end(tx, { scope: id, job: job_id, request: known?.request ?? null }, { how: 'gone' });
+      await endJob(tx, id, job_id, 'gone', this.access.now());
     });
-  }
-
-  async #end(
-    tx: Transaction,
-    of: { scope: number; job: string; request: number | null },
-    end: Parameters<typeof endSends>[2],
-  ): Promise<void> {
-    this.access.ends += await endSends(tx, of, end, this.access.now());
-    await tx.run(
-      "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",
-      of.request,
-    );
   }
 
   /**
@@ -189,34 +165,18 @@ export class Jobs {
 }
 
 /**
- * Whether another request of the same run has this job id, too. Then it is not known which of them the job
- * belongs to. Requests of other runs do not count: a service may have started its job ids again from the
- * beginning.
- */
-export async function isShared(
-  on: Reader,
-  scope: number,
-  job_id: string,
-  { request, run }: { request: number; run: string },
-): Promise<boolean> {
-  const sql = 'SELECT 1 FROM jobs WHERE scope = ? AND job_id = ? AND request <> ? AND run = ?';
-  return (await on.get(sql, scope, job_id, request, run)) !== undefined;
-}
-
-/**
- * Records a submitted job. If the id exists already, the job belongs to the new request.
+ * Records a submitted job. If the id exists already, it is the job of the new request.
  * @param now ISO 8601
  */
 export async function putJob(
   tx: Transaction,
   scope: number,
   job: Job,
-  from: { kind: Kind; rows: number; request: number | null; run: string | null },
+  { kind, rows, run }: { kind: Kind; rows: number; run: string | null },
   now: string,
 ): Promise<void> {
-  const { kind, rows, request, run } = from;
   const record = JSON.stringify(job);
-  const seen = { request, run, kind, rows, status: job.status, record, seen_at: now };
+  const seen = { run, kind, rows, status: job.status, record, seen_at: now };
   const all: Row = { scope, job_id: job.job_id, submitted_at: now, ...seen };
   const set = Object.keys(seen).map((column) => `${column} = excluded.${column}`);
   await tx.run(

@@ -12,9 +12,9 @@ import type { Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Access } from './access.js';
 import type { Reader } from './database.js';
-import { IdTable } from './id-table.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
 import { newestSend, SEND } from './sends.js';
+import { IdTable } from './sent-ids.js';
 import { STORED, storedJson } from './stored-json.js';
 import type { Scope } from './types.js';
 
@@ -61,7 +61,7 @@ export class Known {
         `SELECT send, sends.run, sends.state, completed_at AS at, ids, contents, records, reason AS rejected
          FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.request = sends.request
            AND requests.state = 'rejected' AND parent IS NOT NULL AND rows + requests.merged = 1
-         WHERE scope = ? AND kind = ? ORDER BY send`,
+         WHERE scope = ? AND kind = ? AND sends.state <> ${SEND.verified} ORDER BY send`,
         id,
         kind,
       );
@@ -152,8 +152,9 @@ export class Known {
       const newest = new IdTable(Math.ceil(stored / parts));
       const runs = new Map<string | number, number>();
       const sends = on.each<{ send: number; run: string | null; ids: Uint8Array; is_open: number }>(
-        `SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
-         FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send DESC`,
+        `SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+         FROM sends JOIN fingerprints USING (send)
+         WHERE scope = ? AND kind = ? AND state <> ${SEND.verified} ORDER BY send DESC`,
         scope,
         kind,
       );
@@ -186,7 +187,7 @@ export class Known {
 async function storedRows(on: Reader, scope: number, kind: Kind): Promise<number> {
   const row = await on.get<{ stored: number }>(
     `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
-     FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ?`,
+     FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? AND state <> ${SEND.verified}`,
     scope,
     kind,
   );

@@ -3,29 +3,29 @@
  * profiles (contract §4 "Across runs"): one with an unfinished job, or one with other content and an unknown
  * outcome.
  */
-
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
-import { IdTable } from './id-table.js';
-import { type OpenSend, rowsIn } from './open-jobs.js';
 import { rowsOfEach } from './rows.js';
-import { isOpen, isOthersSince, openSends } from './sends.js';
+import { isOpen, openSends } from './sends.js';
+import { IdTable, rowsIn, type SentRows } from './sent-ids.js';
 
 /** Larger than the number of any send. */
 const EVER = 0xffff_ffff;
 
 /** Open sends from before this session, or of other processes. */
 interface Others {
+  /** The sends from which it was read. */
+  sends: readonly SentRows[];
   /** For each id: the position of its content in `contents`, counted from 1. */
   places: IdTable;
   /** The content of each id; 0 if every content counts as different from it. */
   contents: BigUint64Array;
 }
 
-const isSame = (some: readonly OpenSend[], others: readonly OpenSend[]): boolean =>
+const isSame = (some: readonly SentRows[], others: readonly SentRows[]): boolean =>
   some.length === others.length &&
-  some.every(({ send, job }, at) => send === others[at]!.send && job === others[at]!.job);
+  some.every(({ send, job_id }, at) => send === others[at]!.send && job_id === others[at]!.job_id);
 
 /**
  * For one session of one run and kind. Sends of the session share only ids that appear more than once in its
@@ -36,16 +36,7 @@ export class Overlaps {
   readonly #first: number;
   /** For each id that appears more than once: its last send in this session, or `EVER`. */
   readonly #own = new IdTable();
-  /** Shared ids of the current request that an unfinished request of this session has, too. */
-  #held: ReadonlySet<bigint> = new Set();
-  #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
-  /** The sends from which `#others` was read. */
-  #open: readonly OpenSend[] = [];
-  /**
-   * The last send, and the number of ended jobs, when `#others` was last up to date; null before the first
-   * time.
-   */
-  #seen: { newest: number; ends: number } | null = null;
+  #others: Others = { sends: [], places: new IdTable(), contents: new BigUint64Array() };
 
   /** @param newest number of the last send before the session */
   constructor(
@@ -62,7 +53,6 @@ export class Overlaps {
    * Call this in the transaction of an intent.
    * @param send number of the new send
    * @param shared ids that appear more than once in the inputs
-   * @param ends how many jobs have ended in this process (`Access.ends`)
    * @returns the fingerprints, with 0 in place of contents that must not be remembered
    */
   async remembered(
@@ -70,29 +60,21 @@ export class Overlaps {
     send: number,
     prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
-    ends: number,
   ): Promise<FingerprintColumns> {
-    await this.#look(tx, send, ends);
-    this.#held = new Set();
-    const { places, contents } = this.#others;
-    if (places.size === 0 && this.#own.size === 0) return prints;
-    this.#held = await this.#heldOf(tx, shared);
+    const { places, contents } = await this.#othersNow(tx);
+    const held = await this.#heldOf(tx, shared);
+    // Ids that an unfinished request had at that time are not remembered until the session ends, because it is not
+    // known which request the service processed last.
+    for (const id of shared) this.#own.set(id, held.has(id) ? EVER : send);
+    if (places.size === 0 && held.size === 0) return prints;
     const kept = { ...prints, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
       const place = places.get(id);
-      if (!this.#held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
+      if (!held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
       kept.contents[at] = 0n;
       kept.records[at] = 0n;
     }
     return kept;
-  }
-
-  /**
-   * Call this after the send was recorded. Ids that an unfinished request had at that time are not remembered
-   * until the session ends, because it is not known which request the service processed last.
-   */
-  sent(send: number, shared: ReadonlySet<bigint>): void {
-    for (const id of shared) this.#own.set(id, this.#held.has(id) ? EVER : send);
   }
 
   /** Ids that an unfinished request of this session has. */
@@ -110,34 +92,19 @@ export class Overlaps {
     return held;
   }
 
-  async #look(tx: Transaction, send: number, ends: number): Promise<void> {
-    const seen = this.#seen;
-    this.#seen = { newest: send, ends };
-    // A closed send never opens again. So if nothing was open, or no job has ended, only new sends of others
-    // matter. A send that another process closes is noticed at the next read, which is soon enough.
-    if (seen && (seen.ends === ends || this.#open.length === 0)) {
-      if (send === seen.newest + 1) return;
-      if (!(await isOthersSince(tx, seen.newest, this))) return;
-    }
-    const open = (await openSends(tx, this.scope, this.kind, this.now())).filter(
-      ({ send, run }) => run !== this.run || send < this.#first,
-    );
-    // Most jobs that ended are those of this session, and reading rows takes long.
-    if (isSame(open, this.#open)) return;
-    this.#others = await this.#read(tx, open);
-    this.#open = open;
-  }
-
-  async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
+  /** Reads the rows of open sends again only if there are others than last time, because that takes long. */
+  async #othersNow(tx: Transaction): Promise<Others> {
+    const sends = await openSends(tx, this, this.#first, this.now());
+    if (isSame(sends, this.#others.sends)) return this.#others;
     const numbers = sends.map(({ send }) => send);
     const rows = rowsIn(sends);
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
     let next = 0;
     for await (const prints of rowsOfEach(tx, numbers)) {
-      const { job } = sends[next++]!;
+      const { job_id } = sends[next++]!;
       for (const [at, id] of prints.ids.entries()) {
-        const content = job === null ? prints.contents[at]! : 0n;
+        const content = job_id === null ? prints.contents[at]! : 0n;
         const place = places.get(id);
         if (place === 0) {
           places.set(id, places.size + 1);
@@ -145,6 +112,7 @@ export class Overlaps {
         } else if (contents[place - 1] !== content) contents[place - 1] = 0n;
       }
     }
-    return { places, contents };
+    this.#others = { sends, places, contents };
+    return this.#others;
   }
 }

@@ -6,11 +6,11 @@ import type { Recorded, Writer } from './backend.js';
 import { Commits } from './commits.js';
 import type { Transaction } from './database.js';
 import { putHistory, type RequestRows } from './history.js';
-import { isShared, putJob } from './jobs.js';
+import { putJob } from './jobs.js';
 import { nextNumber } from './meta.js';
 import { Overlaps } from './overlaps.js';
 import { putRequest, type RequestRecord, requestsOf } from './requests.js';
-import { forgetContents, putRows } from './rows.js';
+import { putRows } from './rows.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './sends.js';
 import type { Scope } from './types.js';
 
@@ -62,7 +62,7 @@ export class Requests {
   ): Promise<void> {
     // Only before sending. An acknowledgement is recorded even if the check would fail.
     if (request.state === 'intent' || request.state === 'unknown') this.check();
-    const sent = prints && { prints, shared, rows, ends: this.access.ends };
+    const sent = prints && { prints, shared, rows, session: this.access.session };
     // A copy, because the caller changes the record later. An acknowledgement waits for the next intent, which saves a
     // wait for the disk.
     const isSoon = request.state !== 'acknowledged';
@@ -117,44 +117,33 @@ export class Requests {
       if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows, isNew);
     }
     const { job } = request;
-    // Two requests have this job id, so its end does not show that the rows of this one were completed.
-    const shared =
-      job !== null && request.state === 'acknowledged' && (await isShared(tx, of.scope, job.job_id, of));
-    if (job) await putJob(tx, of.scope, job, { ...of, rows: request.rows }, this.access.time());
+    if (job) await putJob(tx, of.scope, job, { run, kind, rows: request.rows }, this.access.time());
     // The send of an intent was added with this state above.
     if (!sent || request.state !== 'intent') await updateSend(tx, id, request, now);
-    if (shared) await forgetContents(tx, id);
   }
 
   /** Adds a send with the rows of a request. Does nothing if there are none. */
   async #send(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number },
-    { prints, shared, ends }: NonNullable<Recorded['sent']>,
+    { prints, shared, session }: NonNullable<Recorded['sent']>,
   ): Promise<void> {
     if (prints.ids.length === 0) return;
-    const overlaps = await this.#overlapsOf(tx, of);
+    const overlaps = await this.#overlapsOf(tx, of, session);
     const send = await nextNumber(tx);
-    const remembered = await overlaps.remembered(tx, send, prints, shared, ends);
-    await addSend(tx, send, { ...of, state: SEND.pending }, this.access.now());
+    const remembered = await overlaps.remembered(tx, send, prints, shared);
+    await addSend(tx, send, { ...of, state: SEND.pending, doubt: this.access.now() });
     await putRows(tx, send, remembered);
-    overlaps.sent(send, shared);
   }
 
   async #overlapsOf(
     tx: Transaction,
     { run, scope, kind }: { run: string; scope: number; kind: Kind },
+    session: number,
   ): Promise<Overlaps> {
-    const { session, now } = this.access;
-    const last = this.#overlaps?.of;
-    if (
-      this.#overlaps?.session === session &&
-      last?.run === run &&
-      last.scope === scope &&
-      last.kind === kind
-    )
-      return last;
-    const of = new Overlaps(scope, kind, run, await newestSend(tx, scope, kind), now);
+    const last = this.#overlaps?.session === session ? this.#overlaps.of : undefined;
+    if (last?.run === run && last.scope === scope && last.kind === kind) return last;
+    const of = new Overlaps(scope, kind, run, await newestSend(tx, scope, kind), this.access.now);
     this.#overlaps = { session, of };
     return of;
   }

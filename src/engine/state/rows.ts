@@ -27,18 +27,6 @@ export async function putRows(
   await insert(tx, 'fingerprints', { send, ...hashes, keys, cells: cells?.bytes ?? null });
 }
 
-/** Clears the contents of the last send of a request, so that its rows count as unknown even after it completes. */
-export async function forgetContents(tx: Transaction, request: number): Promise<void> {
-  const last = await tx.get<{ send: number }>(
-    'SELECT send FROM sends WHERE request = ? ORDER BY send DESC LIMIT 1',
-    request,
-  );
-  if (!last) return;
-  const { contents } = await rowsOf(tx, last.send);
-  const none = bytesOf(contents.fill(0n));
-  await tx.run('UPDATE fingerprints SET contents = ?, records = NULL WHERE send = ?', none, last.send);
-}
-
 /** The rows of one send, in the order of the request; none if compaction has deleted them. */
 export async function rowsOf(on: Reader, send: number): Promise<FingerprintColumns> {
   for await (const rows of rowsOfEach(on, [send])) return rows;

@@ -1,13 +1,13 @@
 /** The table `runs`, with everything that a resume needs. */
 
-import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
+import { type CellType, type Kind, kindsOf, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
 import type { Access } from './access.js';
 import { insert, type Reader, type Transaction } from './database.js';
 import type { Spools } from './folder.js';
-import { refuseMoved } from './meta.js';
-import { numberRun, pruneVerified } from './order.js';
+import { WHAT } from './history.js';
+import { nextNumber, refuseMoved } from './meta.js';
 import { insertRequest, type RequestRecord } from './requests.js';
-import { endDoubts, unlinkSends } from './sends.js';
+import { endDoubts, pruneVerified, unlinkSends } from './sends.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 import type { KnownRun, Made, Scope } from './types.js';
 
@@ -105,24 +105,35 @@ export class Runs {
     });
   }
 
-  /** Marks an unfinished run as running again. */
-  reopen(run: string): Promise<void> {
-    this.access.session++;
-    return this.access.write((tx) => reopen(tx, run));
+  /**
+   * Gives the saved plan of a run its number. When the run begins, its data is as old as the plan. A plan counts for 30
+   * days.
+   */
+  numberPlan(run: string, scope: Scope): Promise<number> {
+    const now = this.access.now();
+    return this.access.writeIn(scope, async (tx, id) => {
+      await refuseMoved(tx);
+      const number = await nextNumber(tx);
+      await tx.run('DELETE FROM plans WHERE made_at < ? OR run = ?', now - MAX_PLAN_AGE_MS, run);
+      await insert(tx, 'plans', { run, scope: id, number, made_at: now });
+      return number;
+    });
   }
 
   /**
-   * Reopens a run with other options.
-   * @param retry `requests`: added to the run, to send rows of earlier ones again; `newRejects`: indexes of
-   * inputs that get a new rejects file
+   * Marks a run as running again.
+   * @param retry reopens it with other options. `requests`: added to the run, to send rows of earlier ones again;
+   * `newRejects`: indexes of inputs that get a new rejects file
    */
-  retry(
+  reopen(
     run: string,
-    retry: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
+    retry?: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
   ): Promise<void> {
     this.access.session++;
     return this.access.write(async (tx) => {
-      await reopen(tx, run);
+      await refuseMoved(tx);
+      await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
+      if (!retry) return;
       await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
       for (const input of retry.newRejects) await setRejectsFile(tx, run, input, null);
       for (const request of retry.requests) await insertRequest(tx, run, request);
@@ -177,7 +188,6 @@ export class Runs {
       await refuseMoved(tx);
       // Nothing may refer to deleted requests, because their row ids may be used again.
       await unlinkSends(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
-      await tx.run('UPDATE jobs SET request = NULL WHERE run = ?', run);
       await tx.run('DELETE FROM rejects WHERE owner = ? OR run = ?', run, run);
       await tx.run('DELETE FROM runs WHERE run = ?', run);
       await pruneVerified(tx);
@@ -220,9 +230,33 @@ async function runsIn(on: Reader, { run, status, finished }: RunFilter = {}): Pr
   return rows.map(runOf);
 }
 
-async function reopen(tx: Transaction, run: string): Promise<void> {
-  await refuseMoved(tx);
-  await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
+/**
+ * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than later sends of
+ * other runs (contract §4 "A retry never overtakes"). The run of a plan that this state has numbered gets the number of
+ * the plan.
+ * @param made when its data was read, if that was before the run began
+ */
+async function numberRun(tx: Transaction, run: string, made: Made | null): Promise<void> {
+  const number = await nextNumber(tx);
+  const kept =
+    made && (await tx.get<{ number: number }>('SELECT number FROM plans WHERE run = ?', made.plan));
+  // A plan that was edited, or that another state made, may name the run of another plan.
+  const ofPlan = kept?.number === made?.after ? kept?.number : undefined;
+  await tx.run('UPDATE runs SET began = ? WHERE run = ?', ofPlan ?? number, run);
+  if (made === null || ofPlan !== undefined) return;
+  // Newer than runs that began before it was planned, and older than those that began since. What is later by its
+  // number or by its time counts as later: a clock may be wrong, and an older copy of the state repeats numbers.
+  await tx.run(
+    `WITH others AS (
+       SELECT began AS number, began > ?4 OR started_at > ?2 AS is_later FROM runs WHERE run <> ?1
+       UNION ALL SELECT send, send > ?4 OR at > ?3 FROM history WHERE what = ${WHAT.identify})
+     UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
+       WHERE run = ?1 AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
+    run,
+    made.at,
+    Date.parse(made.at),
+    made.after ?? number,
+  );
 }
 
 async function setRejectsFile(

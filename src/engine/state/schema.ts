@@ -75,13 +75,11 @@ CREATE TABLE requests (
 );
 CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
 
--- A job, as it was last seen (\`record\`, JSON). \`request\` is the last one that it was the answer to, \`missing_since\`
--- when it first answered 404. Written with the answer to its request, and each time it is polled. Deleted when
--- the sandbox is reset.
+-- A job, as it was last seen (\`record\`, JSON). \`missing_since\` is when it first answered 404. Written with the answer
+-- to its request, and each time it is polled. Deleted when the sandbox is reset.
 CREATE TABLE jobs (
   scope INTEGER NOT NULL REFERENCES scopes,
   job_id TEXT NOT NULL,
-  request INTEGER,
   run TEXT,
   kind TEXT NOT NULL,
   rows INTEGER NOT NULL,
@@ -94,12 +92,11 @@ CREATE TABLE jobs (
   PRIMARY KEY (scope, job_id)
 ) WITHOUT ROWID;
 CREATE INDEX jobs_by_time ON jobs (submitted_at);
-CREATE INDEX jobs_by_run ON jobs (run);
 
--- One time that a request or a profile was sent, numbered in order. \`job_id\` is set while its job is not known to have
--- ended, \`doubt\` since when its outcome is unknown. Written with the intent to send, and when its outcome is known.
--- Deleted when later sends of all its rows are recorded, and when the sandbox
--- is reset.
+-- One time that a request or a profile was sent, numbered in order, or that a run found rows unchanged while older data
+-- could overwrite them. \`job_id\` is the job that it was answered with, \`doubt\` since when its outcome is unknown.
+-- Written with the intent to send, and when its outcome is known. Deleted when later sends of all its rows are recorded,
+-- when there is no older data, and when the sandbox is reset.
 CREATE TABLE sends (
   send INTEGER PRIMARY KEY,
   scope INTEGER NOT NULL REFERENCES scopes,
@@ -115,6 +112,7 @@ CREATE TABLE sends (
 CREATE INDEX sends_by_scope ON sends (scope, kind, send);
 CREATE INDEX sends_by_request ON sends (request);
 CREATE INDEX sends_by_job ON sends (scope, job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX sends_pending ON sends (scope, kind, send) WHERE state = 0;
 CREATE INDEX sends_in_doubt ON sends (scope, kind, doubt) WHERE doubt IS NOT NULL;
 
 -- The rows of a send: 8 bytes each of keyed hashes of their ids, contents, and records, and short hashes of their cells
@@ -126,16 +124,6 @@ CREATE TABLE fingerprints (
   records BLOB,
   keys TEXT,
   cells BLOB
-);
-
--- Ids of rows that a run found unchanged. Written while older data could overwrite them, and deleted when there is none.
-CREATE TABLE verified (
-  run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
-  scope INTEGER NOT NULL REFERENCES scopes,
-  kind TEXT NOT NULL,
-  part INTEGER NOT NULL,
-  ids BLOB NOT NULL,
-  PRIMARY KEY (run, kind, part)
 );
 
 -- A saved plan, with its number in the order of sends. Written when it is saved, and deleted when it has expired.

@@ -2,28 +2,34 @@
  * The table `sends` (contract §3 "Only what changed", §4 "Across runs"): a small row for each time that a request or
  * profile is sent, numbered in order. The hashes of its rows are stored separately (`rows.ts`).
  *
- * A send is *open* while the service may still carry it out: its job is not known to have ended (`job_id`),
- * or it is not known whether it arrived (`doubt`). Ids that overlap with an open send are not remembered
- * (`overlaps.ts`).
+ * A send is *open* while the service may still carry it out: its job is not known to have ended, or it is not known
+ * whether it arrived (`doubt`). Ids that overlap with an open send are not remembered (`overlaps.ts`).
  */
-
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
+import type { Access } from './access.js';
 import type { Reader, Transaction, Value } from './database.js';
-import type { OpenSend } from './open-jobs.js';
+import { noteProfile, putProfile } from './history.js';
+import { nextNumber, refuseMoved } from './meta.js';
 import type { RequestRecord } from './requests.js';
+import { putRows, rowsOf } from './rows.js';
+import { SentIds, type SentRows } from './sent-ids.js';
+import type { Scope } from './types.js';
 
 /**
- * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to
- * complete, they are set. A dead send can no longer set them.
+ * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to complete, they are
+ * set. A dead send can no longer set them. `verified`: nothing was sent, because a run found its rows unchanged.
  */
-export const SEND = { pending: 0, completed: 1, dead: 2 } as const;
+export const SEND = { pending: 0, completed: 1, dead: 2, verified: 3 } as const;
 
 /** While an outcome is unknown, other contents of the same ids are not remembered, but only for this long (contract §4). */
 const DOUBT_MS = 24 * 60 * 60 * 1_000;
 
 /** Stored in place of a run for profiles that `identify` sent. */
-export const IDENTIFY = 'identify';
+const IDENTIFY = 'identify';
+
+/** Ids in one verified send. */
+const TOGETHER = 100_000;
 
 /** Whose sends: all of a kind, or all except those of one run. */
 export interface Whose {
@@ -32,30 +38,188 @@ export interface Whose {
   run: string | null;
 }
 
+const HAS_JOB = `state = ${SEND.pending} AND job_id IS NOT NULL`;
+const OF_KIND = `SELECT send, run, job_id, length(ids) / 8 AS rows, send AS place
+  FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2`;
+
+/** SQL: true if data of this scope and kind is older than a run, and may still be sent. */
+const hasOlder = (scope: string, kind: string, began: string): string =>
+  `(EXISTS (SELECT 1 FROM runs AS older WHERE older.scope = ${scope} AND older.kinds LIKE '%' || ${kind} || '%'
+      AND older.finished = 0 AND older.began < ${began})
+    OR EXISTS (SELECT 1 FROM plans WHERE plans.scope = ${scope} AND plans.number < ${began}
+      AND NOT EXISTS (SELECT 1 FROM runs AS applied WHERE applied.run = plans.run AND applied.finished = 1)))`;
+
+export class Sends {
+  /** What was found last in a session for a run and kind (`#unlessSame`). */
+  readonly #last = new Map<string, { newest: number; found: SentIds }>();
+
+  constructor(
+    private readonly access: Access,
+    private readonly check: () => void,
+  ) {}
+
+  /** The number of the last send of a request; 0 if there is none. */
+  last(run: string, seq: number): Promise<number> {
+    return this.access.read((on) => lastSend(on, run, seq));
+  }
+
+  /** Keyed hashes of the ids in the last send of a request, in the order of its rows. */
+  idsOf(run: string, seq: number): Promise<BigUint64Array> {
+    return this.access.read(async (on) => (await rowsOf(on, await lastSend(on, run, seq))).ids);
+  }
+
+  /**
+   * Finds ids that other runs have sent, or found unchanged, with newer data than that of this run. The run of a plan
+   * that was made with another state may have the same number as an earlier run: then the ids of the runs decide, which
+   * begin with a time in seconds.
+   */
+  later(run: string, scope: Scope, kind: Kind): Promise<SentIds> {
+    return this.#unlessSame('later', scope, kind, run, (on, id) =>
+      on.all(
+        `SELECT send, run, job_id, length(ids) / 8 AS rows, CASE state WHEN ${SEND.verified} THEN began ELSE send END AS place
+         FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2 AND run <> ?3
+           AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
+           AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
+         ORDER BY place, send`,
+        id,
+        kind,
+        run,
+      ),
+    );
+  }
+
+  /**
+   * Finds ids that this run has sent.
+   * @param placeOf returns the position of a request by its number; 0: the request does not count
+   */
+  byRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): Promise<SentIds> {
+    return this.access.readIn(scope, async (on, id) => {
+      // Sends that the service may have carried out.
+      const sends = await on.all<SentRows & { seq: number }>(
+        `SELECT send, sends.run, sends.job_id, length(ids) / 8 AS rows, seq
+         FROM sends JOIN fingerprints USING (send) JOIN requests USING (request)
+         WHERE scope = ? AND kind = ? AND sends.run = ?
+           AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled') ORDER BY send`,
+        id,
+        kind,
+        run,
+      );
+      const placed = sends.map((send) => ({ ...send, place: placeOf(send.seq) }));
+      return SentIds.read(
+        on,
+        placed.filter(({ place }) => place > 0).sort((a, b) => a.place - b.place),
+      );
+    });
+  }
+
+  /** Finds unfinished jobs of other runs, with the ids of their rows. @param run null: jobs of all runs */
+  openJobs(scope: Scope, kind: Kind, run: string | null): Promise<SentIds> {
+    const sql = `${OF_KIND} AND ${HAS_JOB} AND run IS DISTINCT FROM ?3 ORDER BY send`;
+    return this.#unlessSame('open', scope, kind, run, (on, id) => on.all(sql, id, kind, run ?? ''));
+  }
+
+  /** Finds it again only if others have sent something since the last time: reading the rows of sends takes long. */
+  #unlessSame(
+    what: string,
+    scope: Scope,
+    kind: Kind,
+    run: string | null,
+    find: (on: Reader, scope: number) => Promise<SentRows[]>,
+  ): Promise<SentIds> {
+    return this.access.readIn(scope, async (on, id) => {
+      const key = JSON.stringify([what, id, kind, run, this.access.session]);
+      const last = this.#last.get(key);
+      const newest = await newestSend(on, id, kind);
+      const isSame = last !== undefined && !(await isOthersSince(on, last.newest, { scope: id, kind, run }));
+      const found = isSame ? last.found : await SentIds.read(on, await find(on, id));
+      this.#last.set(key, { newest, found });
+      return found;
+    });
+  }
+
+  /**
+   * Records a profile that is about to be sent outside an import (`identify`). Its content is not remembered, because it
+   * is not built like that of an import. Its outcome is in doubt until `endProfile`, or until its job is recorded.
+   * @returns the number of the send
+   */
+  async startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): Promise<number> {
+    this.check();
+    const now = this.access.now();
+    return this.access.writeIn(scope, async (tx, id) => {
+      await refuseMoved(tx);
+      const send = await nextNumber(tx);
+      await addSend(tx, send, {
+        scope: id,
+        kind,
+        run: IDENTIFY,
+        request: null,
+        state: SEND.dead,
+        doubt: now,
+      });
+      await putRows(tx, send, withoutContents(ids));
+      await putProfile(tx, send, id, kind, ids, now);
+      return send;
+    });
+  }
+
+  /**
+   * Records the outcome of such a profile.
+   * @param doubt whether the outcome is unknown
+   * @param note the outcome for the history
+   */
+  endProfile(send: number, doubt: boolean, note: 'submitted' | 'unsent' | null = null): Promise<void> {
+    return this.access.write(async (tx) => {
+      await tx.run('UPDATE sends SET doubt = ? WHERE send = ?', doubt ? this.access.now() : null, send);
+      await noteProfile(tx, send, { note });
+    });
+  }
+
+  /** Whether there is data older than that of a run that may still be sent: an unfinished run, or a saved plan. */
+  mayBeOverwritten(run: string, scope: Scope, kind: Kind): Promise<boolean> {
+    return this.access.readIn(scope, async (on, id) => {
+      const sql = `SELECT 1 FROM runs WHERE run = ?1 AND ${hasOlder('?2', '?3', 'runs.began')}`;
+      return (await on.get(sql, run, id, kind)) !== undefined;
+    });
+  }
+
+  /** Records ids of rows that a run found unchanged: older data counts as sent before (`later`). */
+  keepVerified(run: string, scope: Scope, kind: Kind, ids: BigUint64Array): Promise<void> {
+    return this.access.writeIn(scope, async (tx, id) => {
+      for (let at = 0; at < ids.length; at += TOGETHER) {
+        const send = await nextNumber(tx);
+        const of = { scope: id, kind, run, request: null, state: SEND.verified, doubt: null };
+        await addSend(tx, send, of);
+        await putRows(tx, send, withoutContents(ids.subarray(at, at + TOGETHER)));
+      }
+    });
+  }
+}
+
+const withoutContents = (ids: BigUint64Array) => {
+  const none = new BigUint64Array(ids.length);
+  return { ids, contents: none, records: none };
+};
+
 /** The column `found` of a query that always has a row. */
 const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> =>
   (await on.get<{ found: T }>(sql, ...values))!.found;
 
-/**
- * Adds a send, which is in doubt until there is an answer. `began`, the age of its data, is that of its run; for a
- * single profile, its own number.
- */
+/** Adds a send. `began`, the age of its data, is that of its run; for a single profile, its own number. */
 export async function addSend(
   tx: Transaction,
   send: number,
-  { scope, kind, run, request, state }: Whose & { request: number | null; state: number },
-  now: number,
+  of: Whose & { request: number | null; state: number; doubt: number | null },
 ): Promise<void> {
   await tx.run(
     `INSERT INTO sends (send, scope, kind, run, request, state, doubt, began)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce((SELECT began FROM runs WHERE run = ?4), ?1))`,
     send,
-    scope,
-    kind,
-    run,
-    request,
-    state,
-    now,
+    of.scope,
+    of.kind,
+    of.run,
+    of.request,
+    of.state,
+    of.doubt,
   );
 }
 
@@ -68,11 +232,11 @@ export async function updateSend(
 ): Promise<void> {
   const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
   const hasNoEnd = state === 'settled' && !(job && isFinal(job.status));
-  if (state === 'settled' && !hasNoEnd) return; // `endSends` has recorded the end of its job
+  if (state === 'settled' && !hasNoEnd) return; // `endJob` has recorded the end of its job
   const isInDoubt = state === 'intent' || state === 'unknown' || hasNoEnd || possibleDuplicate !== null;
   const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
   await tx.run(
-    `UPDATE sends SET state = ?, doubt = ?, job_id = ? WHERE request = ? AND state IN (${from.join(', ')})`,
+    `UPDATE sends SET state = ?, doubt = ?, job_id = coalesce(?, job_id) WHERE request = ? AND state IN (${from.join(', ')})`,
     waits ? SEND.pending : SEND.dead,
     isInDoubt ? now : null,
     state === 'acknowledged' ? (job?.job_id ?? null) : null,
@@ -80,43 +244,61 @@ export async function updateSend(
   );
 }
 
-/** Updates the send of a single profile: since when it is in doubt, and its job. */
-export async function updateSingle(
+/** Records the job of a single profile, which ends its doubt or not. */
+export async function linkProfile(
   tx: Transaction,
   send: number,
-  { doubt, job }: { doubt: number | null; job: string | null },
+  job: string,
+  doubt: number | null,
 ): Promise<void> {
-  await tx.run('UPDATE sends SET doubt = ?, job_id = ? WHERE send = ?', doubt, job, send);
+  const sql = `UPDATE sends SET state = ${SEND.pending}, doubt = ?, job_id = ? WHERE send = ?`;
+  await tx.run(sql, doubt, job, send);
+  await noteProfile(tx, send, { job });
 }
 
-/**
- * Records that a job has ended, or is gone.
- * @param of `request`: the request of the job. Earlier requests with this job id can never be seen to complete
- * @param end `at`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
- * @returns how many sends it had
- */
-export function endSends(
-  tx: Transaction,
-  { scope, job, request }: { scope: number; job: string; request: number | null },
-  end: { how: 'completed'; at: string | null } | { how: 'dead' | 'gone' },
-  now: number,
-): Promise<number> {
-  const completed = end.how === 'completed';
-  const isOwn = '(request IS NULL OR request = ?3)';
-  return tx.run(
-    `UPDATE sends SET job_id = NULL,
-       state = CASE WHEN ${isOwn} THEN ?4 ELSE ${SEND.dead} END,
-       completed_at = CASE WHEN ${isOwn} THEN ?7 END,
-       doubt = CASE WHEN ${isOwn} AND ?5 = 1 THEN doubt ELSE ?6 END
-     WHERE scope = ?1 AND job_id = ?2`,
+/** The send that a job is the answer to: the last one. A service may give the id of an old job to a new one. */
+const sendOfJob = (
+  on: Reader,
+  scope: number,
+  job: string,
+): Promise<{ send: number; request: number | null; run: string | null } | undefined> =>
+  on.get(
+    'SELECT send, request, run FROM sends WHERE scope = ? AND job_id = ? ORDER BY send DESC LIMIT 1',
     scope,
     job,
-    request,
-    completed ? SEND.completed : SEND.dead,
-    end.how === 'gone' ? 0 : 1,
-    now,
-    completed ? end.at : null,
   );
+
+/**
+ * Records that a job has ended, or is gone, and settles its request. If two sends of a run have this job, it does not
+ * show that the rows of either were completed. Earlier sends of other runs can never be seen to complete.
+ * @param end `completed`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
+ */
+export async function endJob(
+  tx: Transaction,
+  scope: number,
+  job: string,
+  end: { completed: string } | 'failed' | 'gone',
+  now: number,
+): Promise<void> {
+  const own = await sendOfJob(tx, scope, job);
+  if (!own) return;
+  const twice = 'SELECT 1 FROM sends WHERE scope = ? AND job_id = ? AND run = ? AND send <> ?';
+  const isShared = await tx.get(twice, scope, job, own.run, own.send);
+  const at = typeof end === 'object' && !isShared && own.run !== IDENTIFY ? end.completed : null;
+  await tx.run(
+    `UPDATE sends SET state = CASE WHEN send = ?3 THEN ?4 ELSE ${SEND.dead} END,
+       completed_at = CASE WHEN send = ?3 THEN ?5 END, doubt = CASE WHEN send = ?3 AND ?6 = 0 THEN doubt ELSE ?7 END
+     WHERE scope = ?1 AND job_id = ?2 AND state = ${SEND.pending}`,
+    scope,
+    job,
+    own.send,
+    at === null ? SEND.dead : SEND.completed,
+    at,
+    end === 'gone' ? 1 : 0,
+    now,
+  );
+  const settle = "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'";
+  await tx.run(settle, own.request);
 }
 
 /** Ends doubts that are too old. */
@@ -133,11 +315,24 @@ export async function unlinkSends(tx: Transaction, requests: string, which: numb
   );
 }
 
+/** Deletes ids that runs verified and that no older data needs anymore. */
+export async function pruneVerified(tx: Transaction): Promise<void> {
+  await tx.run(
+    `DELETE FROM sends WHERE state = ${SEND.verified} AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run = sends.run
+       AND ${hasOlder('sends.scope', 'sends.kind', 'runs.began')})`,
+  );
+}
+
 /** The number of the last send of a kind; 0 if there is none. */
 export const newestSend = (on: Reader, scope: number, kind: Kind): Promise<number> =>
-  only(on, 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE scope = ? AND kind = ?', scope, kind);
+  only(
+    on,
+    `SELECT coalesce(max(send), 0) AS found FROM sends WHERE scope = ? AND kind = ? AND state <> ${SEND.verified}`,
+    scope,
+    kind,
+  );
 
-export const lastSend = (on: Reader, run: string, seq: number): Promise<number> =>
+const lastSend = (on: Reader, run: string, seq: number): Promise<number> =>
   only(
     on,
     `SELECT coalesce(max(send), 0) AS found FROM sends JOIN requests USING (request)
@@ -148,52 +343,32 @@ export const lastSend = (on: Reader, run: string, seq: number): Promise<number> 
 
 /** Whether anything except this run has sent profiles of the kind after this send. */
 export async function isOthersSince(on: Reader, send: number, { scope, kind, run }: Whose): Promise<boolean> {
-  const row = await on.get(
-    'SELECT 1 FROM sends WHERE send > ? AND scope = ? AND kind = ? AND run IS DISTINCT FROM ? LIMIT 1',
-    send,
-    scope,
-    kind,
-    run,
-  );
-  return row !== undefined;
+  const sql =
+    'SELECT 1 FROM sends WHERE send > ? AND scope = ? AND kind = ? AND run IS DISTINCT FROM ? LIMIT 1';
+  return (await on.get(sql, send, scope, kind, run)) !== undefined;
 }
 
 export async function isOpen(on: Reader, send: number, now: number): Promise<boolean> {
-  const sql = 'SELECT 1 FROM sends WHERE send = ? AND (job_id IS NOT NULL OR doubt > ?)';
+  const sql = `SELECT 1 FROM sends WHERE send = ? AND (${HAS_JOB} OR doubt > ?)`;
   return (await on.get(sql, send, now - DOUBT_MS)) !== undefined;
 }
 
-const OPEN = `SELECT send, run, job_id AS job, length(ids) / 8 AS rows
-  FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ?`;
-
-/** Sends with an unfinished job, oldest first. */
-export const withJob = (on: Reader, scope: number, kind: Kind): Promise<OpenSend[]> =>
-  on.all(`${OPEN} AND job_id IS NOT NULL ORDER BY send`, scope, kind);
-
-/** Open sends: those with an unfinished job, oldest first, then those without a job that are in doubt. */
-export async function openSends(on: Reader, scope: number, kind: Kind, now: number): Promise<OpenSend[]> {
-  const sql = `${OPEN} AND doubt > ? AND job_id IS NULL ORDER BY send`;
-  const inDoubt = await on.all<OpenSend>(sql, scope, kind, now - DOUBT_MS);
-  return [...(await withJob(on, scope, kind)), ...inDoubt];
-}
-
 /**
- * Sends of other runs with newer data than that of this run, oldest first. The run of a plan that was made with
- * another state may have the same number as an earlier run: then the ids of the runs decide, which begin with a
- * time in seconds.
+ * Open sends of others than this run since a send, oldest first. `job_id` is null if it is only in doubt.
+ * @param since sends of the run from this number on do not count
  */
-export const newerThan = (
+export async function openSends(
   on: Reader,
-  run: string,
-  scope: number,
-  kind: Kind,
-): Promise<{ send: number; run: string }[]> =>
-  on.all(
-    `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
-       AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
-       AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
-     ORDER BY send`,
-    scope,
-    kind,
-    run,
-  );
+  { scope, kind, run }: Whose,
+  since: number,
+  now: number,
+): Promise<SentRows[]> {
+  const others = `${OF_KIND} AND (send < ?3 OR run IS DISTINCT FROM ?4)`;
+  const withJob = `${others} AND ${HAS_JOB} ORDER BY send`;
+  const doubted = `${others} AND NOT (${HAS_JOB}) AND doubt > ?5 ORDER BY send`;
+  const inDoubt = await on.all<SentRows>(doubted, scope, kind, since, run, now - DOUBT_MS);
+  return [
+    ...(await on.all<SentRows>(withJob, scope, kind, since, run)),
+    ...inDoubt.map((send) => ({ ...send, job_id: null })),
+  ];
+}

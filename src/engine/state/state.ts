@@ -13,13 +13,12 @@ import { Jobs } from './jobs.js';
 import { Known } from './known.js';
 import type { StateLocation } from './location.js';
 import { createSecret, readSecret, refuseMoved } from './meta.js';
-import { Order } from './order.js';
 import { ageOf, overviewOf, type StateOverview } from './overview.js';
 import { Requests } from './recorder.js';
 import { Rejects } from './rejects.js';
 import { Runs } from './runs.js';
 import { scopeOf } from './scopes.js';
-import { Sends } from './send-store.js';
+import { Sends } from './sends.js';
 import { openSqlite } from './sqlite/backend.js';
 import type { Scope, ServiceInUse, StateAge } from './types.js';
 
@@ -43,7 +42,6 @@ export class State {
   readonly sends: Sends;
   readonly jobs: Jobs;
   readonly known: Known;
-  readonly order: Order;
   readonly history: History;
   readonly rejects: Rejects;
   readonly locks: Locks;
@@ -75,7 +73,6 @@ export class State {
     this.sends = new Sends(access, locks.check);
     this.jobs = new Jobs(access);
     this.known = new Known(access, shrink);
-    this.order = new Order(access);
     this.history = new History(access, shrink);
     this.rejects = new Rejects(access);
   }

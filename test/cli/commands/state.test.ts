@@ -188,9 +188,9 @@ describe('state check', () => {
     ],
     [
       'a job of another request',
-      "UPDATE requests SET job_id = 'j'; INSERT INTO jobs SELECT scope, 'j', NULL, run, kind, rows, status, record, submitted_at, seen_at, seconds, NULL FROM jobs",
+      "UPDATE requests SET job_id = 'j'; INSERT INTO jobs SELECT scope, 'j', run, kind, rows, status, record, submitted_at, seen_at, seconds, NULL FROM jobs",
       'jobs',
-      /names a request that is not its own/,
+      /^job \S+ is not that of its request$/,
     ],
     [
       'a fingerprint cut off',

@@ -203,7 +203,7 @@ describe('requests', () => {
     await state.runs.start(aRun());
     await state.runs.start(aRun({ run: 'other', scope: other }));
     await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    await state.requests.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
+    await state.requests.record('other', other, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
     await state.jobs.update(other, aJob('job-1', { status: 'failed' }));
     expect((await state.requests.of(RUN))[0]).toMatchObject({
       state: 'acknowledged',
