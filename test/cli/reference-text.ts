@@ -37,7 +37,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const WHERE = { section: 'mapping', top: 'mapping (top)' } as const;
 
-/** What can be typed, what it does, its default, and where else it may stand. */
+/** What can be typed; what it does, its default, and where else it may stand. */
 function optionRow(option: Entry): string[] {
   const value = defaultOf(option);
   const { placeholder } = option.type;
@@ -47,24 +47,44 @@ function optionRow(option: Entry): string[] {
     ...(option.mapping ? [WHERE[option.mapping]] : []),
     ...(option.env ? [code(option.env)] : []),
   ];
+  const text = [
+    cell(option.summary),
+    ...(option.off ? [`${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now`] : []),
+    ...(option.repeatable ? ['repeatable'] : []),
+    ...(value ? [`default ${option.otherwise === undefined ? code(value) : cell(value)}`] : []),
+  ];
   return [
     code(option.flag === false && option.key !== null ? setting : option.flags),
-    `${cell(option.summary)}${option.off ? `; ${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now` : ''}${option.repeatable ? '; repeatable' : ''}`,
-    option.otherwise === undefined ? code(value) : cell(value ?? ''),
-    places.join(', '),
+    `${text.join('; ')}${places.length > 0 ? ` · ${places.join(', ')}` : ''}`,
   ];
 }
 
-const OPTION_HEAD = ['option', 'what it does', 'default', 'also in'];
+const OPTION_HEAD = ['option', 'what it does'];
 
 const optionTable = (options: readonly Entry[]): string => table(OPTION_HEAD, options.map(optionRow));
 
+/** `history …` is the command with all of its subcommands. */
+function shortened(names: readonly string[], all: readonly string[]): string {
+  const families = new Map<string, string[]>();
+  for (const name of names) {
+    const [first = ''] = name.split(' ');
+    families.set(first, [...(families.get(first) ?? []), name]);
+  }
+  return [...families]
+    .flatMap(([first, members]) => {
+      const whole = all.filter((name) => name.startsWith(`${first} `));
+      return whole.length > 0 && whole.every((name) => members.includes(name)) ? [`${first} …`] : members;
+    })
+    .map(code)
+    .join(', ');
+}
+
 /** The options of the same commands, in the order of the table. */
-function optionsByCommands(): [names: string, options: Entry[]][] {
+function optionsByCommands(all: readonly string[]): [names: string, options: Entry[]][] {
   const groups = new Map<string, Entry[]>();
   for (const option of OPTIONS) {
     if (option.hidden || option.commands.includes('*')) continue;
-    const names = option.commands.map((name) => code(name)).join(', ');
+    const names = shortened(option.commands, all);
     groups.set(names, [...(groups.get(names) ?? []), option]);
   }
   return [...groups];
@@ -81,41 +101,42 @@ const usage = (command: Command): string =>
     }),
   ].join(' ');
 
-function commandRow(command: Command): string[] {
-  const words = command.registeredArguments.map(
-    (argument) => `\`${argument.name()}\`: ${cell(argument.description)}`,
-  );
-  return [code(`profiles ${usage(command)}`), [sentence(command.description()), ...words].join(' ')];
+/** An argument is explained once. */
+function commandRows(commands: readonly Command[]): string[][] {
+  const said = new Set<string>();
+  return commands.map((command) => {
+    const words = command.registeredArguments
+      .map((argument) => `\`${argument.name()}\`: ${cell(argument.description)}`)
+      .filter((text) => !said.has(text) && said.add(text));
+    return [code(`profiles ${usage(command)}`), [sentence(command.description()), ...words].join(' ')];
+  });
 }
 
 export async function referenceText(): Promise<string> {
   const commands = await allCommands();
   const everywhere = OPTIONS.filter((option) => option.commands.includes('*') && option.flag !== false);
   const settings = OPTIONS.filter((option) => option.flag === false && option.commands.includes('*'));
-  const groups = optionsByCommands();
+  const groups = optionsByCommands(commands.map(pathOf));
   const small = groups.filter(([, options]) => options.length < 3);
   return `${[
     '# Reference',
     'Made from the program itself: `npm run reference` writes this page. `profiles <command> --help` shows the same for one command, and `profiles help` lists topics, such as `types` and `settings`.',
-    'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. *Also in* names the config key, the environment variable, and whether a mapping file may hold it: in the section of a kind, or only at its *top*.',
-    '[When something goes wrong](troubleshooting.md) explains the exit codes.',
+    'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. Behind a dot stand the config key, the environment variable, and whether a mapping file may hold the option: in the section of a kind, or only at its *top*.',
     '## Options of every command',
     optionTable(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',
     '## Settings without a flag',
     table(
-      ['environment', 'config key', 'what it is', 'default'],
+      ['variable or config key', 'what it is'],
       settings.map((option) => [
-        code(option.env),
-        code(option.config),
-        cell(option.summary),
-        code(defaultOf(option)),
+        [option.env, option.config].filter(Boolean).map(code).join(', '),
+        `${cell(option.summary)}${defaultOf(option) ? `; default ${code(defaultOf(option))}` : ''}`,
       ]),
     ),
     '## Commands',
-    table(['command', 'what it does'], commands.map(commandRow)),
+    table(['command', 'what it does'], commandRows(commands)),
     '## Options of single commands',
-    'An option with `-o` has no flag. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. The `--no-` form, such as `--no-changed-only`, switches off what the config file switches on.',
+    'An option with `-o` has no flag, and `history …` is the command with its subcommands. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. The `--no-` form, such as `--no-changed-only`, switches off what the config file switches on.',
     ...groups
       .filter((group) => !small.includes(group))
       .flatMap(([names, options]) => [`### ${names}`, optionTable(options)]),
