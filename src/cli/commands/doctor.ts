@@ -129,7 +129,7 @@ async function stateText({ stateDir }: Settings, context: Context): Promise<stri
   await state.refuseMoved();
   await state.runs.all();
   await state.jobs.all();
-  const age = await state.age();
+  const { known } = await state.overview();
   const { bavail, bsize } = await statfs(stateDir);
   const free = `${formatSize(bavail * bsize)} free`;
   if (bavail * bsize < ENOUGH_BYTES) {
@@ -137,13 +137,15 @@ async function stateText({ stateDir }: Settings, context: Context): Promise<stri
     return warn('state', `${stateDir}: only ${free}`, hint);
   }
   const room = isFolder && name === stateDir ? free : `${free} in ${stateDir}`;
-  return `${name} (${origin}), ${room}${remembered(age, context.clock.now())}`;
+  return `${name} (${origin}), ${room}${remembered(known, context.clock.now())}`;
 }
 
 /** The age of the state: a restored older copy looks like any other state. */
-function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
-  if (oldest_completed_at === null || newest_completed_at === null) return '';
-  const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
+function remembered(known: readonly StateAge[], now: number): string {
+  const times = known.flatMap((each) => [each.oldest_completed_at, each.newest_completed_at]);
+  const sorted = times.filter((at) => at !== null).sort();
+  if (sorted.length === 0) return '';
+  const [oldest, newest] = [sorted[0]!, sorted.at(-1)!].map((at) => ago(now - Date.parse(at)));
   return `; knows profiles completed ${oldest === newest ? newest : `from ${oldest} to ${newest}`}`;
 }
 

@@ -88,8 +88,7 @@ export function unknownRun(runs: readonly StoredRun[], id: string): never {
  */
 export async function isAlive({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> {
   if (status !== 'running') return false;
-  for (const kind of kinds) if (await state.locks.isHeld(scope, kind)) return true;
-  return false;
+  return (await state.locks.held(scope)).some(({ kind, fresh }) => fresh && kinds.includes(kind));
 }
 
 export interface Recorded {

@@ -166,8 +166,8 @@ async function lock(state: State, locks: HeldLease[]): Promise<void> {
   for (const kind of KINDS) {
     const taken = await state.locks.take(EMBEDDED, kind, 'sandbox reset');
     if (!taken) {
-      const holder = (await state.locks.holder(EMBEDDED, kind)) ?? 'it';
-      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, {
+      const holder = (await state.locks.held(EMBEDDED)).find((held) => held.kind === kind)?.holder;
+      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder ?? 'it'}`, {
         hint: 'wait for it to end, or interrupt it',
       });
     }

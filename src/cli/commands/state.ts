@@ -77,7 +77,7 @@ async function info(context: Context): Promise<void> {
   const named = `${name} (${origin})`;
   if (!exists) return print(context, place, fieldsText({ state: named, holds: 'nothing yet' }, styles));
   const state = await context.state();
-  const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.all() };
+  const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.held() };
   const when = (time: string | null): string | null =>
     time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
   const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
@@ -169,7 +169,7 @@ async function migrate(to: string, context: Context): Promise<void> {
 async function unlock(force: boolean, context: Context): Promise<void> {
   const place = await requireState(context);
   const state = await context.state();
-  const held = await state.locks.all();
+  const held = await state.locks.held();
   if (place.isFolder) return explain(held, place, context);
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {

@@ -79,9 +79,10 @@ async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedE
   const running = (await state.runs.all({ status: 'running' })).find(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
+  const lock = (await state.locks.held(scope)).find((held) => held.kind === kind);
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
-    : `${(await state.locks.holder(scope, kind)) ?? 'it'} is still planning`;
+    : `${lock?.holder ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
     hint: 'wait for it to end; one import per account and kind runs at a time',
     problem: { code: 'import_running', run: running?.run ?? null },

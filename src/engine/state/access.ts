@@ -1,7 +1,7 @@
 /** What all stores share: the database, the clock, and the row ids of scopes. */
 import type { Database, Reader, Transaction } from './database.js';
 import { stateError } from './folder.js';
-import type { Scope } from './types.js';
+import type { Scope } from './scopes.js';
 
 export class Access {
   /** Row ids that were read outside a transaction: such rows are committed, and never deleted. */

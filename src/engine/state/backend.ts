@@ -4,7 +4,7 @@ import type { Kind } from '../model.js';
 import type { Database } from './database.js';
 import type { RequestRows } from './history.js';
 import type { RequestRecord } from './requests.js';
-import type { HeldLease, HeldLock, Scope } from './types.js';
+import type { Scope } from './scopes.js';
 
 /** A request as it is now, and what it sends. Only plain data, because it may be sent to another thread. */
 export interface Recorded {
@@ -38,6 +38,29 @@ export interface Writer {
   close(): Promise<void>;
 }
 
+/** A lock on imports of one account and kind that this process holds. */
+export interface HeldLease {
+  /**
+   * Call this in the tick in which a request is written.
+   * @throws StateError or LockLostError if the lock may be lost
+   */
+  check(): void;
+  /** Changes the description of the holder. */
+  rename(holder: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** A lock on imports of one account and kind, for display. */
+export interface HeldLock extends Scope {
+  kind: Kind;
+  /** The description of the process that has it: the run and its files; null if there is none. */
+  holder: string | null;
+  /** Seconds since its last heartbeat; null with SQLite, which needs no heartbeats. */
+  heartbeat_age: number | null;
+  /** Whether it has not expired. Otherwise, its process is gone, or cannot reach the database. */
+  fresh: boolean;
+}
+
 /** The locks on imports, one for each account and kind. */
 export interface Locks {
   /**
@@ -45,11 +68,11 @@ export interface Locks {
    * @param holder description of this process for others
    */
   take(scope: Scope, kind: Kind, holder?: string): Promise<HeldLease | null>;
-  isHeld(scope: Scope, kind: Kind): Promise<boolean>;
-  /** The description of the process that has it; null if it is not known. */
-  holder(scope: Scope, kind: Kind): Promise<string | null>;
-  /** Locks that processes hold now. In PostgreSQL, also those that have expired (`fresh` is false). */
-  all(): Promise<HeldLock[]>;
+  /**
+   * Locks that processes hold now, of all accounts or of one. In PostgreSQL, also those that have expired (`fresh` is
+   * false).
+   */
+  held(scope?: Scope): Promise<HeldLock[]>;
   /**
    * Releases locks of processes that are gone, or with `force` of all processes: a running import then stops
    * before its next request. With SQLite it does nothing, because the operating system releases locks.

@@ -28,8 +28,8 @@ const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
 const READABLE: readonly Invariant[] = Object.values(STORED).map((column) => ({
-  check: column.table,
-  sentence: `The JSON in \`${column.table}.${column.column}\` can be read.`,
+  check: column[0],
+  sentence: `The JSON in \`${column[0]}.${column[1]}\` can be read.`,
   broken: (on) => damagedIn(on, column),
 }));
 

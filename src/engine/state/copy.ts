@@ -4,12 +4,11 @@
  */
 import { LockedError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
-import type { Backend } from './backend.js';
+import type { Backend, HeldLease } from './backend.js';
 import { type Database, insert, type Reader, type Row, type Transaction } from './database.js';
 import { stateError } from './folder.js';
 import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './meta.js';
 import { allScopes } from './scopes.js';
-import type { HeldLease } from './types.js';
 
 /** The tables, each after those that it refers to. The first one also tells that a copy is incomplete. */
 export const COPIED = [
@@ -117,7 +116,10 @@ export async function migrateState({
     for (const scope of scopes) {
       for (const kind of KINDS) {
         const lock = await from.locks.take(scope, kind, `state migrate to ${to.name}`);
-        if (!lock) throw lockedError(kind, await from.locks.holder(scope, kind));
+        if (!lock) {
+          const other = (await from.locks.held(scope)).find((held) => held.kind === kind);
+          throw lockedError(kind, other?.holder ?? null);
+        }
         locks.push(lock);
       }
     }

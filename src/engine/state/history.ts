@@ -16,7 +16,7 @@ import {
   unpackIds,
   unpackLines,
 } from './row-lists.js';
-import type { Scope } from './types.js';
+import type { Scope } from './scopes.js';
 
 /** Rows of a request. */
 export interface RequestRows {

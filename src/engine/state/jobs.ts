@@ -5,9 +5,26 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Access } from './access.js';
 import { insertSql, type Row, type Transaction } from './database.js';
-import { endJob, linkProfile } from './sends.js';
+import type { Scope } from './scopes.js';
+import { endJob, linkProfile } from './send-table.js';
 import { STORED, storedJson } from './stored-json.js';
-import type { KnownJob, Scope } from './types.js';
+
+/** A job that a command submitted, as it was last seen. */
+export interface KnownJob {
+  job_id: string;
+  kind: Kind;
+  scope: Scope;
+  run: string | null;
+  /** Number of items in its request. */
+  rows: number;
+  /** The status that was seen last; before the first poll, that in the reply to the request. */
+  status: string;
+  /** ISO 8601. */
+  submitted_at: string;
+  seen_at: string;
+  /** The record that was seen last. */
+  record: Job;
+}
 
 type JobRow = Omit<KnownJob, 'scope' | 'record'> & Scope & { record: string };
 

@@ -13,10 +13,10 @@ import type { CellColumns } from '../stored-cells.js';
 import type { Access } from './access.js';
 import type { Reader } from './database.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
-import { newestSend, SEND } from './sends.js';
+import type { Scope } from './scopes.js';
+import { newestSend, SEND } from './send-table.js';
 import { IdTable } from './sent-ids.js';
 import { STORED, storedJson } from './stored-json.js';
-import type { Scope } from './types.js';
 
 /** With fewer rows, compaction is not worth its time. */
 const FEW_ROWS = 1_000;

@@ -7,7 +7,7 @@ import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
 import { rowsOfEach } from './rows.js';
-import { isOpen, openSends } from './sends.js';
+import { isOpen, openSends } from './send-table.js';
 import { IdTable, rowsIn, type SentRows } from './sent-ids.js';
 
 /** Larger than the number of any send. */

@@ -2,8 +2,14 @@
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
 import { MOVED_TO } from './meta.js';
-import { SEND } from './sends.js';
-import type { Scope, StateAge } from './types.js';
+import type { Scope } from './scopes.js';
+import { SEND } from './send-table.js';
+
+/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
+export interface StateAge {
+  oldest_completed_at: string | null;
+  newest_completed_at: string | null;
+}
 
 /** What is known of the profiles of one account and kind. */
 export interface RememberedRows extends Scope, StateAge {
@@ -39,17 +45,11 @@ export async function overviewOf(on: Reader): Promise<StateOverview> {
     MOVED_TO,
   );
   const known = await on.all<RememberedRows>(
-    `SELECT account, region, base_url, kind, sum(length(ids)) / 8 AS rows, ${AGE}
+    `SELECT account, region, base_url, kind, sum(length(ids)) / 8 AS rows,
+       min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
      FROM sends JOIN scopes USING (scope) JOIN fingerprints USING (send) WHERE state = ?
      GROUP BY account, region, base_url, kind ORDER BY account, region, base_url, kind`,
     SEND.completed,
   );
   return { ...totals!, known };
-}
-
-const AGE = 'min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at';
-
-/** The age over all scopes and kinds. A completed send counts until compaction deletes it, even if it is outdated. */
-export async function ageOf(on: Reader): Promise<StateAge> {
-  return (await on.get<StateAge>(`SELECT ${AGE} FROM sends WHERE state = ?`, SEND.completed))!;
 }

@@ -11,8 +11,8 @@ import { nextNumber } from './meta.js';
 import { Overlaps } from './overlaps.js';
 import { putRequest, type RequestRecord, requestsOf } from './requests.js';
 import { putRows } from './rows.js';
-import { addSend, newestSend, SEND, unlinkSends, updateSend } from './sends.js';
-import type { Scope } from './types.js';
+import type { Scope } from './scopes.js';
+import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 
 export class Requests {
   readonly #commits: Commits<Recorded>;

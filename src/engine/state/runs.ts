@@ -1,15 +1,22 @@
 /** The table `runs`, with everything that a resume needs. */
 
-import { type CellType, type Kind, kindsOf, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
+import {
+  type CellType,
+  type Kind,
+  kindsOf,
+  MAX_PLAN_AGE_MS,
+  type RunStatus,
+  type Summary,
+} from '../model.js';
 import type { Access } from './access.js';
 import { insert, type Reader, type Transaction } from './database.js';
 import type { Spools } from './folder.js';
-import { WHAT } from './history.js';
 import { nextNumber, refuseMoved } from './meta.js';
+import { type Made, numberRun, pruneVerified } from './order.js';
 import { insertRequest, type RequestRecord } from './requests.js';
-import { endDoubts, pruneVerified, unlinkSends } from './sends.js';
+import type { Scope } from './scopes.js';
+import { endDoubts, unlinkSends } from './send-table.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
-import type { KnownRun, Made, Scope } from './types.js';
 
 /** An input of a run. */
 export interface RunInput {
@@ -29,7 +36,21 @@ export interface RunInput {
   types: CellType[];
 }
 
-export interface StoredRun extends KnownRun {
+/** A run that the state has a record of. */
+export interface StoredRun {
+  run: string;
+  scope: Scope;
+  kinds: Kind[];
+  paths: string[];
+  /**
+   * `running` until the end of its session is recorded. A process that takes the lock marks runs that died as
+   * `crashed`.
+   */
+  status: RunStatus | 'running' | 'crashed' | 'superseded';
+  started_at: string;
+  ended_at: string | null;
+  /** The result document of its last session without texts that quote rows; null if no session has ended. */
+  summary: Summary | null;
   /** Configured name of the account, or null. */
   named_account: string | null;
   /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/run.ts`). */
@@ -67,7 +88,7 @@ type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | Coded> &
 /** Conditions that runs must meet. Default: none. */
 export interface RunFilter {
   run?: string;
-  status?: KnownRun['status'];
+  status?: StoredRun['status'];
   finished?: boolean;
 }
 
@@ -143,7 +164,7 @@ export class Runs {
   /** Records that a session of a run ended. @param end `endedBy`: code of the error that ended it, or null */
   end(
     run: string,
-    end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
+    end: { status: StoredRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): Promise<void> {
     return this.access.write(async (tx) => {
       await tx.run(
@@ -228,35 +249,6 @@ async function runsIn(on: Reader, { run, status, finished }: RunFilter = {}): Pr
     ...given.map(([, value]) => value),
   );
   return rows.map(runOf);
-}
-
-/**
- * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than later sends of
- * other runs (contract §4 "A retry never overtakes"). The run of a plan that this state has numbered gets the number of
- * the plan.
- * @param made when its data was read, if that was before the run began
- */
-async function numberRun(tx: Transaction, run: string, made: Made | null): Promise<void> {
-  const number = await nextNumber(tx);
-  const kept =
-    made && (await tx.get<{ number: number }>('SELECT number FROM plans WHERE run = ?', made.plan));
-  // A plan that was edited, or that another state made, may name the run of another plan.
-  const ofPlan = kept?.number === made?.after ? kept?.number : undefined;
-  await tx.run('UPDATE runs SET began = ? WHERE run = ?', ofPlan ?? number, run);
-  if (made === null || ofPlan !== undefined) return;
-  // Newer than runs that began before it was planned, and older than those that began since. What is later by its
-  // number or by its time counts as later: a clock may be wrong, and an older copy of the state repeats numbers.
-  await tx.run(
-    `WITH others AS (
-       SELECT began AS number, began > ?4 OR started_at > ?2 AS is_later FROM runs WHERE run <> ?1
-       UNION ALL SELECT send, send > ?4 OR at > ?3 FROM history WHERE what = ${WHAT.identify})
-     UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
-       WHERE run = ?1 AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
-    run,
-    made.at,
-    Date.parse(made.at),
-    made.after ?? number,
-  );
 }
 
 async function setRejectsFile(

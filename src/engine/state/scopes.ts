@@ -1,7 +1,23 @@
 /** Scopes: accounts of a service. */
 import { createHmac } from 'node:crypto';
 import type { Reader } from './database.js';
-import type { Scope, ServiceInUse } from './types.js';
+
+/** An account of a service. Records are never shared between scopes. */
+export interface Scope {
+  /** Configured account name, otherwise a keyed hash of the token. */
+  account: string;
+  region: string;
+  base_url: string;
+}
+
+/** A service as the settings describe it. */
+export interface ServiceInUse {
+  /** Configured name of the account, or null. */
+  account: string | null;
+  token: string;
+  region: string;
+  base_url: string;
+}
 
 /**
  * Makes the scope of a service. An account without a configured name is identified by a keyed hash of its

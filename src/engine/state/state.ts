@@ -13,17 +13,20 @@ import { Jobs } from './jobs.js';
 import { Known } from './known.js';
 import type { StateLocation } from './location.js';
 import { createSecret, readSecret, refuseMoved } from './meta.js';
-import { ageOf, overviewOf, type StateOverview } from './overview.js';
+import { overviewOf, type StateOverview } from './overview.js';
 import { Requests } from './recorder.js';
 import { Rejects } from './rejects.js';
 import { Runs } from './runs.js';
-import { scopeOf } from './scopes.js';
+import { type Scope, type ServiceInUse, scopeOf } from './scopes.js';
 import { Sends } from './sends.js';
 import { openSqlite } from './sqlite/backend.js';
-import type { Scope, ServiceInUse, StateAge } from './types.js';
 
+export type { HeldLease, HeldLock } from './backend.js';
+export type { KnownJob } from './jobs.js';
+export type { Made } from './order.js';
+export type { StateAge } from './overview.js';
+export type { Scope } from './scopes.js';
 export { databaseFile } from './sqlite/open.js';
-export type { HeldLease, HeldLock, KnownJob, Made, Scope, StateAge } from './types.js';
 
 /** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {
@@ -95,11 +98,6 @@ export class State {
   /** The content of the state and its age. */
   overview(): Promise<StateOverview> {
     return this.#access.read(overviewOf);
-  }
-
-  /** The age of the fingerprints, without reading them. */
-  age(): Promise<StateAge> {
-    return this.#access.read(ageOf);
   }
 
   /** Checks the database and its records. @returns the problems; none if everything is in order */

@@ -96,7 +96,11 @@ describe('state info', () => {
     const lock = readdirSync(join(cwd, '.state/locks')).find((name) => name.endsWith('.lock'))!;
     const db = new DatabaseSync(join(cwd, '.state/locks', lock));
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    writeFileSync(join(cwd, '.state/locks', `${lock}.holder`), 'run x (c.csv)');
+    const note = join(cwd, '.state/locks', `${lock}.holder`);
+    writeFileSync(
+      note,
+      JSON.stringify({ ...JSON.parse(readFileSync(note, 'utf8')), holder: 'run x (c.csv)' }),
+    );
     const held = await run('state info --json');
     const text = await run('state info');
     db.close();

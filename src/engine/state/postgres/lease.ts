@@ -12,9 +12,8 @@ import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { Access } from '../access.js';
-import type { Locks } from '../backend.js';
-import { sameScope } from '../scopes.js';
-import type { HeldLease, HeldLock, Scope } from '../types.js';
+import type { HeldLease, HeldLock, Locks } from '../backend.js';
+import { type Scope, sameScope } from '../scopes.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import {
   clockOf,
@@ -137,36 +136,19 @@ export class Leases implements Fence, Locks {
     }
   }
 
-  async isHeld(scope: Scope, kind: Kind): Promise<boolean> {
-    return (await this.#known()).some(
-      (lease) => sameScope(lease, scope) && lease.kind === kind && lease.is_free === 0,
-    );
-  }
-
-  async holder(scope: Scope, kind: Kind): Promise<string | null> {
-    const found = (await this.#known()).find((lease) => sameScope(lease, scope) && lease.kind === kind);
-    return found ? lockOf(found).holder : null;
-  }
-
-  async all(): Promise<HeldLock[]> {
-    return (await this.#known()).map(lockOf);
-  }
-
   /** Leases with an owner, including expired ones. */
-  #known(): Promise<Row[]> {
-    return this.db.read((on) =>
-      on.all<Row>(
-        `SELECT ${KNOWN} FROM leases JOIN scopes USING (scope)
-         WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
-      ),
+  async held(scope?: Scope): Promise<HeldLock[]> {
+    const rows = await this.db.read((on) =>
+      on.all<Row>(`${KNOWN} WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`),
     );
+    return rows.map(lockOf).filter((lock) => scope === undefined || sameScope(lock, scope));
   }
 
   /** Releases leases that have expired, or with `force` all. @returns the released leases */
   unlock(force: boolean): Promise<HeldLock[]> {
     const those = `owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`;
     return this.db.write(async (tx) => {
-      const rows = await tx.all<Row>(`SELECT ${KNOWN} FROM leases JOIN scopes USING (scope) WHERE ${those}`);
+      const rows = await tx.all<Row>(`${KNOWN} WHERE ${those}`);
       await tx.run(`UPDATE leases SET owner = NULL, epoch = epoch + 1, holder = '' WHERE ${those}`);
       return rows.map(lockOf);
     });
@@ -177,18 +159,13 @@ export class Leases implements Fence, Locks {
   }
 }
 
-/** `is_free`: whether another process may take it. */
-type Row = Omit<HeldLock, 'fresh' | 'holder'> & {
-  holder: string;
-  machine: string;
-  fresh: number;
-  is_free: number;
-};
+type Row = Omit<HeldLock, 'fresh' | 'holder'> & { holder: string; machine: string; fresh: number };
 
-const KNOWN = `account, region, base_url, kind, holder, machine,
-  floor(extract(epoch FROM clock_timestamp() - beat_at)) AS heartbeat_age, expires_at > clock_timestamp() AS fresh, ${FREE} AS is_free`;
+const KNOWN = `SELECT account, region, base_url, kind, holder, machine,
+    floor(extract(epoch FROM clock_timestamp() - beat_at)) AS heartbeat_age, expires_at > clock_timestamp() AS fresh
+  FROM leases JOIN scopes USING (scope)`;
 
-const lockOf = ({ holder, machine, fresh, is_free: _, ...row }: Row): HeldLock => ({
+const lockOf = ({ holder, machine, fresh, ...row }: Row): HeldLock => ({
   ...row,
   holder: `${holder} on ${machine}`,
   fresh: fresh === 1,

@@ -23,7 +23,7 @@ export function openSqlite(folder: string): Backend {
     name: `sqlite:${folder}`,
     machine: '',
     db,
-    locks: locksIn(folder, file, db),
+    locks: locksIn(folder, file),
     writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
     // SQLite continues after the largest row id by itself.

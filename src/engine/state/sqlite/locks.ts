@@ -7,8 +7,8 @@ import {
   type BigIntStats,
   closeSync,
   constants,
-  existsSync,
   openSync,
+  readdirSync,
   readFileSync,
   statSync,
   writeSync,
@@ -16,26 +16,24 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError, StateLostError } from '../../errors.js';
-import { KINDS, type Kind } from '../../model.js';
+import type { Kind } from '../../model.js';
 import { NO_LINK } from '../../util/owner.js';
 import { privateFile } from '../../util/private-folder.js';
 import type { Locks } from '../backend.js';
-import type { Database } from '../database.js';
 import { stateError, stateFolder } from '../folder.js';
-import { allScopes } from '../scopes.js';
-import type { Scope } from '../types.js';
+import { type Scope, sameScope } from '../scopes.js';
 
 /** The error code of SQLite if another connection has locked the file. */
 const SQLITE_BUSY = 5;
 
-/** How long `take` waits. `isHeld` has the lock for less time than this; an import has it longer. */
+/** How long `take` waits. `held` has the lock for less time than this; an import has it longer. */
 const WAIT_MS = 100;
 
 /** The connections that hold locks. Without these references, garbage collection would close them. */
 const held = new Set<DatabaseSyncInstance>();
 
 /** @param database path of the database, which was just opened */
-export function locksIn(folder: string, database: string, db: Database): Locks {
+export function locksIn(folder: string, database: string): Locks {
   const opened = identityOf(database);
   /** The files of locks that this process has. Writes to a removed file are lost, so these must stay as they are. */
   const files = new Map<string, Identity | undefined>();
@@ -57,28 +55,15 @@ export function locksIn(folder: string, database: string, db: Database): Locks {
     }
   };
 
-  const isHeld = (scope: Scope, kind: Kind): boolean => {
-    const file = lockFile(folder, scope, kind);
-    if (!existsSync(file)) return false;
-    // Takes it for a moment to find out; an import waits that long.
-    const taken = exclusive(file, 0, 'look at the lock');
-    taken?.close();
-    return taken === null;
-  };
-
-  const holder = (scope: Scope, kind: Kind): string | null =>
-    readNote(`${lockFile(folder, scope, kind)}.holder`) || null;
-
   return {
     check,
-    isHeld: async (...of) => isHeld(...of),
-    holder: async (...of) => holder(...of),
     take: async (scope, kind, words = '') => {
       const file = lockFile(folder, scope, kind);
+      const described = (holder: string): void => note(file, { ...scope, kind, holder });
       const taken = exclusive(file, WAIT_MS, 'take the lock');
       if (!taken) return null;
       try {
-        note(`${file}.holder`, words);
+        described(words);
       } catch (error) {
         taken.close();
         throw stateError(error, 'take the lock', file);
@@ -87,7 +72,7 @@ export function locksIn(folder: string, database: string, db: Database): Locks {
       files.set(file, identityOf(file));
       return {
         check,
-        rename: async (words) => note(`${file}.holder`, words),
+        rename: async (words) => described(words),
         release: async () => {
           files.delete(file);
           held.delete(taken);
@@ -95,17 +80,15 @@ export function locksIn(folder: string, database: string, db: Database): Locks {
         },
       };
     },
-    all: async () =>
-      (await db.read(allScopes))
-        .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
-        .filter(({ scope, kind }) => isHeld(scope, kind))
-        .map(({ scope, kind }) => ({
-          ...scope,
-          kind,
-          holder: holder(scope, kind),
-          heartbeat_age: null,
-          fresh: true,
-        })),
+    held: async (scope) => {
+      const place = stateFolder(folder, 'locks');
+      const files = readdirSync(place).filter((name) => name.endsWith('.lock'));
+      return files
+        .map((name) => readNote(join(place, name)))
+        .filter((noted) => noted !== null)
+        .filter((noted) => (scope === undefined || sameScope(noted, scope)) && isTaken(folder, noted))
+        .map(({ holder, ...of }) => ({ ...of, holder: holder || null, heartbeat_age: null, fresh: true }));
+    },
     unlock: async () => [],
   };
 }
@@ -125,30 +108,42 @@ function exclusive(file: string, timeout: number, doing: string): DatabaseSyncIn
   }
 }
 
+/** Whether a process has it. Takes it for a moment to find out; an import waits that long. */
+function isTaken(folder: string, { kind, ...scope }: Noted): boolean {
+  const taken = exclusive(lockFile(folder, scope, kind), 0, 'look at the lock');
+  taken?.close();
+  return taken === null;
+}
+
+/** What a process writes beside its lock. */
+type Noted = Scope & { kind: Kind; holder: string };
+
+const NOTE_BYTES = 8192;
 /** Longer descriptions are cut. */
-const HOLDER_BYTES = 4096;
+const HOLDER_CHARACTERS = 1_000;
 
 /**
- * Overwrites the description in place, without truncating the file: some file systems would then wait for the
+ * Overwrites the note in place, without truncating the file: some file systems would then wait for the
  * disk.
  */
-function note(file: string, holder: string): void {
+function note(lock: string, { holder, ...of }: Noted): void {
+  const file = `${lock}.holder`;
   privateFile(file);
   const fd = openSync(file, constants.O_WRONLY | NO_LINK);
   try {
-    const page = Buffer.alloc(HOLDER_BYTES, ' ');
-    page.write(holder);
-    writeSync(fd, page, 0, HOLDER_BYTES, 0);
+    const text = JSON.stringify({ ...of, holder: holder.slice(0, HOLDER_CHARACTERS) });
+    writeSync(fd, Buffer.from(text.padEnd(NOTE_BYTES)));
   } finally {
     closeSync(fd);
   }
 }
 
-function readNote(file: string): string | null {
+/** Null if there is none that can be read. */
+function readNote(lock: string): Noted | null {
   try {
-    const fd = openSync(file, constants.O_RDONLY | NO_LINK);
+    const fd = openSync(`${lock}.holder`, constants.O_RDONLY | NO_LINK);
     try {
-      return readFileSync(fd, 'utf8').trimEnd();
+      return JSON.parse(readFileSync(fd, 'utf8')) as Noted;
     } finally {
       closeSync(fd);
     }
