@@ -116,7 +116,7 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       'profiles.mapping.json',
     ]);
     const mapping = JSON.parse(readFileSync(join(here.cwd, 'profiles.mapping.json'), 'utf8'));
-    expect(mapping.companies.type['Create Date']).toBe('datetime:MM/dd/yyyy HH:mm@America/New_York');
+    expect(mapping.companies.type['Create Date']).toBe('datetime:M/d/yyyy H:mm@America/New_York');
     expect(mapping.users.type['Last Activity Date']).toBe('datetime:iso@UTC');
     const items = await held(here);
     expect(await pasted(here, shown)).toEqual(items);

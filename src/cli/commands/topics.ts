@@ -1,5 +1,6 @@
 /** Help topics that belong to no single command (contract §2, §3, §7). */
 import { Exit } from '../../engine/errors.js';
+import { TYPES } from '../../engine/read/index.js';
 import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN_HELP } from '../../sandbox/fault-spec.js';
 import { OPTIONS } from '../options/index.js';
 import { twoColumns, wrapTo } from '../output/width.js';
@@ -112,23 +113,7 @@ secret into its arguments. A section holds either token or token_command.`)}
 profiles config --help lists its commands.`;
 }
 
-const CONVERSIONS: readonly (readonly [type: string, text: string])[] = [
-  ['integer, number', 'plain numbers; a decimal point, no grouping'],
-  ['string', 'text, as it is'],
-  ['auto', 'decided over the whole column, which is the default'],
-  ['number:1.234,56', 'numbers written like the example: its grouping and decimal signs'],
-  ['money', '$1,234.56, 12 EUR, (12.00) for negative'],
-  ['money:1.234,56', 'the same, written like the example'],
-  ['percent', '12.5% as 12.5; percent:1.234,56 is written like the example'],
-  ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
-  ['boolean:ja/nein', 'these two words, in any case'],
-  ['date:MM/dd/yyyy', 'dates of this pattern, sent as 2024-03-31'],
-  ['date', 'ISO 8601, or the one pattern that every value fits'],
-  ['datetime:<pattern>@<zone>', 'dd.MM.yyyy HH:mm@Europe/Berlin is sent as 2024-03-31T10:00:00+02:00'],
-  ['datetime@UTC', 'ISO 8601, or the one pattern that every value fits, in this zone'],
-  ['datetime:epoch', 'seconds or milliseconds since 1970'],
-  ['lower', 'lower case; the only type that an identifier may have'],
-];
+const AUTO = ['auto', 'decided over the whole column, which is the default'] as const;
 
 const DATE_TOKENS: readonly (readonly [token: string, text: string])[] = [
   ['yyyy, yy', 'year; two digits up to 60 are 20xx'],
@@ -149,7 +134,7 @@ types are read where you ask for them, with --type <column>=<type> or in a mappi
 to text in JSON. profiles inspect names the columns whose every value would fit one, with the flag to
 paste.`)}
 
-${twoColumns(CONVERSIONS)}
+${twoColumns([...TYPES.flatMap(({ examples }) => examples), AUTO])}
 
 Tokens of a date pattern:
 

@@ -16,10 +16,18 @@ export {
   startOf,
 } from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
-export { BOOLEAN_TYPES, type Converter, converterOf, partsOf } from './conversion/converter.js';
 export { textsIn } from './conversion/found.js';
-export { isSameStyle, isStyled, POINT_FOR_THOUSANDS } from './conversion/suggest.js';
-export { cellType } from './conversion/type.js';
+export { BOOLEAN_TYPES } from './conversion/texts.js';
+export type { Converter } from './conversion/type.js';
+export {
+  cellType,
+  converterOf,
+  isSameStyle,
+  isStyled,
+  POINT_FOR_THOUSANDS,
+  partsOf,
+  TYPES,
+} from './conversion/types.js';
 export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 export { ITEM_FORMAT_VERSION } from './csv/writer.js';

@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
-import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
+import { PatternFinder, textOf, undecided } from './conversion/found.js';
+import { loadConversions } from './conversion/types.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';

@@ -1,27 +1,12 @@
 /** Dates without a pattern: the one pattern that every cell fits, found before the rows are read (contract §3 "Types"). */
-import { InputError, UsageError } from '../../errors.js';
+import { InputError } from '../../errors.js';
 import type { MappingRules } from '../../mapping-rules.js';
 import type { CellType, Conversion, RejectedRow } from '../../model.js';
-import { quoted } from '../wording.js';
+import { type Evidence, quoted } from '../wording.js';
 import { utc } from './calendar.js';
-import { partsOf } from './converter.js';
-import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
-import { loadZones, zoneOf } from './zones.js';
-
-/** Loads the libraries for these types. @throws UsageError for an unknown time zone */
-export async function loadConversions({ types }: Pick<MappingRules, 'types'>): Promise<void> {
-  const zoned = types.filter(([, type]) => partsOf(type).zone !== null);
-  if (zoned.length === 0) return;
-  await loadZones();
-  for (const [column, type] of zoned) {
-    const { zone } = partsOf(type);
-    if (zoneOf(zone!) !== null) continue;
-    throw new UsageError(`types: ${column}: "${zone}" is not a time zone`, {
-      hint: 'write a name such as Europe/Berlin, or UTC',
-      problem: { code: 'unknown_zone', column, type, zone: zone! },
-    });
-  }
-}
+import { type DateKind, patternsOf, readsAs } from './date-patterns.js';
+import { dateText } from './date-types.js';
+import { partsOf } from './types.js';
 
 /** A date column whose rule has no pattern. */
 interface Undecided {
@@ -39,17 +24,11 @@ export const undecided = (types: MappingRules['types'], columns: readonly string
     return [{ column, kind: name, zone }];
   });
 
-/** A value of a column, and its line. */
-export interface Seen {
-  line: number;
-  text: string;
-}
-
 /** Narrows down the patterns that the values of a column may have. */
 export class PatternFinder {
   #candidates: string[] | null = null;
   /** Where the readings of the first two differ. */
-  #differs: Seen | null = null;
+  #differs: Evidence | null = null;
 
   constructor(
     private readonly path: string,
@@ -62,7 +41,7 @@ export class PatternFinder {
   }
 
   /** @throws InputError for a value that fits no pattern of the earlier values */
-  add(seen: Seen): void {
+  add(seen: Evidence): void {
     const { kind, column, zone } = this.target;
     if (this.#candidates === null) {
       this.#candidates = patternsOf(seen.text, kind);
@@ -81,7 +60,7 @@ export class PatternFinder {
         throw zoneMissing(this.path, seen, column, this.#candidates);
       }
     }
-    const left = fitting(seen.text, kind, this.#candidates);
+    const left = this.#candidates.filter((pattern) => readsAs(seen.text, kind, pattern));
     if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
     this.#candidates = left;
     if (left.length > 1 && this.#differs === null && !isSame(seen.text, kind, left)) this.#differs = seen;
@@ -93,15 +72,13 @@ export class PatternFinder {
     const [one, other] = this.#candidates as [string, string?];
     if (other !== undefined && this.#differs) {
       const { column, kind } = this.target;
-      const readings = [one, other].map((pattern) => {
-        const { year, month, day } = readsAs(this.#differs!.text, kind, pattern)!;
-        return {
-          type: this.#type(pattern),
-          reading: [year, month, day].map((n) => String(n).padStart(2, '0')).join('-'),
-        };
-      });
+      const { text } = this.#differs;
+      const readings = [one, other].map((pattern) => ({
+        type: this.#type(pattern),
+        reading: dateText(readsAs(text, kind, pattern)!),
+      }));
       throw new InputError(
-        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
+        `${column}: ${quoted(text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
         {
           file: this.path,
           line: this.#differs.line,
@@ -131,7 +108,7 @@ const hasNoOffset = (text: string, patterns: readonly string[]): boolean =>
 
 function zoneMissing(
   file: string,
-  { line, text }: Seen,
+  { line, text }: Evidence,
   column: string,
   patterns: readonly string[],
 ): InputError {
@@ -145,23 +122,18 @@ function zoneMissing(
 }
 
 /** The error for a value that does not fit the pattern that was found. */
-export function strayDate(file: string, { line, text }: Seen, column: string, type: CellType): InputError {
+export function strayDate(
+  file: string,
+  { line, text }: Evidence,
+  column: string,
+  type: CellType,
+): InputError {
   return new InputError(`${column}: ${quoted(text)} does not fit ${type}, as the values before it do`, {
     file,
     line,
     hint: 'name the pattern, and rows that do not fit it are rejected',
     problem: { code: 'stray_date', column, type },
   });
-}
-
-/** The candidates that a text fits, loosened if needed. */
-export function fitting(text: string, kind: DateKind, candidates: readonly string[]): string[] {
-  const left = candidates.flatMap((pattern) => {
-    if (readsAs(text, kind, pattern)) return [pattern];
-    const loose = loosened(pattern);
-    return loose !== pattern && readsAs(text, kind, loose) ? [loose] : [];
-  });
-  return [...new Set(left)];
 }
 
 function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): boolean {

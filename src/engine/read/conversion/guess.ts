@@ -1,128 +1,201 @@
-/** Guesses the patterns of a date. Pure. */
-
-import { type DateParts, isDay, isTime } from './calendar.js';
-import { ISO_8601, ISO_DATE } from './iso-8601.js';
-import { type DatePattern, datePattern } from './pattern.js';
-
-const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
-const FULL = 'january|february|march|april|june|july|august|september|october|november|december';
-const WEEKDAY = '(?:(?:sun|mon|tue|wed|thu|fri|sat),? )';
-
-const NUMERIC = /^(\d{4}|\d{1,2})([/.-]|\. ?)(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
-const DAY_FIRST = new RegExp(
-  `^(${WEEKDAY}?)(\\d{1,2})([ /-]|\\.? )(${FULL}|${MONTH})(,? |[/-])(\\d{4}|\\d{2})(?!\\d)`,
-  'i',
-);
-const MONTH_FIRST = new RegExp(`^(${WEEKDAY}?)(${FULL}|${MONTH})( )(\\d{1,2})(,? )(\\d{4})(?!\\d)`, 'i');
-const COMPACT = /^(\d{4})(\d{2})(\d{2})(?!\d)/;
-const TIME =
-  /^(T|,? )(\d{1,2}):\d{2}(?:(:)\d{2}(?:([.,])(\d{1,9}))?)?(?:([ \u00a0\u202f]?)[ap]\.?m\.?)?(?:( ?)(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$/i;
-const HAS_HALF = /[ap]\.?m\.?/i;
-const HAS_OFFSET = /(?:Z|UTC|GMT|\d[+-]\d{2}(?::?\d{2})?| [+-]\d{2}(?::?\d{2})?)$/i;
-
-export type DateKind = 'date' | 'datetime';
-
 /**
- * Every pattern that the text fits: only `iso` if that fits, none if it is not a date. Numbers have two digits in a
- * pattern if the text shows that they are padded.
+ * Types that the cells of a text column would fit. The first cells give the candidates; then cells that do not fit are
+ * counted, so that the counts of two parts of a column are added.
  */
-export function patternsOf(text: string, kind: DateKind): string[] {
-  if (text.length > 60) return [];
-  if (readsAs(text, kind, 'iso')) return ['iso'];
-  const found: string[] = [];
-  for (const [day, end] of dayPatterns(text)) {
-    const time = end === text.length ? '' : kind === 'datetime' ? timePattern(text.slice(end)) : null;
-    if (time === null) continue;
-    const pattern = padded(text) ? doubled(day + time) : day + time;
-    if (readsAs(text, kind, pattern)) found.push(pattern);
-  }
-  return found;
+import { type CellType, SOME_ZONE } from '../../model.js';
+import type { Warning } from '../../problems.js';
+import { count } from '../../util/numbers.js';
+import { type Evidence, list } from '../wording.js';
+import { converterOf, isSameStyle, TYPES, typeNamed } from './types.js';
+
+/** How many cells give candidates. */
+const FIRST_CELLS = 100;
+/** The longest value of these types. */
+const LONGEST = 60;
+const LONGEST_SHOWN = 100;
+/** If more cells than this do not fit a type, it is dropped. */
+const MOST_MISSES = 20;
+/** One in this many cells may be a stray. */
+const CELLS_FOR_A_STRAY = 20;
+
+const MARKER =
+  /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|k\. ?a\.|[-\u2013\u2014]{1,3}|\.|\?)$/i;
+const MOST_MARKERS = 5;
+
+/** What a column may be, from its first cells. Plain data. */
+export interface Guess {
+  types: readonly string[];
+  /** A cell that tells the types apart, if one does. */
+  sample: string;
 }
 
-/** Whether numbers are padded, which those below ten show. */
-function padded(text: string): boolean {
-  // Minutes, seconds and offsets always have two.
-  const rest = text.replace(/:\d{2}.*/, '');
-  return /(?<!\d)0\d(?!\d)/.test(rest) && !/(?<!\d)\d(?!\d)/.test(rest);
+export const NO_GUESS: Guess = { types: [], sample: '' };
+
+export interface Marker {
+  text: string;
+  cells: number;
 }
 
-/** The same pattern for padded numbers. The only quoted letter is the `T`. */
-const doubled = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])(?![MdHh])/g, '$1$1');
-
-/** The same pattern for numbers with one or two digits. */
-export const loosened = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])\1(?!\1)/g, '$1');
-
-/** Patterns of the day at the beginning of a text, and where the day ends. */
-function dayPatterns(text: string): [pattern: string, end: number][] {
-  const numeric = NUMERIC.exec(text);
-  if (numeric) {
-    const [all, first, sign, , last] = numeric;
-    const orders =
-      first!.length === 4
-        ? ['yyyy M d']
-        : last!.length === 4
-          ? ['M d yyyy', 'd M yyyy']
-          : ['M d yy', 'd M yy', 'yy M d'];
-    if ((first!.length === 4) === (last!.length === 4) && first!.length === 4) return [];
-    return orders.map((order) => [order.replaceAll(' ', sign!), all.length]);
-  }
-  const compact = COMPACT.exec(text);
-  if (compact) return [['yyyyMMdd', 8]];
-  const dayFirst = DAY_FIRST.exec(text);
-  if (dayFirst) {
-    const [all, weekday, , before, month, after, year] = dayFirst;
-    return [
-      [
-        `${weekdayToken(weekday!)}d${before}${monthToken(month!)}${after}${'y'.repeat(year!.length)}`,
-        all.length,
-      ],
-    ];
-  }
-  const monthFirst = MONTH_FIRST.exec(text);
-  if (!monthFirst) return [];
-  const [all, weekday, month, before, , after] = monthFirst;
-  return [[`${weekdayToken(weekday!)}${monthToken(month!)}${before}d${after}yyyy`, all.length]];
+/** How the candidates of a column fare in some of its cells. Plain data; `addTo` adds two of them. */
+export interface Fits {
+  /** How many cells were tried, without null markers. */
+  cells: number;
+  /** By candidate: how many of them do not fit, and the first of them. */
+  misses: number[];
+  strays: (Evidence | null)[];
+  /** Texts that mean no value. */
+  markers: Marker[];
 }
 
-const weekdayToken = (weekday: string): string => (weekday === '' ? '' : weekday.replace(/[a-z]+/i, 'EEE'));
-const monthToken = (month: string): string => (month.length > 3 ? 'MMMM' : 'MMM');
+type Reads = (text: string) => string | null;
 
-function timePattern(text: string): string | null {
-  const match = TIME.exec(text);
-  if (!match) return null;
-  const [, before, , seconds, point, fraction, half, zone] = match;
-  const isHalf = HAS_HALF.test(text);
-  return [
-    before!.toUpperCase() === 'T' ? "'T'" : before,
-    isHalf ? 'h:mm' : 'H:mm',
-    seconds ? ':ss' : '',
-    fraction ? point + 'S'.repeat(fraction.length) : '',
-    isHalf ? `${half === '' ? '' : ' '}a` : '',
-    HAS_OFFSET.test(text) ? `${zone ?? ''}ZZ` : '',
-  ].join('');
+/** What a type makes of a text; null if it does not fit. The zone that is open does not matter for that. */
+function readerOf(type: string): Reads {
+  const converter = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
+  // Postal codes and phone numbers consist of digits, too.
+  const isCode = (text: string): boolean => typeNamed(type).sent !== 'string' && /^(?:\+|0\d)/.test(text);
+  return (text) => (isCode(text) ? null : converter.json(text));
 }
 
-const known = new Map<string, DatePattern>();
+const readers = new Map<string, Reads>();
 /** Patterns come from cells: a malicious file must not fill the memory with them. */
-const MOST_KNOWN = 500;
+const MOST_READERS = 500;
 
-function compiled(kind: DateKind, pattern: string): DatePattern {
-  if (pattern === 'iso') return kind === 'date' ? ISO_DATE : ISO_8601;
-  let found = known.get(pattern);
-  if (!found) {
-    found = datePattern(pattern);
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(pattern, found);
+function reads(type: string, text: string): string | null {
+  let reader = readers.get(type);
+  if (!reader) {
+    reader = readerOf(type);
+    if (readers.size >= MOST_READERS) readers.clear();
+    readers.set(type, reader);
   }
-  return found;
+  return reader(text);
 }
 
-/** Whether a text reads as a point in time. */
-export const isRead = (text: string, kind: DateKind, pattern: string): boolean =>
-  compiled(kind, pattern).fits(text);
-
-/** The point in time that a text reads as; null for one that does not fit. */
-export function readsAs(text: string, kind: DateKind, pattern: string): DateParts | null {
-  const parts = compiled(kind, pattern).read(text);
-  return parts !== null && isDay(parts) && isTime(parts) ? parts : null;
+/** The types that a column may be given. @param cells the first of them, without empty ones */
+export function guessOf(cells: readonly string[]): Guess {
+  const texts = [...new Set(cells.slice(0, FIRST_CELLS))].filter(({ length }) => length <= LONGEST);
+  const types = new Set<string>();
+  for (const text of texts) {
+    for (const type of TYPES.flatMap(({ guess }) => guess?.(text) ?? [])) {
+      if (!types.has(type) && reads(type, text) !== null) types.add(type);
+    }
+  }
+  if (types.size === 0) return NO_GUESS;
+  const readings = (text: string) => new Set([...types].flatMap((type) => reads(type, text) ?? [])).size;
+  const fitting = texts.filter((text) => readings(text) > 0);
+  return { types: [...types], sample: fitting.find((text) => readings(text) > 1) ?? fitting[0]! };
 }
+
+export const noFits = ({ types }: Guess): Fits => ({
+  cells: 0,
+  misses: types.map(() => 0),
+  strays: types.map(() => null),
+  markers: [],
+});
+
+/** Whether one more cell can change what is known. */
+export const isOpen = ({ misses }: Fits): boolean => misses.some((cells) => cells <= MOST_MISSES);
+
+/** Tries a cell. */
+export function addFit(fits: Fits, { types }: Guess, text: string, line: number): void {
+  const { misses, strays } = fits;
+  const missed = types.flatMap((type, at) =>
+    text.length <= LONGEST && reads(type, text) !== null ? [] : [at],
+  );
+  if (missed.length === types.length && mark(fits.markers, text)) return;
+  fits.cells++;
+  for (const at of missed) {
+    misses[at]!++;
+    strays[at] ??= { line, text: text.slice(0, LONGEST_SHOWN) };
+  }
+}
+
+/** Counts a text that means no value. False for any other text. */
+function mark(markers: Marker[], text: string): boolean {
+  if (!MARKER.test(text)) return false;
+  const found = markers.find((marker) => marker.text === text);
+  if (found) found.cells++;
+  else if (markers.length <= MOST_MARKERS) markers.push({ text, cells: 1 });
+  return true;
+}
+
+/** `a` comes before `b`. */
+export function addFits(a: Fits, b: Fits): Fits {
+  const markers = a.markers.map((marker) => ({ ...marker }));
+  for (const { text, cells } of b.markers) {
+    const found = markers.find((marker) => marker.text === text);
+    if (found) found.cells += cells;
+    else markers.push({ text, cells });
+  }
+  return {
+    cells: a.cells + b.cells,
+    misses: a.misses.map((cells, at) => cells + b.misses[at]!),
+    strays: a.strays.map((stray, at) => stray ?? b.strays[at]!),
+    markers,
+  };
+}
+
+/** A suggestion for a text column. */
+export interface Suggestion {
+  /** One type, or two under which a cell reads differently. */
+  types: string[];
+  /** Texts that must count as empty for this type. */
+  markers: readonly Marker[];
+  /** Cells that do not fit the type. */
+  strays: { rows: number; of: number; first: Evidence } | null;
+}
+
+/** Plain numbers, which are not tried: how many are whole, and how many have decimals. */
+export interface PlainCells {
+  whole: number;
+  decimal: number;
+}
+
+const readsPlain = (type: string, { whole, decimal }: PlainCells): boolean =>
+  (whole === 0 || reads(type, '2') !== null) && (decimal === 0 || reads(type, '1.5') !== null);
+
+/** @param styled a type of numbers that another column can only have */
+export function suggestionOf(
+  { types, sample }: Guess,
+  { cells, misses, strays, markers }: Fits,
+  plain: PlainCells,
+  styled: string | null,
+): Suggestion | null {
+  const left = types.flatMap((type, at) =>
+    readsPlain(type, plain) ? [{ type, misses: misses[at]!, stray: strays[at]! }] : [],
+  );
+  const least = Math.min(...left.map((one) => one.misses));
+  const all = cells + plain.whole + plain.decimal;
+  if (least > MOST_MISSES || least * CELLS_FOR_A_STRAY > all || markers.length > MOST_MARKERS) return null;
+  const best = left.filter((one) => one.misses === least);
+  const simple = best.find(({ type }) => type === 'integer' || type === 'number');
+  // Codes, most of which are digits.
+  if (simple && least > 0) return null;
+  const alike = styled === null ? undefined : best.find(({ type }) => isSameStyle(type, styled));
+  const only = simple ?? alike;
+  const readings = new Map<string, string>();
+  for (const { type } of only ? [only] : best) {
+    const reading = reads(type, sample) ?? type;
+    if (!readings.has(reading)) readings.set(reading, type);
+  }
+  const likeliest = [...readings.values()].slice(0, 2);
+  const { stray } = best.find(({ type }) => type === likeliest[0])!;
+  return { types: likeliest, markers, strays: stray && { rows: least, of: all, first: stray } };
+}
+
+/** The warning about text columns that another type would fit. */
+export function looksTyped(
+  path: string,
+  columns: readonly { column: string; types: readonly string[] }[],
+): Warning[] {
+  if (columns.length === 0) return [];
+  const sorts = new Set(columns.map(({ types: [type] }) => sortOf(type!)));
+  const names = columns.map(({ column }) => column);
+  const sort = ['numbers', 'dates', 'booleans'].filter((each) => sorts.has(each));
+  const what = sort.length === 3 ? 'numbers, dates, or booleans' : sort.join(' or ');
+  const message = `${count(names.length, 'text column')} ${names.length === 1 ? 'looks' : 'look'} like ${what}: ${list(names)}`;
+  return [{ message, problem: { code: 'looks_typed', path } }];
+}
+
+const sortOf = (type: string): string =>
+  ({ number: 'numbers', integer: 'numbers', boolean: 'booleans', string: 'dates' })[typeNamed(type).sent];

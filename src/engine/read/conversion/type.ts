@@ -1,134 +1,52 @@
-/** Types of columns as they are written in a rule: `money`, `date:MM/dd/yyyy`. */
-import { UsageError } from '../../errors.js';
-import { type CellType, COLUMN_TYPES, SOME_ZONE } from '../../model.js';
-import { nearest } from '../../util/nearest.js';
-import { codePoint, quoted, type Refusal } from '../wording.js';
-import { type Converter, partsOf } from './converter.js';
-import { styleOf } from './numerals.js';
-import { BadPattern, datePattern } from './pattern.js';
+/** The interface of the types of columns: each is one object, registered in `types.ts`. */
+import type { Cause, ColumnType } from '../../model.js';
 
-/** The words that a type may begin with. */
-const TYPE_NAMES = [...COLUMN_TYPES, 'money', 'percent', 'date', 'datetime', 'lower', 'auto'] as const;
-
-/**
- * Parses a type.
- * @param name of the setting, for the error
- * @throws UsageError
- */
-export function cellType(text: string, name: string): CellType | 'auto' {
-  const wrong = (message: string, hint?: string): never => {
-    throw new UsageError(`${name}: ${message}`, { hint });
-  };
-  const parts = partsOf(text);
-  const { form, zone } = parts;
-  const known = (TYPE_NAMES as readonly string[]).includes(parts.name);
-  if (!known) {
-    const like = nearest(parts.name, TYPE_NAMES);
-    wrong(`"${text}" is not one of ${TYPE_NAMES.join(', ')}`, like ? `did you mean ${like}?` : undefined);
-  }
-  if (form === '') wrong(`"${text}" has nothing after the colon`);
-  switch (parts.name) {
-    case 'number':
-    case 'money':
-    case 'percent':
-      if (form !== null && styleOf(form) === null) {
-        wrong(
-          `"${form}" does not show how the numbers are written`,
-          'write one with grouping and decimals, such as 1,234.56 or 1.234,56',
-        );
-      }
-      break;
-    case 'boolean':
-      if (form !== null) checkWords(form, wrong);
-      break;
-    case 'date':
-    case 'datetime':
-      checkDate(text, parts, wrong);
-      break;
-    default:
-      if (form !== null) wrong(`${parts.name} takes nothing after it`, `write ${parts.name}`);
-  }
-  if (zone === '') wrong(`"${text}" names no zone after the @`, 'such as Europe/Berlin or UTC');
-  return text as CellType;
+export interface Converter {
+  /** JSON text; null for a text that does not fit. */
+  json(text: string): string | null;
+  /** Why a text does not fit. */
+  cause(text: string): Pick<Cause, 'code' | 'characters'>;
 }
 
-/** The type with this time zone, if it needs one and names none. */
-export function zoned(type: string, zone: string | undefined): string {
-  const { name, form, zone: own } = partsOf(type);
-  if (zone === undefined || name !== 'datetime' || form === 'epoch') return type;
-  if (own === SOME_ZONE) return type.replace(`@${SOME_ZONE}`, `@${zone}`);
-  return own !== null || hasOffsetIn(form) ? type : `${type}@${zone}`;
+export interface TypeOfColumn {
+  name: string;
+  /** The JSON type of what is sent. */
+  sent: ColumnType;
+  /** The noun for its values. */
+  noun: string;
+  /**
+   * Parses what follows the name: `money:1.234,56`, `datetime:dd.MM.yyyy HH:mm@Europe/Berlin`.
+   * @returns null if values are sent as they are
+   * @throws BadType
+   */
+  parse(form: string | null, zone: string | null): Converter | null;
+  /** The types with this name that a text may be meant as, the likeliest first. Not all of them read it. */
+  guess?(text: string): readonly string[];
+  /** For the help: how it is written, and what it reads. */
+  examples: readonly (readonly [type: string, text: string])[];
 }
 
-function hasOffsetIn(form: string | null): boolean {
-  try {
-    return form !== null && form !== 'iso' && datePattern(form).hasOffset;
-  } catch {
-    return false; // `cellType` says what is wrong with it
+/** A type that is not valid; `message` says why, after the type in quotes. */
+export class BadType extends Error {
+  constructor(
+    message: string,
+    readonly hint?: string,
+  ) {
+    super(message);
   }
 }
 
-function checkWords(form: string, wrong: (message: string, hint?: string) => never): void {
-  const [yes, no, more] = form.split('/').map((word) => word.toLowerCase());
-  if (yes && no && more === undefined && yes !== no) return;
-  wrong(`"${form}" is not two words with a / between them`, 'such as boolean:Yes/No');
+/** @throws BadType for a type with something after its name */
+export function nothingAfter(name: string, form: string | null): void {
+  if (form !== null) throw new BadType('takes nothing after its name', `write ${name}`);
 }
 
-function checkDate(
+/** The cause for a text with characters that no value of its type has; otherwise the given one. */
+export function causeOf(
   text: string,
-  { name, form, zone }: ReturnType<typeof partsOf>,
-  wrong: (message: string, hint?: string) => never,
-): void {
-  if (zone !== null && /^<.*>$/.test(zone)) {
-    wrong(`name the zone of its times in place of ${zone}`, 'such as Europe/Berlin or UTC');
-  }
-  if (form === null || form === 'iso') return;
-  if (form === 'epoch' && name === 'datetime') {
-    if (zone !== null) wrong(`"${text}": epoch time has no zone`, 'write datetime:epoch');
-    return;
-  }
-  let hasOffset = false;
-  try {
-    ({ hasOffset } = datePattern(form));
-  } catch (error) {
-    if (!(error instanceof BadPattern)) throw error;
-    wrong(`the pattern "${form}": ${error.message}`);
-  }
-  if (name === 'datetime' && zone === null && !hasOffset) {
-    wrong(
-      `"${text}" does not say in which zone the times are`,
-      `write the zone after an @: ${text}@Europe/Berlin, or ${text}@UTC`,
-    );
-  }
+  foreign: RegExp,
+  otherwise: Cause['code'],
+): Pick<Cause, 'code' | 'characters'> {
+  const characters = [...new Set(text.match(foreign) ?? [])];
+  return characters.length > 0 ? { code: 'characters', characters } : { code: otherwise };
 }
-
-/** Why a text does not fit its column's type. */
-export function misfit(column: string, text: string, type: CellType, converter: Converter): Refusal {
-  const found = converter.cause(text);
-  const detail = {
-    type: '',
-    characters: `: ${inTheWay(found.characters ?? [])}`,
-    form: '',
-    range: ': there is no such day or time',
-    zone: partsOf(type).zone === null ? ': it has no offset' : ': the clocks there skip that time',
-    digits: ': a number cannot hold so many digits exactly',
-  }[found.code];
-  return {
-    reason: `${column}: ${quoted(text)} is not of type ${type}${detail}`,
-    cause: { column, type, ...found },
-  };
-}
-
-/** The most characters that a sentence names. */
-const MOST_SHOWN = 5;
-
-function inTheWay(characters: readonly string[]): string {
-  const shown = characters.slice(0, MOST_SHOWN).map((character) => `"${visible(character)}"`);
-  if (characters.length > MOST_SHOWN) shown.push('others');
-  const last = shown.pop()!;
-  return shown.length === 0 ? `${last} is in the way` : `${shown.join(', ')} and ${last} are in the way`;
-}
-
-/** An invisible character as its code point. */
-const visible = (character: string): string =>
-  /[\p{C}\p{Z}]/u.test(character) && character !== ' ' ? codePoint(character) : character;

@@ -8,15 +8,11 @@ export async function loadZones(): Promise<void> {
   luxon ??= await import('luxon');
 }
 
-export interface Zone {
-  /**
-   * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of two if clocks show
-   * it twice, null if they skip it.
-   */
-  offsetAt(local: number): number | null;
-  /** Its offset is always 0. */
-  readonly isUtc: boolean;
-}
+/**
+ * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of two if clocks show
+ * it twice, null if they skip it.
+ */
+export type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -33,34 +29,29 @@ interface Span {
 }
 
 /** Null for a name that is not one. */
-export function zoneOf(name: string): Zone | null {
+export function zoneOf(name: string): OffsetAt | null {
+  if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
   if (luxon === undefined) throw new Error('zones are not loaded');
-  const fixed = /^(?:UTC|GMT|Z)$/i.test(name)
-    ? luxon.FixedOffsetZone.utcInstance
-    : /^[+-]\d\d:\d\d$/.test(name)
-      ? luxon.FixedOffsetZone.parseSpecifier(`UTC${name}`)
-      : null;
-  const zone = fixed ?? (luxon.IANAZone.isValidZone(name) ? luxon.IANAZone.create(name) : null);
-  if (zone === null) return null;
+  const { FixedOffsetZone, IANAZone } = luxon;
+  const isFixed = /^[+-]\d\d:\d\d$/.test(name);
+  if (!isFixed && !IANAZone.isValidZone(name)) return null;
+  const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
   if (zone.isUniversal) {
     const offset = zone.offset(0);
-    return { isUtc: offset === 0, offsetAt: () => offset };
+    return () => offset;
   }
   const spans = new Map<number, Span>();
-  return {
-    isUtc: false,
-    offsetAt(local) {
-      const number = Math.floor(local / SPAN_MS);
-      let span = spans.get(number);
-      if (span === undefined) {
-        span = spanOf(zone, number);
-        if (spans.size >= MOST_SPANS) spans.clear();
-        spans.set(number, span);
-      }
-      const { before, after, at } = span;
-      if (before === after || local - before * MINUTE_MS < at) return before;
-      return local - after * MINUTE_MS >= at ? after : null;
-    },
+  return (local) => {
+    const number = Math.floor(local / SPAN_MS);
+    let span = spans.get(number);
+    if (span === undefined) {
+      span = spanOf(zone, number);
+      if (spans.size >= MOST_SPANS) spans.clear();
+      spans.set(number, span);
+    }
+    const { before, after, at } = span;
+    if (before === after || local - before * MINUTE_MS < at) return before;
+    return local - after * MINUTE_MS >= at ? after : null;
   };
 }
 

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { tooManyColumns, tooWide } from '../limits.js';
+import { DEFAULT_LIMITS, tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
@@ -198,6 +198,18 @@ function quietly<T>(attempt: () => T): T | null {
   } catch {
     return null;
   }
+}
+
+/** How much text has enough rows for a guess at their types. */
+const ROWS_BYTES = 128 * 1024;
+
+/** The cells of the first rows after the header; none if they cannot be read. */
+export function rowsBelow({ text, whole }: Text, { dialect }: Header): string[][] {
+  // The last line of a whole file counts even without a line end.
+  const first = whole ? Buffer.concat([text, Buffer.from('\n')]) : text;
+  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
+  const rows = quietly(() => firstRows(first.subarray(0, ROWS_BYTES), form)) ?? [];
+  return rows.slice(1).map(({ cells }) => cells);
 }
 
 /** Columns in which every cell at the beginning of the file is enclosed in apostrophes: they may be quotes. */

@@ -1,7 +1,7 @@
 /** How the rows of a CSV become items: computed once from header and rules, then applied to every row. */
 
-import { type Converter, converterOf } from '../conversion/converter.js';
-import { misfit } from '../conversion/type.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, misfit } from '../conversion/types.js';
 import { identifierCheck, isSuspect } from '../identifier.js';
 import { EMPTY, headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';

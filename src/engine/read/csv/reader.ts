@@ -8,7 +8,15 @@ import { Output } from '../text/output.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
 import { buildCsv } from './build.js';
-import { apostrophes, type Header, headerOf, looksLikeValue, namesIn, titleLines } from './header.js';
+import {
+  apostrophes,
+  type Header,
+  headerOf,
+  looksLikeValue,
+  namesIn,
+  rowsBelow,
+  titleLines,
+} from './header.js';
 import { csvLayout } from './layout.js';
 import { CsvRow } from './row.js';
 import { csvRows } from './rows.js';
@@ -73,7 +81,7 @@ async function open(file: InputFile, options: InputOptions, head: Head): Promise
     body: null,
     ...identity,
   };
-  return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
+  return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form, rowsBelow(head, header)) };
 }
 
 /** The header. Kind and identifier are guessed only if nothing else is wrong with it. */

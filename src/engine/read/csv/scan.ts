@@ -1,7 +1,8 @@
 /** Scans a batch of CSV for the plan: types, sizes, and identifiers of its rows. */
-import { type Converter, converterOf, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
-import { type Likely, nextLikely, noLikely } from '../conversion/likely.js';
+import type { Guess } from '../conversion/guess.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, partsOf } from '../conversion/types.js';
 import { TOO_LARGE } from '../item-writer.js';
 import { classify } from '../mapping/plain-number.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
@@ -41,9 +42,8 @@ export function scanCsv(
     if (index < 0) return '';
     return layout.lower(index) ? row.text(index).toLowerCase() : row.text(index);
   };
-  let likely = layout.targets.map(noLikely);
   return (batch) => {
-    const columns = new Columns(layout, likely);
+    const columns = new Columns(layout);
     row.begin(batch);
     accepted.begin(batch);
     for (let number = 0; number < batch.lines.length; number++) {
@@ -77,7 +77,6 @@ export function scanCsv(
         accepted.reject(rejectedRecord(input.path, batch, number, reason, { cells: row.original(number) }));
       }
     }
-    likely = columns.parts.map(({ stats }) => nextLikely(stats.likely));
     return accepted.finish(columns.parts, (number) => ({ cells: row.original(number) }));
   };
 }
@@ -89,14 +88,15 @@ class Columns {
   /** For each column: whether to look at its cells instead of only counting them. */
   readonly #open: boolean[];
   readonly #inferred: boolean[];
+  readonly #guesses: (Guess | undefined)[];
 
-  constructor(layout: CsvLayout, likely: readonly Likely[]) {
-    const { targets } = layout;
-    this.parts = targets.map(({ pinned }, index) => ({
-      stats: emptyStats(likely[index]),
+  constructor({ targets }: CsvLayout) {
+    this.parts = targets.map(({ pinned, guess }) => ({
+      stats: emptyStats(guess),
       outside: 0,
       currencies: pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null,
     }));
+    this.#guesses = targets.map(({ guess }) => guess);
     this.#converters = targets.map(({ pinned }) => pinned && converterOf(pinned));
     this.#inferred = targets.map(({ role, pinned }) => role === 'metadata' && pinned === null);
     this.#open = this.#inferred.map((inferred, index) => inferred || this.parts[index]!.currencies !== null);
@@ -124,7 +124,7 @@ class Columns {
     const isPlain =
       stats.notNumber === null && addPlain(stats, classify(row.bytes, row.starts[at]!, row.ends[at]!));
     if (isPlain) return;
-    addCell(stats, row.text(index), line);
+    addCell(stats, row.text(index), line, this.#guesses[index]);
     this.#open[index] = isUndecided(stats);
   }
 

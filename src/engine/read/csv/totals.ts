@@ -2,17 +2,16 @@
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count, grouped } from '../../util/numbers.js';
-import { sentAs, sentType } from '../conversion/converter.js';
 import { currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
+import { looksTyped, NO_GUESS, type Suggestion, suggestionOf } from '../conversion/guess.js';
 import {
   isSameStyle,
   isStyled,
-  looksTyped,
-  nounOf,
   POINT_FOR_THOUSANDS,
-  type Suggestion,
-  suggestionOf,
-} from '../conversion/suggest.js';
+  sentAs,
+  sentType,
+  typeNamed,
+} from '../conversion/types.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
@@ -38,7 +37,11 @@ export class CsvTotals implements ColumnTotals {
     this.#path = input.path;
     this.#targets = input.targets;
     this.#before = input.decidedTypes;
-    this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0, currencies: null }));
+    this.#columns = this.#targets.map(({ guess }) => ({
+      stats: emptyStats(guess),
+      outside: 0,
+      currencies: null,
+    }));
   }
 
   add(columns: readonly unknown[]): void {
@@ -94,7 +97,7 @@ export class CsvTotals implements ColumnTotals {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
         this.#inferred(index) && stats.notNumber && this.#decisions[index]!.type === 'string'
-          ? suggestionOf(stats.likely, stats.notNumber.text, styled)
+          ? suggestionOf(this.#targets[index]!.guess ?? NO_GUESS, stats.fits, stats.plain, styled)
           : null,
       );
     const styles = suggest(null).flatMap((found) =>
@@ -154,14 +157,14 @@ export class CsvTotals implements ColumnTotals {
       if (strays) {
         if (other !== undefined) return [];
         const { rows, of, first } = strays;
-        const message = `${column}: ${grouped(of - rows)} of ${grouped(of)} values are ${nounOf(type)}; ${this.place} ${first.line} ${quoted(first.text)} is not`;
+        const message = `${column}: ${grouped(of - rows)} of ${grouped(of)} values are ${typeNamed(type).noun}; ${this.place} ${first.line} ${quoted(first.text)} is not`;
         return [{ message, problem: { code: 'stray_values', column, markers, type, rows } }];
       }
       if (markers.length === 0) return [];
       const shown = found.markers
         .map(({ text, cells }) => `${quoted(text)} (${count(cells, 'cell')})`)
         .join(', ');
-      const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
+      const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${typeNamed(type).noun}`;
       return [{ message, problem: { code: 'null_markers', column, markers, type } }];
     });
   }

@@ -2,8 +2,8 @@
 
 import type { CellType } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
-import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
-import { misfit } from '../conversion/type.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, misfit, sentAs } from '../conversion/types.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { tooDeep } from '../limits.js';

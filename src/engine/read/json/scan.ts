@@ -1,7 +1,8 @@
 /** Scans a batch of JSON for the plan: its fields, sizes, and identifiers. */
 import type { CellType } from '../../model.js';
-import { type Converter, converterOf, partsOf } from '../conversion/converter.js';
 import { addCurrency, noCurrencies } from '../conversion/currency.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, partsOf } from '../conversion/types.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { Target } from '../mapping/targets.js';
 import { type Rows, rejectedRecord } from '../rows.js';
@@ -64,7 +65,7 @@ class FieldParts {
   #isMoney(text: string, type: CellType): boolean {
     const converter = this.#converters.get(type) ?? converterOf(type)!;
     this.#converters.set(type, converter);
-    return converter.size(text) >= 0;
+    return converter.json(text) !== null;
   }
 
   #of({ column, role, key, because, pinned }: Target): FieldPart | null {

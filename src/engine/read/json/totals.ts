@@ -1,8 +1,8 @@
 /** Totals for the fields of JSON items, over the whole input. JSON values keep their types; this only reports them. */
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
-import { sentType } from '../conversion/converter.js';
 import { type Currencies, currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
+import { sentType } from '../conversion/types.js';
 import type { ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';

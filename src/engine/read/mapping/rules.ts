@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
-import { cellType, zoned } from '../conversion/type.js';
+import { cellType, zoned } from '../conversion/types.js';
 import type { Facts } from './facts.js';
 
 export { type MappingRules, NO_RULES } from '../../mapping-rules.js';

@@ -3,16 +3,7 @@
  * merged in order, and then the type is decided once.
  */
 import type { CellType, ColumnType } from '../../model.js';
-import {
-  addLikely,
-  afterPlain,
-  isOpen,
-  type Likely,
-  mergeLikely,
-  noLikely,
-  type Plain,
-  plainLikely,
-} from '../conversion/likely.js';
+import { addFit, addFits, type Fits, type Guess, isOpen, NO_GUESS, noFits } from '../conversion/guess.js';
 import { type Evidence, quoted } from '../wording.js';
 import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
@@ -28,23 +19,26 @@ export interface ColumnStats {
   trailingZero: Evidence | null;
   /** Number of decimals that all cells have; -1 before the first cell, -2 if they differ. */
   decimals: number;
-  /** For a column that is not numbers: the types that it could be given. */
-  likely: Likely;
+  /** Cells that were counted as plain numbers only: whole ones, and those with decimals. */
+  plain: { whole: number; decimal: number };
+  /** The other cells of a column that is text: how the types fare that it could be given. */
+  fits: Fits;
 }
 
-/** @param likely what is known about the types that the column could be given */
-export const emptyStats = (likely = noLikely()): ColumnStats => ({
+/** @param guess the types that the column could be given */
+export const emptyStats = (guess = NO_GUESS): ColumnStats => ({
   cells: 0,
   empty: 0,
+  plain: { whole: 0, decimal: 0 },
+  fits: noFits(guess),
   notInteger: null,
   notNumber: null,
   trailingZero: null,
   decimals: -1,
-  likely,
 });
 
 /** Counts a non-empty cell. */
-export function addCell(stats: ColumnStats, text: string, line: number): void {
+export function addCell(stats: ColumnStats, text: string, line: number, guess: Guess = NO_GUESS): void {
   if (stats.notNumber === null) {
     const kind = classifyText(text);
     if (kind >= DECIMALS) {
@@ -54,18 +48,9 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
     if (addPlain(stats, kind)) return;
   }
   stats.cells++;
-  if (stats.notNumber === null) {
-    if (isOpen(stats.likely)) {
-      const plain = numbersBefore(stats, stats.cells - 1);
-      stats.likely = afterPlain(stats.likely, plain, stats.cells - 1);
-      addLikely(stats.likely, text, line, plain);
-    }
-    stats.notNumber = { line, text };
-    stats.notInteger ??= stats.notNumber;
-  } else if (isOpen(stats.likely)) {
-    // The column is already text.
-    addLikely(stats.likely, text, line, 0);
-  }
+  stats.notNumber ??= { line, text };
+  stats.notInteger ??= stats.notNumber;
+  if (isOpen(stats.fits)) addFit(stats.fits, guess, text, line);
 }
 
 /** The least result of `classify` for a number with decimals. */
@@ -82,6 +67,8 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
     if ((kind & ZERO_AT_END) !== 0 && stats.trailingZero === null) return false;
   }
   stats.cells++;
+  if (kind >= DECIMALS) stats.plain.decimal++;
+  else stats.plain.whole++;
   const decimals = kind >> 1;
   if (stats.decimals === -1) stats.decimals = decimals;
   else if (stats.decimals !== decimals) stats.decimals = -2;
@@ -89,14 +76,7 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
 }
 
 /** Whether the texts of more cells matter; otherwise cells are only counted. */
-export const isUndecided = (stats: ColumnStats): boolean => stats.notNumber === null || isOpen(stats.likely);
-
-/** For `cells` plain numbers: 0 if there are none, 1 if all are integers, 2 if some have decimals. */
-const numbersBefore = ({ notInteger }: ColumnStats, cells: number): Plain =>
-  cells === 0 ? 0 : notInteger === null ? 1 : 2;
-
-const likelyOf = (stats: ColumnStats): Likely =>
-  stats.notNumber === null ? plainLikely(numbersBefore(stats, stats.cells), stats.cells) : stats.likely;
+export const isUndecided = (stats: ColumnStats): boolean => stats.notNumber === null || isOpen(stats.fits);
 
 /** Merges the stats of two stretches of a column; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
@@ -108,7 +88,11 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
     trailingZero: a.trailingZero ?? b.trailingZero,
     decimals:
       a.decimals === -1 ? b.decimals : b.decimals === -1 || a.decimals === b.decimals ? a.decimals : -2,
-    likely: mergeLikely(likelyOf(a), likelyOf(b)),
+    plain: {
+      whole: a.plain.whole + b.plain.whole,
+      decimal: a.plain.decimal + b.plain.decimal,
+    },
+    fits: addFits(a.fits, b.fits),
   };
 }
 
@@ -117,12 +101,7 @@ export function withText(stats: ColumnStats, text: Evidence | null): ColumnStats
   if (text === null) return stats;
   const earlier = (other: Evidence | null) => (other !== null && other.line < text.line ? other : text);
   const { notNumber, notInteger } = stats;
-  return {
-    ...stats,
-    notNumber: earlier(notNumber),
-    notInteger: earlier(notInteger),
-    likely: likelyOf(stats),
-  };
+  return { ...stats, notNumber: earlier(notNumber), notInteger: earlier(notInteger) };
 }
 
 export interface Decision {

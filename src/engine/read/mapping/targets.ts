@@ -3,7 +3,9 @@ import { UsageError } from '../../errors.js';
 import { type CellType, ID_FIELD, type Kind } from '../../model.js';
 import type { ColumnRule, Warning } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
-import { converterOf } from '../conversion/converter.js';
+import { type Guess, guessOf } from '../conversion/guess.js';
+import { converterOf } from '../conversion/types.js';
+import { cleaner } from '../identifier.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';
 import { list, quoted } from '../wording.js';
@@ -25,6 +27,8 @@ export interface Target {
   pinned: CellType | null;
   /** Why the column is left out or has its type, if not because of its values. */
   because: string | null;
+  /** CSV: what the column may be, if its values decide. */
+  guess?: Guess;
 }
 
 export const METADATA = 'metadata';
@@ -79,12 +83,24 @@ export function targeting(input: Mapped): (column: string) => Target {
 /** The target of a column without a name. A field of a JSON item may have an empty name. */
 const NAMELESS: Target = { column: '', role: 'ignored', key: null, pinned: null, because: 'it has no name' };
 
-/** Targets of all columns of a header. @throws UsageError as `checkKeys` does */
-export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
+/**
+ * Targets of all columns of a header.
+ * @param rows the cells of the first rows
+ * @throws UsageError as `checkKeys` does
+ */
+export function targetsOf(
+  input: Mapped & { columns: readonly string[] },
+  rows: readonly (readonly string[])[],
+): Target[] {
   const targetOf = targeting(input);
   const targets = input.columns.map((column) => (column === '' ? NAMELESS : targetOf(column)));
   checkKeys(targets);
-  return targets;
+  const clean = cleaner(input.rules) ?? ((cell: string) => cell);
+  return targets.map((target, index) => {
+    if (target.role !== 'metadata' || target.pinned !== null) return target;
+    const cells = rows.map((row) => clean(row[index] ?? ''));
+    return { ...target, guess: guessOf(cells.filter((cell) => cell !== '')) };
+  });
 }
 
 /** The error for a column that does not exist, with a similar name if there is one. */

@@ -1,7 +1,7 @@
 /** The messages between the calling thread and a worker, and the work that both can do. */
 import { type ErrorDetails, InputError } from '../../errors.js';
 import type { ItemBatch } from '../batch.js';
-import { loadConversions } from '../conversion/found.js';
+import { loadConversions } from '../conversion/types.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
 import type { StoredBatch } from '../record-cache.js';

@@ -1,7 +1,6 @@
 /** In columns whose type names a decimal sign, numbers are written with that sign, or they would be misread. */
-import type { CellType, RejectedRow } from '../../model.js';
-import { partsOf } from '../conversion/converter.js';
-import { styleOf } from '../conversion/numerals.js';
+import type { RejectedRow } from '../../model.js';
+import { decimalSign } from '../conversion/types.js';
 import { KIND_BITS, type Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
 import { Is } from './notes.js';
@@ -11,17 +10,9 @@ type Original = RejectedRow['original'];
 /** Columns in which numbers are not written with a decimal point. */
 export function decimalSigns({ targets }: Pick<OpenedInput, 'targets'>): [column: number, sign: string][] {
   return targets.flatMap(({ pinned }, column): [number, string][] => {
-    const sign = pinned === null ? '.' : signOf(pinned);
+    const sign = pinned === null ? '.' : decimalSign(pinned);
     return sign === '.' ? [] : [[column, sign]];
   });
-}
-
-/** If the type has no decimals, the sign must still differ from the group separator. */
-function signOf(type: CellType): string {
-  const { name, form } = partsOf(type);
-  if (form === null || (name !== 'number' && name !== 'money')) return '.';
-  const { group, decimal } = styleOf(form)!;
-  return decimal || (group === '.' ? ',' : '.');
 }
 
 /** The rows of a batch, with decimal points as the workbook stores them. */

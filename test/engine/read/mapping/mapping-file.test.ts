@@ -99,7 +99,7 @@ describe('a mapping file', () => {
     [
       'a type that is none',
       { type: { Revenue: 'moneyy' } },
-      /m\.json: type\.Revenue: "moneyy" is not one of string, /,
+      /m\.json: type\.Revenue: "moneyy" is not one of integer, /,
       /did you mean money/,
     ],
     [

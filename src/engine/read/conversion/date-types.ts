@@ -1,0 +1,137 @@
+/** The types `date` and `datetime`: what is sent for a point in time. */
+import { SOME_ZONE } from '../../model.js';
+import { type Point, pointAt, utc } from './calendar.js';
+import { patternsOf, readsAs } from './date-patterns.js';
+import { type DatePattern, datePattern, ISO_8601, ISO_DATE } from './dates.js';
+import { BadType, type Converter, causeOf, type TypeOfColumn } from './type.js';
+import { type OffsetAt, zoneOf } from './zones.js';
+
+/** Two digits; a table is faster than arithmetic. */
+const TWO = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'));
+const pad = (n: number): string => TWO[n]!;
+
+/** As it is sent and shown: `2024-03-31`. */
+export const dateText = ({ year, month, day }: Point): string =>
+  `${year < 1000 ? String(year).padStart(4, '0') : year}-${pad(month)}-${pad(day)}`;
+
+/** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
+function rfc3339(point: Point, offset: number): string {
+  if (!Number.isInteger(offset)) {
+    return rfc3339(pointAt(Math.round(utc(point) - offset * 60_000), point.fraction), 0);
+  }
+  const { hour, minute, second } = point;
+  const fraction = point.fraction.replace(/0+$/, '');
+  const time = `${pad(hour)}:${pad(minute)}:${pad(second)}${fraction && `.${fraction}`}`;
+  const size = Math.abs(offset);
+  const zone = size === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}${pad(Math.trunc(size / 60))}:${pad(size % 60)}`;
+  return `"${dateText(point)}T${time}${zone}"`;
+}
+
+/** The last year with four digits. */
+const LAST_YEAR = 9999;
+
+const dates = (pattern: DatePattern): Converter => ({
+  json(text) {
+    const point = pattern.read(text);
+    return point === null || point.year > LAST_YEAR ? null : `"${dateText(point)}"`;
+  },
+  cause: (text) => (pattern.fits(text) ? { code: 'range' } : causeOf(text, pattern.foreign, 'form')),
+});
+
+function datetimes(pattern: DatePattern, zone: string | null): Converter {
+  // Looked up with the first cell: a type is also parsed where zones are not loaded.
+  let offsetAt: OffsetAt | null | undefined = zone === null ? null : undefined;
+  const { cause } = dates(pattern);
+  return {
+    json(text) {
+      const point = pattern.read(text);
+      if (point === null || point.year > LAST_YEAR) return null;
+      offsetAt ??= zone === null ? null : zoneOf(zone);
+      const offset = point.offset ?? offsetAt?.(utc(point)) ?? null;
+      return offset === null ? null : rfc3339(point, offset);
+    },
+    cause(text) {
+      const point = pattern.read(text);
+      return point !== null && point.year <= LAST_YEAR ? { code: 'zone' } : cause(text);
+    },
+  };
+}
+
+/** Numbers from here on are milliseconds, from March 1973 on. As seconds, this one would be in the year 5138. */
+const LEAST_MS = 100_000_000_000;
+
+const EPOCH: Converter = {
+  json(text) {
+    const [, whole, decimals = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+    if (whole === undefined) return null;
+    const number = Number(whole);
+    const inMs = Math.abs(number) >= LEAST_MS;
+    // Before 1970, a fraction would count backward: rare enough to refuse.
+    if (decimals !== '' && (inMs || text.startsWith('-'))) return null;
+    const ms = inMs ? number : number * 1_000;
+    const fraction = inMs ? String(((ms % 1_000) + 1_000) % 1_000).padStart(3, '0') : decimals;
+    const point = pointAt(ms, fraction);
+    return point.year >= 0 && point.year <= LAST_YEAR ? rfc3339(point, 0) : null;
+  },
+  cause: (text) => causeOf(text, /[^\d.-]/gu, 'range'),
+};
+
+function patternOf(form: string | null, iso: DatePattern): DatePattern {
+  return form === null || form === 'iso' ? iso : datePattern(form);
+}
+
+function checkZone(form: string | null, zone: string | null, pattern: DatePattern): void {
+  if (zone === '') throw new BadType('names no zone after the @', 'such as Europe/Berlin or UTC');
+  if (zone !== null || form === null || form === 'iso' || pattern.hasOffset) return;
+  throw new BadType(
+    'does not say in which zone the times are',
+    `write the zone after an @: datetime:${form}@Europe/Berlin, or datetime:${form}@UTC`,
+  );
+}
+
+/** As RFC 3339 has it: a column of such values needs no type. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+export const DATE_TYPES: readonly TypeOfColumn[] = [
+  {
+    name: 'date',
+    sent: 'string',
+    noun: 'dates',
+    parse: (form) => dates(patternOf(form, ISO_DATE)),
+    // ISO dates need no type.
+    guess: (text) =>
+      patternsOf(text, 'date')
+        .filter((pattern) => pattern !== 'iso')
+        .map((pattern) => `date:${pattern}`),
+    examples: [
+      ['date:MM/dd/yyyy', 'dates of this pattern, sent as 2024-03-31'],
+      ['date', 'ISO 8601, or the one pattern that every value fits'],
+    ],
+  },
+  {
+    name: 'datetime',
+    sent: 'string',
+    noun: 'datetimes',
+    parse(form, zone) {
+      if (form === 'epoch') {
+        if (zone !== null) throw new BadType('is epoch time, which has no zone', 'write datetime:epoch');
+        return EPOCH;
+      }
+      const pattern = patternOf(form, ISO_8601);
+      checkZone(form, zone, pattern);
+      return datetimes(pattern, zone);
+    },
+    guess(text) {
+      if (RFC_3339.test(text) || patternsOf(text, 'date').length > 0) return [];
+      return patternsOf(text, 'datetime').map((pattern) => {
+        const isZoned = readsAs(text, 'datetime', pattern)?.offset !== null;
+        return `datetime:${pattern}${isZoned ? '' : `@${SOME_ZONE}`}`;
+      });
+    },
+    examples: [
+      ['datetime:<pattern>@<zone>', 'dd.MM.yyyy HH:mm@Europe/Berlin is sent as 2024-03-31T10:00:00+02:00'],
+      ['datetime@UTC', 'ISO 8601, or the one pattern that every value fits, in this zone'],
+      ['datetime:epoch', 'seconds or milliseconds since 1970'],
+    ],
+  },
+];
