@@ -2,6 +2,7 @@
 
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { RunRequests } from '../state/run-requests.js';
 import { count } from '../util/numbers.js';
 import { isFailed } from './summary.js';
 
@@ -10,7 +11,8 @@ const MOST_GIVEN_UP = 10;
 
 /** Warnings about requests that sent rows again without success, if the rows are not rejected. */
 export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
-  const all = notReplaced(records).filter((r) => r.parent !== null && isFailed(r));
+  const requests = new RunRequests(records);
+  const all = requests.ends.filter((r) => isFailed(r) && requests.chainOf(r).slice(1).some(isClosed));
   const more = all.length - MOST_GIVEN_UP;
   return [
     ...all.slice(0, MOST_GIVEN_UP).map((r) => {

@@ -1,7 +1,7 @@
 /** Finds the outcome of each row of a run. Rows must be asked for in the order of its inputs. */
 
 import type { KnownRows } from '../state/history.js';
-import { isDividedAgain, type RequestRecord, rangesOf } from '../state/requests.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
@@ -43,7 +43,7 @@ export interface AcceptedRow {
 type RecordedRows = NonNullable<Awaited<ReturnType<State['history']['ofRequest']>>> | BigUint64Array;
 
 export class RowOutcomes {
-  readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
+  readonly #inputs = new Map<number, { stretches: Stretch[]; at: number }>();
   readonly #requests: RunRequests;
   /** By number of the request, for the current input. */
   readonly #walks = new Map<number, Walk>();
@@ -60,13 +60,10 @@ export class RowOutcomes {
   ) {
     this.#requests = new RunRequests(records);
     for (const record of this.#requests.ends) {
-      // A resume splits the rows of a withdrawn request again. Until then, the request has the reason why
-      // they are unsent.
-      const which = isDividedAgain(record) ? 'withdrawn' : 'stretches';
       for (const { input, first_row, end_row } of rangesOf(record)) {
-        const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
+        const known = this.#inputs.get(input) ?? { stretches: [], at: 0 };
         this.#inputs.set(input, known);
-        known[which].push({ first_row, end_row, record });
+        known.stretches.push({ first_row, end_row, record });
       }
     }
     for (const { stretches } of this.#inputs.values()) stretches.sort((a, b) => a.first_row - b.first_row);
@@ -100,9 +97,10 @@ export class RowOutcomes {
   /** The outcome of a row. */
   of(row: AcceptedRow): RowOutcome {
     const record = this.#recordOf(row);
-    if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.#why(row) };
+    if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.unsent };
     const chain = this.#requests.chainOf(record);
     const sent = outcomeOf(chain);
+    if (sent.outcome === 'unsent') sent.reason ??= this.unsent;
     if (!this.#isDecided(record)) return sent;
     const walk = this.#walkOf(record, row.input);
     if (!walk.sent.take(row)) {
@@ -120,7 +118,7 @@ export class RowOutcomes {
   }
 
   #isDecided(record: RequestRecord): boolean {
-    return isDecided(record, classOf(this.#requests.chainOf(record)).rows);
+    return isDecided(this.#requests.chainOf(record));
   }
 
   #recordOf({ input, row }: AcceptedRow): RequestRecord | null {
@@ -147,13 +145,6 @@ export class RowOutcomes {
   #forget(seq: number): void {
     this.#walks.delete(seq);
     this.#rows.delete(seq);
-  }
-
-  #why({ input, row }: AcceptedRow): string {
-    const last = this.#inputs
-      .get(input)
-      ?.withdrawn.findLast(({ first_row, end_row }) => first_row <= row && row < end_row);
-    return last?.record.reason ?? this.unsent;
   }
 
   #walkOf(record: RequestRecord, input: number): Walk {

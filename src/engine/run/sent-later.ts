@@ -5,44 +5,32 @@
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { DeliverDeps } from '../send/follow.js';
-import { isOpen } from '../send/isolate.js';
-import { isUnanswered } from '../send/recorded-ranges.js';
-import { isDividedAgain, type RequestRecord, rootsNow } from '../state/requests.js';
+import { nextStep, rulesOf } from '../send/next.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { Scope, State } from '../state/state.js';
 import { isInDoubt, requestStatus } from '../states.js';
 
-/**
- * Rules for requests of earlier sessions and of a saved plan: which are repeated as they were, and which are
- * done.
- */
+/** What is left to do for the requests of earlier sessions and of a saved plan. */
 export function repeatRules(
-  run: { requests: RunRequests },
+  { requests }: { requests: RunRequests },
   options: ImportOptions,
 ): {
   /** Requests that decide how the rows of these inputs are split. */
   recorded(isWanted: (input: number) => boolean): RequestRecord[];
-  /** Whether the rows of a request are sent again. */
+  /** Whether anything is left to do for the rows of a request. @param r without a parent */
   isSentAgain(r: RequestRecord): boolean;
-  /** Whether nothing is left to send of the request with this number. */
+  /** Whether nothing is left to do for the request with this number. */
   isDone(seq: number): boolean;
 } {
-  const isPlanned = options.plan !== undefined;
-  const isSentAgain = (r: RequestRecord): boolean => {
-    const isFollowed = options.onFailure === 'isolate' && options.wait && r.state === 'acknowledged';
-    const waits = isPlanned && r.state === 'withdrawn';
-    return waits || isUnanswered(r) || isFollowed || isOpen(r, run.requests, options);
-  };
+  const rules = rulesOf(options);
+  const isSentAgain = (r: RequestRecord): boolean => nextStep(r, requests, rules) !== null;
   return {
-    recorded: (isWanted) => {
-      const wanted = run.requests.all.filter((r) => isWanted(r.input));
-      if (isPlanned) return rootsNow(wanted);
-      return wanted.filter((r) => r.parent === null && !isDividedAgain(r));
-    },
+    recorded: (isWanted) => requests.all.filter((r) => r.parent === null && isWanted(r.input)),
     isSentAgain,
     isDone: (seq) => {
-      const r = run.requests.of(seq);
+      const r = requests.of(seq);
       return r !== undefined && !isSentAgain(r);
     },
   };

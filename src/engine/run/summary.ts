@@ -16,7 +16,7 @@ import type {
 } from '../model.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
-import { isOpen } from '../send/isolate.js';
+import { nextStep, rulesOf } from '../send/next.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
 import {
@@ -200,13 +200,20 @@ export function maybeSentTwice(
   records: readonly RequestRecord[],
   paths: readonly string[],
 ): MaybeSentTwice[] {
-  const isSentAgain = ({ state, retries }: RequestRecord): boolean =>
-    state !== 'waiting' && (state !== 'withdrawn' || retries > 0);
-  return records.filter(isSentAgain).flatMap((r) => {
+  const requests = new RunRequests(records);
+  const isSentAgain = (r: RequestRecord): boolean =>
+    r.possibleDuplicate !== null && (requestStatus(r) !== 'planned' || r.retries > 0);
+  /** Whether those that have its rows instead say it of all its rows. */
+  const isSaidBelow = (r: RequestRecord): boolean => {
+    const parts = requests.partsOf(r);
+    return parts.length > 0 && parts.every((part) => isSentAgain(part) || isSaidBelow(part));
+  };
+  return records.flatMap((r) => {
+    if (!isSentAgain(r) || isSaidBelow(r)) return [];
     const { possibleDuplicate: reason, job_id } = r;
     // By now, all its rows may be left out, or unchanged.
     const rows = r.rows || r.overtaken + r.doubtful || r.unchanged;
-    return reason === null ? [] : [{ ...placeOf(r, paths), rows, reason, job_id }];
+    return [{ ...placeOf(r, paths), rows, reason: reason!, job_id }];
   });
 }
 
@@ -271,7 +278,7 @@ export const isDone = (
   options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
 ): boolean =>
   openRows(planned, requests.all) <= 0 &&
-  !requests.all.some((r) => r.parent === null && isOpen(r, requests, options)) &&
+  !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
   !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
 
 /** Whether the run is finished: no error ended it early, so a resume has nothing left to do. */

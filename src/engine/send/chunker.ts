@@ -33,14 +33,9 @@ export interface ChunkRules {
    * sent.
    */
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
-  /**
-   * Requests of earlier sessions and of a saved plan for these inputs. Without a plan, withdrawn ones are
-   * left out, so that their rows are split again.
-   */
+  /** Requests of earlier sessions and of a saved plan for these inputs, without those that have their rows instead. */
   recorded: readonly RequestRecord[];
-  /**
-   * Whether the rows of a recorded request are sent again. Default: if it may have arrived (`isUnanswered`).
-   */
+  /** Whether anything is left to do for the rows of a recorded request. Default: if it may have arrived. */
   isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 

@@ -1,29 +1,22 @@
 /**
- * Delivers one chunk: sends its request, or its halves after a 413, and follows their jobs. Records and
- * events come from the same `RequestRecord`.
+ * Delivers the rows of one request: sends it, or those that have its rows by now, in order, until nothing is left to do
+ * (`next.ts` decides each step). A step is recorded before and after, so that a resume continues after a crash.
  */
-import { ServiceError } from '../errors.js';
+import type { ServiceError } from '../errors.js';
 import { bodyMemory } from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
+import { failureReason } from '../service/names.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { requestStatus, wasAcknowledged } from '../states.js';
+import { count } from '../util/numbers.js';
 import { serialize } from './body.js';
-import { checkCanary } from './canary.js';
-import { type Chunk, rowsToRecord } from './chunk.js';
-import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
-import { failureOf, failureText, isAboutRows } from './isolate.js';
-import { halve } from './pick.js';
-import { sendRequest, untilWritten } from './request.js';
-import { content, leaveOut, markSent, newRecord, repeated } from './request-record.js';
-import { isAccepted, placeOf, placeText } from './row-counts.js';
-
-/** A failed request for which to search the rows at fault. */
-export interface Failed {
-  /** All its rows. */
-  chunk: Chunk;
-  /** Its record. */
-  root: RequestRecord;
-  /** The error of a refused request; null if its job failed. */
-  error: ServiceError | null;
-}
+import { checkCanary, isCanaryDue } from './canary.js';
+import type { Chunk } from './chunk.js';
+import { type DeliverDeps, pathsOf } from './follow.js';
+import { failureOf, failureText, isAboutRows, nextStep, rulesOf, type Step, starts } from './next.js';
+import { divide, pick } from './pick.js';
+import { content, leaveOut, markSent, newRecord, recordRows, repeated } from './request-record.js';
+import { Search, type Searches } from './search.js';
+import { refusal, type Serialized, sendAndFollow } from './submit.js';
 
 /** The body of a chunk as it is sent, and the fields of its record that describe it. */
 export interface Prepared {
@@ -31,257 +24,193 @@ export interface Prepared {
   described: ReturnType<typeof content>;
 }
 
-/** The body of a chunk as it is sent, and its number of items and merged rows. */
-type Serialized = ReturnType<typeof serialize>;
-
 /** Makes the body of a chunk and its digest. Done ahead, so that a connection that is free does not wait for it. */
 export function prepare(chunk: Chunk): Prepared {
   const serialized = serialize(chunk);
   return { serialized, described: content(chunk, serialized) };
 }
 
-/**
- * Sends a chunk and follows its job.
- * @returns with `onFailure: 'isolate'`, the failed requests for which to search the rows at fault; otherwise none
- * @throws ProfilesError when the run cannot continue
- */
-export async function deliver(given: Chunk, deps: DeliverDeps, prepared?: Prepared): Promise<Failed[]> {
-  if (given.rejected !== null) {
-    await rejectAgain(given, given.rejected, deps);
-    return [];
+/** @throws ProfilesError when the run cannot continue */
+export async function deliver(
+  given: Chunk,
+  deps: DeliverDeps,
+  searches: Searches,
+  ahead?: Prepared,
+): Promise<void> {
+  if (given.rejected !== null) return rejectAgain(given, given.rejected, deps);
+  const chunk = await leaveOut(given, given.recorded, deps);
+  let isNew = given.recorded === null;
+  const first = isNew ? ((chunk === given ? ahead : undefined) ?? prepare(chunk)) : null;
+  const { seq } = given.recorded ?? newRecord(chunk, first!.described, deps);
+  const search = new Search(searches, seq, deps);
+  const delivery = new Delivery(chunk, seq, deps, search);
+  try {
+    while (!deps.stop.aborted && !deps.abort.aborted) {
+      const root = deps.requests.of(seq)!;
+      const step = nextStep(root, deps.requests, rulesOf(delivery.options, deps.mostItems()));
+      if (!step) return search.tellEnd(root);
+      await delivery.take(step, isNew ? first : null);
+      isNew = false;
+    }
+  } finally {
+    search.close();
   }
-  let chunk = await leaveOut(given, given.recorded, deps);
-  const { serialized: body, described } = chunk === given && prepared ? prepared : prepare(chunk);
-  const record = chunk.recorded
-    ? await repeated(chunk, described, chunk.recorded, deps)
-    : newRecord(chunk, described, deps);
-  const { onFailure } = deps.options;
-  const isolate = onFailure === 'isolate';
-  // A request of a saved plan may be larger than is allowed now: after a 413, or for a canary.
-  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
-    return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
+}
+
+class Delivery {
+  #error: ServiceError | null = null;
+  #isGivenUp = false;
+
+  /** @param chunk all rows of the request `seq` */
+  constructor(
+    private readonly chunk: Chunk,
+    private readonly seq: number,
+    private readonly deps: DeliverDeps,
+    private readonly search: Search,
+  ) {}
+
+  /** Once a search may not begin, what failed stays as it is. */
+  get options(): DeliverDeps['options'] {
+    const { options } = this.deps;
+    return this.#isGivenUp ? { ...options, onFailure: 'stop' } : options;
   }
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const sent = await sendAndFollow(chunk, body, record, deps, release);
-  const { error } = sent;
-  chunk = sent.chunk;
-  if (deps.isCanary) checkCanary(deps.run, deps.requests, pathsOf(deps));
-  if (!error) {
-    if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
-    // After a retry, an earlier attempt may still read the body, so its memory is not used again.
-    if (record.retries === 0) void released.then(() => bodyMemory.give(body.body.buffer));
-    return [];
+
+  /** @param prepared of a request that is sent for the first time */
+  async take(step: Step, prepared: Prepared | null): Promise<void> {
+    const { requests, options } = this.deps;
+    const { request, source } = step;
+    const isolate = options.onFailure === 'isolate';
+    if (isolate && starts(step) && !(await this.search.mayBegin(source ?? request))) {
+      this.#isGivenUp = true;
+      // What a job failed stays so.
+      if (this.#error) throw refusal(request, this.#error, this.deps);
+      return;
+    }
+    if (isolate && (source || step.do === 'repeat')) this.search.tell();
+    const rows = request.seq === this.seq ? this.chunk : this.#rowsOf(request);
+    switch (step.do) {
+      case 'send':
+        return this.#send(rows, request, source, prepared);
+      case 'repeat':
+        return this.#replace(request, [rows]);
+      case 'divide': {
+        const isCanary = isCanaryDue(options.canary, requests);
+        return this.#divide(request, rows, isCanary ? this.deps.mostItems() : undefined);
+      }
+      case 'reject':
+        return this.#reject(rows, request);
+      case 'leave': {
+        const wasAccepted = requests.chainOf(request).slice(1).some(wasAcknowledged);
+        const reason = `the ${count(options.isolateJobs, 'request')} to find the rows at fault are used up`;
+        const failure = failureOf(source!);
+        Object.assign(request, { state: wasAccepted ? 'failed' : 'unsent', failure, reason });
+        return this.#commit(request);
+      }
+    }
   }
-  if (error.status === 413 && record.rows > 1) {
-    deps.tooLarge(chunk.ends.length);
-    return deliverHalves(chunk, deps, undefined, record);
+
+  /** Sends a request, or follows one that was sent. */
+  async #send(
+    whole: Chunk,
+    given: RequestRecord,
+    source: RequestRecord | null,
+    prepared: Prepared | null,
+  ): Promise<void> {
+    const { requests, isCanary, run, options } = this.deps;
+    const { onFailure } = options;
+    const rows = prepared ? whole : await leaveOut(whole, requests.of(this.seq)!, this.deps);
+    const { serialized, described } = prepared ?? prepare(rows);
+    const record = prepared ? given : await repeated(rows, described, given, this.deps);
+    const deps = source && onFailure === 'isolate' ? this.search.deps : this.deps;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { chunk, error } = await sendAndFollow(rows, serialized, record, deps, release);
+    if (isCanary) checkCanary(run, requests, pathsOf(this.deps));
+    if (!error) {
+      const isOver = record.parent === null && requestStatus(record) !== 'failed';
+      // After a retry, an earlier attempt may still read the body, so its memory is not used again.
+      if (isOver && record.retries === 0) void released.then(() => bodyMemory.give(serialized.body.buffer));
+      return;
+    }
+    record.failure = failureText(error);
+    record.reason = error.message;
+    if (error.status === 413 && record.rows > 1) {
+      this.deps.tooLarge(chunk.ends.length);
+      return this.#divide(record, chunk);
+    }
+    if (onFailure === 'isolate' && isAboutRows(error.status)) {
+      this.#error = error;
+      record.state = 'refused';
+      if (source) await this.#commit(record);
+      return;
+    }
+    if (onFailure !== 'continue' && error.status !== 413) throw refusal(record, error, this.deps);
+    return this.#reject(chunk, record);
   }
-  record.failure = failureText(error);
-  if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
-  await rejectWhole({ chunk, root: record, error }, deps, onFailure === 'continue' || error.status === 413);
-  return [];
+
+  /** Divides a request into two that name it as their parent. @param first number of ids in the first one; default: half */
+  async #divide(request: RequestRecord, rows: Chunk, first?: number): Promise<void> {
+    const halves = divide(rows, first);
+    // All rows have the same identifier, so they cannot be split.
+    if (!halves) return this.#reject(rows, request, `; ${count(request.rows, 'item')} fail only together`);
+    // What may have arrived stays in doubt: its parts have that from it.
+    if (requestStatus(request) === 'planned') request.state = 'divided';
+    const [left, right] = halves.map((ranges) => pick(rows, ranges)) as [Chunk, Chunk];
+    const unchanged = Math.min(left.unchanged, rows.unchanged);
+    return this.#replace(request, [
+      { ...left, unchanged },
+      { ...right, unchanged: rows.unchanged - unchanged },
+    ]);
+  }
+
+  /** Records a request and those that have its rows instead, in one transaction. */
+  async #replace(request: RequestRecord, parts: readonly Chunk[]): Promise<void> {
+    const { deps } = this;
+    const over = { parent: request.seq, digest: '', state: 'waiting' } as const;
+    for (const part of parts) await markSent(part, request, deps);
+    const added = parts.map((part) => newRecord(part, { ...prepare(part).described, ...over }, deps));
+    deps.totals.count(request);
+    await deps.state.requests.recordAll(deps.run, deps.scope, this.chunk.kind, [request, ...added]);
+  }
+
+  async #reject(chunk: Chunk, record: RequestRecord, note = ''): Promise<void> {
+    const reason = (record.reason ?? jobReason(record)) + note;
+    // The rejects file first: if the record says "rejected", the rows must be in the file.
+    const isPart = record.seq !== this.seq;
+    await this.deps.reject(chunk, reason, this.deps.emit, isPart ? this.chunk : undefined);
+    record.failure = failureOf(record);
+    record.state = 'rejected';
+    record.reason = reason;
+    return this.#commit(record);
+  }
+
+  #commit(record: RequestRecord): Promise<void> {
+    const { run, scope, state, totals } = this.deps;
+    totals.count(record);
+    return state.requests.record(run, scope, this.chunk.kind, record, null);
+  }
+
+  /**
+   * The rows of a part. With `changedOnly`, some of its rows may have become unchanged since it was recorded. `pick` may
+   * attribute such rows to a neighboring request, so they are counted here as the difference to the recorded number.
+   */
+  #rowsOf(record: RequestRecord): Chunk {
+    const rows = pick(this.chunk, rangesOf(record));
+    const had = record.rows + record.merged + record.unchanged + record.left_out;
+    return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
+  }
 }
 
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {
   const { described } = prepare(chunk);
   const record = chunk.recorded ?? newRecord(chunk, described, deps);
-  // The rejects file first: if the record says "rejected", the rows must be in the file.
   await deps.reject(chunk, reason, deps.emit);
   Object.assign(record, described, { state: 'rejected', reason });
   await recordRows(chunk, record, deps);
 }
 
-/** Records a request with the contents of its rows. */
-const recordRows = (
-  chunk: Chunk,
-  record: RequestRecord,
-  { run, scope, state, remembering }: DeliverDeps,
-): Promise<void> =>
-  state.requests.record(
-    run,
-    scope,
-    chunk.kind,
-    record,
-    remembering.printsOf(chunk),
-    chunk.shared,
-    rowsToRecord(chunk),
-  );
-
-/** Why a run that this one has replaced may have sent some of the rows; null if none. */
-function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
-  const id = lost.size === 0 ? undefined : prints.ids.find((one) => lost.has(one));
-  return id === undefined ? null : lost.get(id)!;
-}
-
-/**
- * @param first number of items in the first part. Default: half
- * @param refused the record of the request; null if it was not sent
- */
-async function deliverHalves(
-  chunk: Chunk,
-  deps: DeliverDeps,
-  first?: number,
-  refused: RequestRecord | null = null,
-): Promise<Failed[]> {
-  const failed: Failed[] = [];
-  const halves = halve(chunk, first);
-  if (refused?.state === 'unknown') await inheritDoubt(halves, refused, deps);
-  for (const half of halves) {
-    if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
-  }
-  return failed;
-}
-
-/** If a request may have arrived, so may its halves: they are recorded as if each had been sent. In one transaction. */
-async function inheritDoubt(halves: readonly Chunk[], of: RequestRecord, deps: DeliverDeps): Promise<void> {
-  const { run, scope, state } = deps;
-  const { reason, possibleDuplicate } = of;
-  const given = { state: 'unknown', reason, possibleDuplicate } as const;
-  Object.assign(of, { state: 'divided', possibleDuplicate: null });
-  const written = [state.requests.record(run, scope, halves[0]!.kind, of, null)];
-  for (const half of halves) {
-    half.recorded = newRecord(half, { ...prepare(half).described, ...given }, deps);
-    written.push(recordRows(half, half.recorded, deps));
-  }
-  await Promise.all(written);
-}
-
-/**
- * Rejects all rows of a request that the service refused.
- * @param continues if false, the run ends instead
- * @throws ServiceError
- */
-export async function rejectWhole(
-  { chunk, root, error }: Failed,
-  deps: DeliverDeps,
-  continues: boolean,
-): Promise<void> {
-  if (!continues) throw refusal(root, error!, deps);
-  // The rejects file first: if the record says "rejected", the rows must be in the file.
-  await deps.reject(chunk, error!.message, deps.emit);
-  root.state = 'rejected';
-  root.reason = error!.message;
-  await deps.state.requests.record(deps.run, deps.scope, chunk.kind, root, null);
-}
-
-/** A request that was sent, or had nothing left to send. */
-interface Sending {
-  /** Its rows, without those that were left out for newer data of others before its last attempt. */
-  chunk: Chunk;
-  /** The error with which the service refused it; null if it was accepted, or waiting ended first. */
-  error: ServiceError | null;
-}
-
-/**
- * Sends a request unless it is acknowledged already. With `wait`, follows its job until it ends or waiting
- * ends.
- * @param release called when nothing reads the body anymore; not called if that cannot be known
- * @throws ProfilesError when the run cannot continue
- */
-export async function sendAndFollow(
-  given: Chunk,
-  { body: whole }: Serialized,
-  record: RequestRecord,
-  deps: DeliverDeps,
-  release?: () => void,
-): Promise<Sending> {
-  let [chunk, body] = [given, whole];
-  const done = (error: ServiceError | null): Sending => ({ chunk, error });
-  if (record.state === 'acknowledged') {
-    await follow([record], deps);
-    return done(null);
-  }
-  let intent: Chunk | null = chunk;
-  /** Resolves when the last commit is on disk. */
-  let written = Promise.resolve();
-  const commit = async (): Promise<void> => {
-    // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
-    if (isAccepted(record) || record.state === 'unknown')
-      record.possibleDuplicate ??= lostBefore(chunk, deps);
-    const prints = intent && deps.remembering.printsOf(intent);
-    const rows = intent && rowsToRecord(intent);
-    intent = null;
-    written = deps.state.requests.record(
-      deps.run,
-      deps.scope,
-      chunk.kind,
-      record,
-      prints,
-      chunk.shared,
-      rows,
-    );
-    if (!isAccepted(record)) return written;
-    // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
-    // together with the next intent. If that fails, the intent fails too, and nothing is sent.
-    written.catch(() => {});
-  };
-  const isEmpty = async (): Promise<boolean> => {
-    if (record.rows > 0) return false;
-    record.state = 'settled';
-    await commit();
-    return true;
-  };
-  if (await isEmpty()) return done(null);
-  const outcome = await sendRequest(record, deps.options, {
-    ...deps,
-    submit: (signal) =>
-      untilWritten(deps.stop, signal, (either, begins) => {
-        const ready = (): void => {
-          deps.state.locks.check();
-          begins();
-        };
-        return deps.client.submit(chunk.kind, body, either, ready, release);
-      }),
-    commit,
-    remains: async () => {
-      const rest = await leaveOut(chunk, record, deps);
-      if (rest === chunk) return true;
-      await markSent(rest, record, deps);
-      const { serialized, described } = prepare(rest);
-      Object.assign(record, described);
-      [chunk, intent, body] = [rest, rest, serialized.body];
-      return !(await isEmpty());
-    },
-  });
-  switch (outcome.type) {
-    case 'acknowledged': {
-      // Reported only when it is on disk, so that readers of events can rely on it even if the process is
-      // killed.
-      const reported = written.then(() => {
-        reportSubmitted(chunk.kind, record, deps);
-        if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
-      });
-      if (outcome.job && deps.options.wait) {
-        await Promise.all([reported, deps.state.requests.written()]);
-        await follow([record], deps);
-      } else {
-        // Not awaited: the next request can go out. The sender waits for all writes before it ends.
-        reported.catch(() => {});
-      }
-      return done(null);
-    }
-    case 'too_large':
-    case 'refused':
-      return done(outcome.error);
-    case 'failed':
-      throw outcome.error;
-    case 'stopped':
-    case 'overtaken':
-      return done(null);
-  }
-}
-
-/** Makes the error for a refused request. It names the lines of the request (contract §4). */
-export function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
-  return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
-    status: error.status,
-    requestId: error.requestId,
-    cause: error,
-    hint: 'fix the rows and start a new import; a resume sends the same rows again',
-    problem: { code: 'request_refused', run: deps.run },
-  });
-}
+const jobReason = ({ job }: RequestRecord): string =>
+  ['the service failed the job of this row alone', failureReason(job ?? {}) ?? []].flat().join(': ');

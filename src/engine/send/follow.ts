@@ -6,7 +6,7 @@
 
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
-import type { SendOptions } from '../options.js';
+import type { ImportOptions, SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
@@ -29,7 +29,8 @@ export interface DeliverDeps {
   client: ServiceClient;
   clock: Clock;
   random: () => number;
-  options: SendOptions;
+  /** `plan`: its requests must be sent as planned. */
+  options: SendOptions & Pick<ImportOptions, 'plan'>;
   /** Whether a canary is being sent. If it does not complete, the run ends. */
   isCanary: boolean;
   /** The most items that a request may have now. */

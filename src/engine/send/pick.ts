@@ -96,32 +96,16 @@ export function leave(
 }
 
 /**
- * Splits a chunk in two: into halves after a 413, or after the items of a canary.
- * @param chunk has at least two items
- * @param middle number of items in the first part
+ * Divides the rows of a chunk in two. Rows of one id stay together, because they merge into one item.
+ * @param first number of ids in the first part. Default: half
+ * @returns the ranges of each part; null if all rows have the same id
  */
-export function halve(chunk: Chunk, middle = Math.ceil(chunk.ends.length / 2)): [Chunk, Chunk] {
-  // The part with the first item of the second half. It is split, unless it begins with that item.
-  const divided = chunk.parts.findLastIndex(({ from }) => from <= middle);
-  const part = chunk.parts[divided]!;
-  const boundary = part.from === middle ? part.first_row : chunk.rows[middle]!;
-  const left = chunk.parts.slice(0, divided);
-  if (part.from < middle) left.push({ ...part, end_row: boundary });
-  const right = [{ ...part, first_row: boundary }, ...chunk.parts.slice(divided + 1)];
-  return [pick(chunk, left), pick(chunk, right)];
-}
-
-/**
- * Divides the rows of a chunk into two halves with about the same number of ids. Rows of one id stay
- * together, because they merge into one item.
- * @returns the ranges of each half; null if all rows have the same id
- */
-export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
+export function divide(chunk: Chunk, first?: number): [Rows[], Rows[]] | null {
   const { ids } = chunk.prints;
   const order = new Map<bigint, number>();
   for (const id of ids) if (!order.has(id)) order.set(id, order.size);
-  if (order.size < 2) return null;
-  const middle = Math.ceil(order.size / 2);
+  const middle = first ?? Math.ceil(order.size / 2);
+  if (order.size <= middle) return null;
   const halves: [Rows[], Rows[]] = [[], []];
   for (const [part, { input, first_row, end_row, from }] of chunk.parts.entries()) {
     const to = chunk.parts[part + 1]?.from ?? ids.length;

@@ -2,9 +2,6 @@
 import type { RequestRecord } from '../state/requests.js';
 import { isInDoubt, requestStatus } from '../states.js';
 
-/** Whether the request may have arrived, and its answer is not known. */
-export const isUnanswered = (r: RequestRecord): boolean => isInDoubt(requestStatus(r));
-
 /**
  * The ranges of recorded requests. A request has all rows from the start of its first range to the end of its
  * last, in all inputs between them. Rows must be asked for in order.
@@ -18,7 +15,7 @@ export class RecordedRanges {
 
   constructor(
     requests: readonly RequestRecord[],
-    private readonly rule: (request: RequestRecord) => boolean = isUnanswered,
+    private readonly rule = (r: RequestRecord): boolean => isInDoubt(requestStatus(r)),
   ) {
     this.#requests = [...requests].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
   }

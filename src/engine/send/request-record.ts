@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
 import type { RequestRecord } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
-import { isDoubtful, wasAcknowledged } from '../states.js';
+import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
+import { count } from '../util/numbers.js';
 import type { serialize } from './body.js';
-import { type Chunk, type LeftOut, rangesToRecord, type SentBefore } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord, rowsToRecord, type SentBefore } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import { leave } from './pick.js';
-import { isUnanswered } from './recorded-ranges.js';
-import { foundAfterCrash, UNSENT } from './request.js';
+import { FOUND, foundAfterCrash, UNSENT } from './request.js';
 import { placeOf, placeText } from './row-counts.js';
 
 /** The fields of a request record that describe its content. */
@@ -28,11 +28,11 @@ export function content(chunk: Chunk, { body, items, merged }: ReturnType<typeof
 }
 
 function countLeftOut({ leftOut }: Chunk) {
-  const count = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
+  const having = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
   return {
     left_out: leftOut.length,
-    overtaken: count('submitted'),
-    doubtful: count('unknown'),
+    overtaken: having('submitted'),
+    doubtful: having('unknown'),
     left_out_by: [...new Set(leftOut.map(({ by }) => by))].join(', ') || null,
   };
 }
@@ -56,6 +56,43 @@ export function newRecord(
   return record;
 }
 
+/** Records a request with the contents of its rows. */
+export const recordRows = (
+  chunk: Chunk,
+  record: RequestRecord,
+  { run, scope, state, remembering }: DeliverDeps,
+): Promise<void> => {
+  const prints = remembering.printsOf(chunk);
+  return state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rowsToRecord(chunk));
+};
+
+/** Why a run that this one has replaced may have sent some of the rows; null if none. */
+export function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
+  const id = lost.size === 0 ? undefined : prints.ids.find((one) => lost.has(one));
+  return id === undefined ? null : lost.get(id)!;
+}
+
+/** Why the service may have carried out a request whose rows this one sends again; null if it has not. */
+export function acceptedBefore(record: RequestRecord, { requests }: DeliverDeps): string | null {
+  for (const of of requests.chainOf(record).slice(1)) {
+    const status = requestStatus(of);
+    if (status === 'untraceable' || status === 'gone')
+      return 'it was accepted, and no job tells what became of it';
+    if (status === 'short')
+      return `its job completed ${of.job?.completed_rows ?? 0} of ${count(of.rows, 'row')}, and does not say which`;
+  }
+  return null;
+}
+
+/** Why a request whose rows this one sends may have arrived, if nothing has told since; otherwise null. */
+export function doubtBefore(record: RequestRecord, { requests }: DeliverDeps): string | null {
+  const last = requests
+    .chainOf(record)
+    .slice(1)
+    .find((of) => wasAcknowledged(of) || isDoubtful(of));
+  return !last || wasAcknowledged(last) ? null : (last.possibleDuplicate ?? last.reason ?? FOUND);
+}
+
 /**
  * Updates the record of an earlier or planned request with its current content, before it is sent again.
  * @returns the new record, which also replaces the old one in `requests`; an acknowledged one as it is
@@ -67,10 +104,10 @@ export async function repeated(
   recorded: RequestRecord,
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
-  if (recorded.state === 'acknowledged') return recorded;
+  if (requestStatus(recorded) === 'accepted') return recorded;
   await markSent(chunk, recorded, deps);
-  if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
-  if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
+  if (isInDoubt(requestStatus(recorded))) await checkRepeats(chunk, recorded, now.digest, deps);
+  else if (deps.options.plan && recorded.parent === null) checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now, ...countLeftOut(chunk) };
   deps.requests.replace(again);
   return again;

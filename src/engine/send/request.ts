@@ -32,6 +32,8 @@ export type Attempted = Pick<
 export interface RequestDeps {
   /** Sends the request once. The signal ends the attempt. @throws the reason of `stop` if it ended before it was sent */
   submit(signal: AbortSignal): Promise<Answer>;
+  /** Why an earlier request with its rows may have arrived; null or absent if none. */
+  doubt?: string | null;
   /** What a successful reply must contain. Default: a job. */
   expected?: Expected;
   /** Writes the record to disk; before the first attempt, this is the intent. */
@@ -67,7 +69,7 @@ export type Outcome =
   | { type: 'overtaken' };
 
 /** The reason in the record of a request that was found after a crash with only its intent. */
-const FOUND = 'the import ended before the answer was read';
+export const FOUND = 'the import ended before the answer was read';
 
 /**
  * Sends one request until it is acknowledged, refused, or given up. Before and after each attempt, its record
@@ -80,7 +82,7 @@ export async function sendRequest(
   deps: RequestDeps,
 ): Promise<Outcome> {
   /** Why the service may have received it; null if it cannot have. */
-  let unknown = record.state === 'unknown' ? record.reason : null;
+  let unknown = record.state === 'unknown' ? record.reason : (deps.doubt ?? null);
   const attempts = new Attempts(options, deps.clock, deps.random);
 
   /**

@@ -13,12 +13,10 @@ import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';
 import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
-import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
-import { deliver, type Prepared, prepare } from './deliver.js';
+import { deliver, prepare } from './deliver.js';
 import { type DeliverDeps, follow, OtherJobs, pathsOf } from './follow.js';
-import { isOpen } from './isolate.js';
-import { Searches } from './narrow.js';
+import { Searches } from './search.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
@@ -143,7 +141,8 @@ class Sender {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, this.#work(chunk, prepared));
+        // Until a search for its rows at fault ends, it counts as unfinished.
+        this.#launch(chunk.shared, deliver(chunk, this.#deps, this.#searches, prepared));
         if (this.#deps.isCanary) await this.#endOfCanary();
       }
     } finally {
@@ -152,8 +151,9 @@ class Sender {
   }
 
   #mostItems(): number {
-    const { isCanary, options } = this.#deps;
-    return isCanary ? Math.min(this.ended.items, options.canary!) : this.ended.items;
+    const { requests, options } = this.#deps;
+    const { items } = this.ended;
+    return isCanaryDue(options.canary, requests) ? Math.min(items, options.canary!) : items;
   }
 
   /**
@@ -200,24 +200,12 @@ class Sender {
     for (const record of [...requests.all]) {
       if (requestStatus(record) !== 'accepted' || !record.job) continue;
       // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
-      if (record.parent !== null || options.onFailure === 'isolate') continue;
+      if (options.onFailure === 'isolate') continue;
       const shared = new Set(await state.sends.idsOf(run, record.seq));
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;
       this.#launch(shared, follow([record], this.#deps));
     }
-  }
-
-  /**
-   * Delivers a chunk. If it fails, includes the search for its rows at fault: until that ends, it counts as
-   * unfinished.
-   */
-  async #work(chunk: Chunk, prepared?: Prepared): Promise<void> {
-    const { requests, options } = this.#deps;
-    const root = chunk.recorded;
-    const isFailed = root !== null && isOpen(root, requests, options);
-    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps, prepared);
-    for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
   /** Waits until another flight may begin, and no flight has one of these ids. */

@@ -45,7 +45,7 @@ export const INVARIANTS: readonly Invariant[] = [
     sentence: 'All requests of a finished run are answered or given up.',
     broken: `SELECT 'run ' || run || ' is recorded as finished, and its request ' || seq || ' as not answered' AS message
       FROM requests JOIN runs USING (run)
-      WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting')`,
+      WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting', 'withdrawn') AND ${STANDS}`,
   },
   {
     check: 'runs',
@@ -116,9 +116,7 @@ async function* misplaced(on: Reader): AsyncGenerator<string> {
     runs.map(({ run, inputs }) => [run, storedJson<unknown[]>(inputs, STORED.inputs, run).length]),
   );
   const requests = on.each<Held & { more: string | null; counts: number }>(
-    `SELECT run, seq, input, first_row, end_row, more,
-       state <> 'withdrawn' AND (state <> 'divided' OR parent IS NOT NULL) AND ${STANDS} AS counts
-     FROM requests ORDER BY run`,
+    `SELECT run, seq, input, first_row, end_row, more, ${STANDS} AS counts FROM requests ORDER BY run`,
   );
   let ranges: Held[] = [];
   for await (const { more, counts, ...first } of requests) {

@@ -12,12 +12,11 @@ import { STORED, storedOrNull } from './stored-json.js';
  * - `rejected`: the service refused it for good. Its rows are in the rejects file.
  * - `withdrawn`: it did not arrive, or was refused, or is a request of a saved plan that was not sent yet. A
  *   resume sends its rows.
+ * - `waiting`: the same for one that has the rows of another request.
+ * - `divided`: those that name it as their parent are sent instead. Nothing of it has arrived.
  *
- * Only in a search for rows at fault, or when failed requests are sent again (`send/isolate.ts`):
- * - `waiting`: a part that is to be sent.
+ * Only in a search for rows at fault (`send/next.ts`):
  * - `refused`: the service refused it. Its parts are sent instead; without parts, its rows are given up.
- * - `divided`: not sent, but known to fail, because its source failed and the other half completed. Without a parent: it
- *   may have arrived, was too large when it was sent again, and its halves may have arrived.
  * - `failed`: not sent, and its rows are given up. The service had accepted them in a job that failed.
  * - `unsent`: not sent, and its rows are given up. The service has refused every request that had them.
  */
@@ -126,19 +125,6 @@ export function notReplaced(records: readonly RequestRecord[]): readonly Request
 /** Whether it was not sent, because the service rejected its rows before: in this run, it has no failure. */
 export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
   state === 'rejected' && failure === null;
-
-/** Whether its rows are in other requests by now, or will be, which do not name it as their parent. */
-export const isDividedAgain = ({ state, parent }: RequestRecord): boolean =>
-  parent === null && (state === 'withdrawn' || state === 'divided');
-
-/**
- * The current requests for the rows of a saved plan, without parts. After a 413, the halves of a request take
- * its place: the first half begins at the same row, so the last record that begins there counts.
- * @param records in order
- */
-export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => [
-  ...new Map(records.filter((r) => r.parent === null).map((r) => [`${r.input} ${r.first_row}`, r])).values(),
-];
 
 type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   more: string | null;

@@ -1,12 +1,12 @@
 /** Counts rows by what became of them. Pure. */
 
-import { classOf, isClosed, type RowClass, requestStatus } from '../states.js';
-import { isDividedAgain, type RequestRecord } from './requests.js';
+import { classOf, isClosed, requestStatus } from '../states.js';
+import type { RequestRecord } from './requests.js';
 import { RunRequests } from './run-requests.js';
 
-/** Whether it is settled which rows it has to send. Only those of a request without a parent are divided again. */
-export const isDecided = (r: RequestRecord, rows: RowClass): boolean =>
-  r.parent !== null || isClosed(requestStatus(r)) || rows !== 'unsent';
+/** Whether it is settled which rows a request has to send. @param chain it, then the one whose rows it sends, and so on */
+export const isDecided = (chain: readonly RequestRecord[]): boolean =>
+  chain.some((r) => isClosed(requestStatus(r))) || classOf(chain).rows !== 'unsent';
 
 /** Counts of rows, except those of the plan. */
 export interface Tally {
@@ -48,8 +48,6 @@ function tallyOf(r: RequestRecord, requests: RunRequests): Tally {
 
 function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): Tally {
   const tally = nothing();
-  // Its rows are divided into requests again, or were by now.
-  if (isDividedAgain(r)) return tally;
   const { rows } = classOf(chain);
   const closed = isClosed(requestStatus(r));
   if (rows === 'submitted') {
@@ -58,7 +56,7 @@ function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): Tally {
     tally.completed += completedOf(r);
   } else if (rows === 'rejected' || rows === 'unknown') tally[rows] += r.rows + r.merged;
   if (closed && (rows === 'unknown' || rows === 'unsent')) tally.given_up += r.rows + r.merged;
-  if (isDecided(r, rows)) tally.unchanged += r.unchanged;
+  if (isDecided(chain)) tally.unchanged += r.unchanged;
   tally.submitted += r.overtaken;
   tally.unknown += r.doubtful;
   if (closed) tally.given_up += r.left_out - r.overtaken;

@@ -10,9 +10,11 @@ import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
+import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
+import { Searches } from '../../../src/engine/send/search.js';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { isDividedAgain, type RequestRecord } from '../../../src/engine/state/requests.js';
+import { type RequestRange, type RequestRecord, rangesOf } from '../../../src/engine/state/requests.js';
 import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { submittedRows, Totals } from '../../../src/engine/state/tally.js';
 import { IdleClock } from '../../support/clock.js';
@@ -91,6 +93,7 @@ class Import {
     const { world } = this;
     const requests = new RunRequests(structuredClone(this.records));
     const stop = new AbortController();
+    const searches = new Searches();
     let { items } = world;
     const deps = this.#deps(requests, stop, {
       mostItems: () => items,
@@ -103,12 +106,13 @@ class Import {
       limits: { items, bytes: 1_000_000 },
       duplicates: duplicatesOf(world.rows),
       isUnchanged: (prints, at) => world.unchanged.has(prints.ids[at]!),
-      recorded: requests.all.filter((r) => !isDividedAgain(r)),
+      recorded: requests.all.filter(({ parent }) => parent === null),
+      isSentAgain: (r) => nextStep(r, requests, rulesOf(deps.options)) !== null,
     });
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next(items)) {
         if (stop.signal.aborted) return false;
-        await deliver(next.value, deps);
+        await deliver(next.value, deps, searches);
       }
     } catch (error) {
       if (error instanceof Crash || (error instanceof Error && 'exit' in error)) return false;
@@ -135,8 +139,12 @@ class Import {
           record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {
             this.disk.set(record.seq, structuredClone(record));
           },
+          recordAll: async (_run: string, _scope: unknown, _kind: unknown, all: readonly RequestRecord[]) => {
+            for (const record of all) this.disk.set(record.seq, structuredClone(record));
+          },
         },
         history: { ofRequest: async () => null },
+        sends: { idsOf: async () => new BigUint64Array() },
       } as unknown as DeliverDeps['state'],
       client: {
         submit: async (_kind: unknown, body: Uint8Array) => this.#submit(Buffer.from(body).toString(), stop),
@@ -170,7 +178,7 @@ class Import {
     const rows = this.world.rows.flatMap((row, i) => (body.includes(`"${keyOf(i)}"`) ? [{ row, i }] : []));
     for (const { i } of rows) {
       // Never again what was acknowledged, with a job or without, nor what was refused for good.
-      expect(['intent', 'unknown', undefined]).toContain(this.#stateOf(i));
+      expect(['intent', 'unknown', 'waiting', undefined]).toContain(this.#stateOf(i));
       if (arrives) this.got.set(i, (this.got.get(i) ?? 0) + 1);
     }
     if (after === 'crash') throw new Crash();
@@ -180,8 +188,8 @@ class Import {
 
   /** Of the request that has the row now, as it is on disk. */
   #stateOf(row: number): string | undefined {
-    const has = (r: RequestRecord): boolean => !isDividedAgain(r) && r.first_row <= row && row < r.end_row;
-    return this.records.find(has)?.state;
+    const has = ({ first_row, end_row }: RequestRange): boolean => first_row <= row && row < end_row;
+    return new RunRequests(this.records).ends.find((r) => rangesOf(r).some(has))?.state;
   }
 }
 

@@ -5,7 +5,7 @@ import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { halve, leave } from '../../../src/engine/send/pick.js';
+import { leave } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from '../support/rows.js';
 
@@ -56,7 +56,6 @@ describe('splitIntoChunks', () => {
       { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday', before: null },
     ]);
     expect(text(rest).join()).not.toMatch(/c1|c4/);
-    expect(halve(rest).map(({ leftOut }) => leftOut.map(({ row }) => row))).toEqual([[1], [4]]);
   });
 
   test('what the consumer has learned holds for the chunks that follow', async () => {
@@ -332,37 +331,7 @@ describe('any rows', () => {
       }),
     );
   });
-
-  test('halved again and again, keep their order and their place, down to single rows', async () => {
-    await fc.assert(
-      fc.asyncProperty(aCut, async ({ rows, items, batch }) => {
-        const same = new Set(rows.filter((_, i) => i % 3 === 0).map(({ id }) => idHash(id)));
-        const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
-        for (const whole of await cut(rows, { limits: { items, bytes: 1_000_000 }, isUnchanged }, batch)) {
-          const parts = split(whole);
-          expect(parts.flatMap((part) => text(part))).toEqual(text(whole));
-          expect(parts.flatMap((part) => [...part.rows])).toEqual([...whole.rows]);
-          expect(parts.flatMap((part) => [...part.lines])).toEqual([...whole.lines]);
-          expect(parts.flatMap((part) => [...part.prints.ids])).toEqual([...whole.prints.ids]);
-          expect(parts.flatMap((part) => [...part.prints.contents])).toEqual([...whole.prints.contents]);
-          expect(rangeOf(parts[0]!).first_row).toBe(rangeOf(whole).first_row);
-          expect(rangeOf(parts.at(-1)!).end_row).toBe(rangeOf(whole).end_row);
-          for (const [i, part] of parts.entries()) {
-            const { first_row, end_row } = rangeOf(part);
-            if (i > 0) expect(first_row).toBe(rangeOf(parts[i - 1]!).end_row);
-            // Its rows are its own: those it sends, and those it left out as unchanged.
-            expect(part.ends.length + part.unchanged).toBe(end_row - first_row);
-            for (const row of part.rows) expect(row >= first_row && row < end_row).toBe(true);
-          }
-        }
-      }),
-    );
-  });
 });
-
-function split(chunk: Chunk): Chunk[] {
-  return chunk.ends.length < 2 ? [chunk] : halve(chunk).flatMap(split);
-}
 
 /** The service's merge: keys of the later stand, others stay. */
 function upsert(stored: Map<string, Map<string, unknown>>, { company_id, metadata }: Item): void {
@@ -381,7 +350,6 @@ test('few changed rows among many are cut the same, however the batches fall', a
   for (const batch of [1, 5, 10, 33]) {
     const chunks = await cut(rows, { isUnchanged, limits }, batch);
     expect(chunks).toEqual(whole);
-    expect(chunks.flatMap(split)).toEqual(whole.flatMap(split));
   }
 });
 
@@ -406,24 +374,4 @@ test('a batch is done with once, and not before its last row is in a chunk or le
   for await (const _ of splitIntoChunks(batches(), rules));
   // Of the third batch one row was needed, which was copied.
   expect(asked).toEqual([[], [], [0], [0, 1, 2], [0, 1, 2, 3]]);
-});
-
-describe('halve', () => {
-  test('the first half is the larger; neither is what was recorded', async () => {
-    const [chunk] = await cut(numbered(5), { recorded: [recordedRange(0, 5, { state: 'unknown' })] });
-    const [first, second] = halve(chunk!);
-    expect(ranges([first, second])).toEqual([
-      [0, 3, 3],
-      [3, 5, 2],
-    ]);
-    expect([first.recorded, second.recorded]).toEqual([null, null]);
-  });
-
-  test('unchanged rows count with the half in whose range they lie', async () => {
-    const same = new Set(['c1', 'c2', 'c5'].map(idHash));
-    const [chunk] = await cut(numbered(6), { isUnchanged: (prints, at) => same.has(prints.ids[at]!) });
-    const [first, second] = halve(chunk!);
-    expect([...ranges([first])[0]!.slice(0, 2), first.unchanged]).toEqual([0, 4, 2]);
-    expect([...ranges([second])[0]!.slice(0, 2), second.unchanged]).toEqual([4, 6, 1]);
-  });
 });

@@ -1,11 +1,13 @@
 /** Requests packed from several inputs of a kind: the same bodies as of one input, and each row's place is kept. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { itemsOf, serialize } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { halve, leave } from '../../../src/engine/send/pick.js';
+import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
+import { divide, leave, pick } from '../../../src/engine/send/pick.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';
@@ -31,12 +33,15 @@ async function packed(
   return chunks;
 }
 
-test('what is left out stays with its input where a chunk is halved between two', async () => {
+test('what is left out stays with its input where a chunk is divided between two', async () => {
   const [chunk] = await packed([numbered(2), rowsOf('x', 'c2', 'c3')], {});
-  const halves = halve(leave(chunk!, (id) => (id === idHash('x') ? 'tuesday' : null)));
+  const rest = leave(chunk!, (id) => (id === idHash('x') ? 'tuesday' : null));
+  const halves = divide(rest)!.map((ranges) => pick(rest, ranges));
   expect(halves.map(({ parts }) => parts.map(({ input }) => input))).toEqual([[1], [2]]);
   expect(halves.map(({ leftOut }) => leftOut.map(({ input, row }) => [input, row]))).toEqual([[], [[2, 0]]]);
 });
+
+const STOP = rulesOf({ onFailure: 'stop', isolateJobs: 1, wait: true });
 
 /** Input and row of each item. */
 const placesOf = (chunk: Chunk): [number, number][] =>
@@ -85,7 +90,7 @@ describe('any rows in any inputs', () => {
     later: fc.integer({ min: 1, max: 9 }),
   });
 
-  test('are packed as those of one input, halved, and repeated as they were', async () => {
+  test('are packed as those of one input, and repeated as they were', async () => {
     await fc.assert(
       fc.asyncProperty(aWorld, async ({ rows: are, breaks, items, batch, states, later }) => {
         const rows = are.map(
@@ -104,23 +109,13 @@ describe('any rows in any inputs', () => {
         const position = ([input, row]: [number, number]): number => edges[input - 1]! + row;
         expect(chunks.map((chunk) => placesOf(chunk).map(position))).toEqual(whole.map((c) => [...c.rows]));
 
-        // Halves keep every row's place, down to single rows.
-        const split = (chunk: Chunk): Chunk[] =>
-          chunk.ends.length < 2 ? [chunk] : halve(chunk).flatMap(split);
-        for (const chunk of chunks) {
-          const parts = split(chunk);
-          expect(parts.flatMap(placesOf)).toEqual(placesOf(chunk));
-          expect(parts.flatMap((part) => itemsOf(part))).toEqual(itemsOf(chunk));
-          expect(parts.reduce((sum, part) => sum + part.unchanged, 0)).toBe(chunk.unchanged);
-        }
-
-        // A later session repeats what is unknown, leaves out what was answered, and cuts the rest.
+        // A later session repeats what is unknown or was not taken, leaves out what was answered, and cuts the rest.
         const earlier = chunks.slice(0, states.length).map((c, i) => recorded(c, i + 1, states[i]!));
-        const kept = earlier.filter(({ state }) => state !== 'withdrawn');
         const again = await packed(inputs, {
           ...rules,
           limits: { items: later, bytes: 1_000_000 },
-          recorded: kept,
+          recorded: earlier,
+          isSentAgain: (r) => nextStep(r, new RunRequests(earlier), STOP) !== null,
         });
         const open = chunks.filter(
           (_, i) => !['acknowledged', 'settled', 'rejected'].includes(states[i] ?? ''),

@@ -2,41 +2,52 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isOpen, mayIsolate, nextStep, type Part } from '../../../src/engine/send/isolate.js';
+import { mayIsolate, nextStep } from '../../../src/engine/send/next.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
-let seq = 0;
-const part = (outcome: Part['outcome'], items: number, parts: Part[] = [], failure = 'x'): Part => ({
-  seq: ++seq,
-  items,
-  outcome,
-  failure: outcome === 'failed' ? failure : null,
-  parts,
-});
-const failed = (items: number, ...parts: Part[]): Part => part('failed', items, parts);
-const known = (items: number, ...parts: Part[]): Part => part('known', items, parts);
-const waiting = (items: number): Part => part('waiting', items);
-const completed = (items: number): Part => part('completed', items);
-const ended = (items: number): Part => part('ended', items);
-const otherwise = (items: number): Part => part('failed', items, [], 'y');
+/** A request, and those that have its rows instead. */
+interface Part {
+  is: Partial<RequestRecord>;
+  items: number;
+  parts: Part[];
+}
 
-const RULES = { isolate: true, jobs: 128 };
+const ENDED = { job_id: 'j', status: 'completed' };
+const part = (is: Partial<RequestRecord>, items: number, parts: Part[] = []): Part => ({ is, items, parts });
+const failed = (items: number, ...parts: Part[]): Part =>
+  part({ state: 'settled', job: { job_id: 'j', status: 'failed' } }, items, parts);
+const known = (items: number, ...parts: Part[]): Part => part({ state: 'divided' }, items, parts);
+const waiting = (items: number): Part => part({ state: 'waiting' }, items);
+const completed = (items: number): Part => part({ state: 'settled', job: ENDED }, items);
+const short = (items: number): Part =>
+  part({ state: 'settled', job: { ...ENDED, completed_rows: 0 } }, items);
+const rejected = (items: number): Part => part({ state: 'rejected', failure: 'job failed' }, items);
+const otherwise = (items: number): Part => part({ state: 'refused', failure: '422 invalid' }, items);
+const tooLarge = (items: number, ...parts: Part[]): Part =>
+  part({ state: 'divided', failure: '413' }, items, parts);
 
-/** The step, and the place of its part: `0.1` is the right half of the request that repeats the first one. */
-function stepOf(source: Part, rules = RULES): string {
-  const step = nextStep(source, rules);
-  if (step.do === 'done') return 'done';
-  const place = (at: Part, path: string): string | null => {
-    if (at === step.part) return path;
-    for (const [i, child] of at.parts.entries()) {
-      const found = place(child, path === '' ? `${i}` : `${path}.${i}`);
-      if (found !== null) return found;
-    }
-    return null;
+function requestsOf(root: Part): { requests: RunRequests; places: Map<number, string> } {
+  const requests = new RunRequests();
+  const places = new Map<number, string>();
+  const add = ({ is, items, parts }: Part, parent: number | null, place: string): void => {
+    const seq = requests.next;
+    requests.add({ ...recordedRange(0, items), job: null, seq, parent, rows: items, ...is });
+    places.set(seq, place);
+    for (const [at, child] of parts.entries()) add(child, seq, place === '' ? `${at}` : `${place}.${at}`);
   };
-  return `${step.do} ${place(source, '')}`.trim();
+  add(root, null, '');
+  return { requests, places };
+}
+
+const RULES = { isolate: true, jobs: 128, wait: true, most: Number.POSITIVE_INFINITY };
+
+/** The step, and the place of its request: `0.1` is the right half of the request that repeats the first one. */
+function stepOf(root: Part, rules = RULES): string {
+  const { requests, places } = requestsOf(root);
+  const step = nextStep(requests.of(1)!, requests, rules);
+  return step ? `${step.do} ${places.get(step.request.seq)}`.trim() : 'done';
 }
 
 describe('the next step', () => {
@@ -45,17 +56,28 @@ describe('the next step', () => {
     ['not unless they are to be searched', failed(8), 'done', { isolate: false }],
     ['they are sent', failed(8, waiting(8)), 'send 0'],
     ['in any case', failed(8, waiting(8)), 'send 0', { isolate: false }],
-    ['what is under way is seen to its end', failed(8, part('open', 8)), 'send 0', { isolate: false }],
+    [
+      'what is under way is seen to its end',
+      failed(8, part({ state: 'unknown' }, 8)),
+      'send 0',
+      { isolate: false },
+    ],
     ['they complete', failed(8, completed(8)), 'done'],
     ['they fail alike', failed(8, failed(8)), 'divide 0'],
     ['they fail alike, and are not searched', failed(8, failed(8)), 'done', { isolate: false }],
     ['they fail in another way', failed(8, otherwise(8)), 'done'],
     ['a single item fails twice', failed(1, failed(1)), 'reject 0'],
     ['it fails in another way the second time', failed(1, otherwise(1)), 'done'],
-    ['they end short', failed(8, ended(8)), 'done'],
+    ['they end short', failed(8, short(8)), 'done'],
+    [
+      'short, and failed the second time',
+      part({ state: 'settled', job: { ...ENDED, completed_rows: 1 } }, 8, [failed(8)]),
+      'done',
+    ],
+    ['refused for its content', otherwise(8), 'repeat'],
     ['the left half first', failed(8, failed(8, waiting(4), waiting(4))), 'send 0.0'],
     ['the right half after it', failed(8, failed(8, failed(1), waiting(4))), 'reject 0.0'],
-    ['which is sent where the left one fails', failed(8, failed(8, ended(1), waiting(4))), 'send 0.1'],
+    ['which is sent where the left one fails', failed(8, failed(8, rejected(1), waiting(4))), 'send 0.1'],
     ['and is not sent where that completes', failed(8, failed(8, completed(4), waiting(4))), 'divide 0.1'],
     ['a single item is always sent', failed(2, failed(2, completed(1), waiting(1))), 'send 0.1'],
     [
@@ -78,16 +100,22 @@ describe('the next step', () => {
       failed(8, failed(8, otherwise(4), waiting(4))),
       'divide 0.0',
     ],
-    ['all is known', failed(2, failed(2, completed(1), ended(1))), 'done'],
+    ['all is known', failed(2, failed(2, completed(1), rejected(1))), 'done'],
     [
-      'what a later attempt sent again is its own matter',
+      'what a later attempt sent again is a search of its own',
       failed(8, failed(8, failed(4, waiting(4)), completed(4))),
-      'done',
+      'send 0.0.0',
+      { jobs: 1 },
     ],
     ['no request is left', failed(8, failed(8, waiting(4), waiting(4))), 'leave 0.0', { jobs: 1 }],
-    ['nor for the other half', failed(8, failed(8, ended(4), waiting(4))), 'leave 0.1', { jobs: 2 }],
-    ['what failed stays as it is', failed(8, failed(8, failed(4), ended(4))), 'done', { jobs: 3 }],
-    ['but a single item is rejected', failed(2, failed(2, failed(1), ended(1))), 'reject 0.0', { jobs: 3 }],
+    ['nor for the other half', failed(8, failed(8, rejected(4), waiting(4))), 'leave 0.1', { jobs: 2 }],
+    ['what failed stays as it is', failed(8, failed(8, failed(4), rejected(4))), 'done', { jobs: 3 }],
+    [
+      'but a single item is rejected',
+      failed(2, failed(2, failed(1), rejected(1))),
+      'reject 0.0',
+      { jobs: 3 },
+    ],
     ['the repetition itself', failed(8, failed(8)), 'done', { jobs: 1 }],
     [
       'a request that was not sent takes none',
@@ -101,28 +129,15 @@ describe('the next step', () => {
       'send 0.1',
       { jobs: 3 },
     ],
+    ['a planned request is sent', waiting(8), 'send'],
+    ['in two if it is too large by now', waiting(8), 'divide', { most: 7 }],
+    ['a single item as it is', waiting(1), 'send', { most: 0 }],
+    ['halves of what was too large are sent', tooLarge(8, waiting(4), waiting(4)), 'send 0'],
+    ['one after the other', tooLarge(8, completed(4), waiting(4)), 'send 1'],
+    ['which says nothing of single rows', failed(8, tooLarge(8, completed(4), waiting(4))), 'send 0.1'],
+    ['one that fails is a matter of its own', tooLarge(8, failed(4), waiting(4)), 'repeat 0'],
   ])('%s', (_, source, step, rules = {}) => {
     expect(stepOf(source, { ...RULES, ...rules })).toBe(step);
-  });
-});
-
-describe('what is left to do for a request', () => {
-  const root = { ...recordedRange(0, 2), seq: 1, rows: 2 };
-  const job = (status: string, completed_rows: number) => ({ job_id: 'j', status, completed_rows });
-  const again = { ...root, seq: 2, parent: 1, state: 'settled', job: job('failed', 0) } as const;
-  test.each<[string, RequestRecord[], boolean]>([
-    ['refused for its content', [{ ...root, state: 'refused', failure: '422 invalid' }], true],
-    ['refused for its size', [{ ...root, state: 'refused', failure: '413' }], false],
-    ['failed, and sent again alike', [{ ...root, state: 'settled', job: job('failed', 0) }, again], true],
-    [
-      'short, and failed the second time',
-      [{ ...root, state: 'settled', job: job('completed', 1) }, again],
-      false,
-    ],
-  ])('%s', (_, records, open) => {
-    expect(isOpen(records[0]!, new RunRequests(records), { onFailure: 'isolate', isolateJobs: 128 })).toBe(
-      open,
-    );
   });
 });
 
@@ -167,40 +182,39 @@ class Service {
 /** Carries out step after step, as the sender does. */
 function search(n: number, service: Service, jobs: number) {
   const all = Array.from({ length: n }, (_, i) => i);
-  const rows = new Map<Part, number[]>();
-  const add = (to: Part, items: number[]): void => {
-    const child = waiting(items.length);
-    rows.set(child, items);
-    to.parts.push(child);
+  const rows = new Map<number, number[]>();
+  const requests = new RunRequests();
+  const add = (parent: number | null, items: number[], is: Partial<RequestRecord>): void => {
+    const seq = requests.next;
+    rows.set(seq, items);
+    requests.add({ ...recordedRange(0, items.length), seq, parent, rows: items.length, job: null, ...is });
   };
-  const source = failed(n);
-  rows.set(source, all);
+  add(null, all, failed(n).is);
   expect(service.completes(all)).toBe(false);
   service.sent.length = 0;
   const [rejected, left]: [number[], number[]] = [[], []];
   for (let steps = 0; ; steps++) {
     expect(steps).toBeLessThan(10 * n + 10);
-    const step = nextStep(source, { isolate: true, jobs });
-    if (step.do === 'done') break;
-    const items = rows.get(step.part)!;
-    if (step.do === 'repeat') add(step.part, items);
-    if (step.do === 'send') {
-      const good = service.completes(items);
-      Object.assign(step.part, { outcome: good ? 'completed' : 'failed', failure: good ? null : 'x' });
-    }
+    const step = nextStep(requests.of(1)!, requests, { ...RULES, jobs });
+    if (!step) break;
+    const { request } = step;
+    const items = rows.get(request.seq)!;
+    if (step.do === 'repeat') add(request.seq, items, waiting(0).is);
+    if (step.do === 'send') Object.assign(request, (service.completes(items) ? completed(0) : failed(0)).is);
     if (step.do === 'divide') {
-      if (step.part.outcome === 'waiting') step.part.outcome = 'known';
+      if (request.state === 'waiting') request.state = 'divided';
       const middle = Math.ceil(items.length / 2);
-      add(step.part, items.slice(0, middle));
-      add(step.part, items.slice(middle));
+      add(request.seq, items.slice(0, middle), waiting(0).is);
+      add(request.seq, items.slice(middle), waiting(0).is);
     }
     if (step.do === 'reject') rejected.push(...items);
     if (step.do === 'leave') left.push(...items);
-    if (step.do === 'reject' || step.do === 'leave') step.part.outcome = 'ended';
+    if (step.do === 'reject') request.state = 'rejected';
+    if (step.do === 'leave') request.state = 'failed';
   }
-  const stays = (at: Part): number[] =>
-    at.parts.length > 0 ? at.parts.flatMap(stays) : at.outcome === 'failed' ? rows.get(at)! : [];
-  return { rejected, left: [...left, ...stays(source)] };
+  const stays = requests.ends.filter(({ state }) => state === 'settled');
+  const failing = stays.filter(({ job }) => job?.status === 'failed');
+  return { rejected, left: [...left, ...failing.flatMap(({ seq }) => rows.get(seq)!)] };
 }
 
 const levels = (n: number): number => Math.ceil(Math.log2(n));

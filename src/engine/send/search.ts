@@ -1,0 +1,122 @@
+/**
+ * The searches for rows at fault of one sender. No search begins if several requests failed alike and none completed: then
+ * single rows are not the cause.
+ */
+import type { RequestRecord } from '../state/requests.js';
+import { isCompleted, type RunRequests } from '../state/run-requests.js';
+import { count, grouped } from '../util/numbers.js';
+import { type DeliverDeps, pathsOf } from './follow.js';
+import { failureOf, mayIsolate } from './next.js';
+import { placeOf, placeText, sum } from './row-counts.js';
+
+/** What the searches of one sender share. */
+export class Searches {
+  /** Number of failed requests by failure (`failureOf`). */
+  readonly #alike = new Map<string | null, number>();
+  /** Each running search, until it has ended. */
+  readonly #underWay = new Set<Promise<void>>();
+  #isGivenUp = false;
+
+  /**
+   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
+   * fault. Says once that none begins.
+   */
+  async mayBegin(source: RequestRecord, { requests, emit }: DeliverDeps): Promise<boolean> {
+    const failure = failureOf(source);
+    const alike = (this.#alike.get(failure) ?? 0) + 1;
+    this.#alike.set(failure, alike);
+    while (!mayIsolate(alike, requests)) {
+      if (this.#underWay.size === 0) {
+        const message =
+          'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault';
+        if (!this.#isGivenUp) emit({ type: 'warning', message, problem: { code: 'isolation_not_started' } });
+        this.#isGivenUp = true;
+        return false;
+      }
+      await Promise.race(this.#underWay);
+    }
+    return true;
+  }
+
+  /** @returns what to call when the search has ended */
+  begin(): () => void {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#underWay.add(ended);
+    return () => {
+      this.#underWay.delete(ended);
+      end();
+    };
+  }
+}
+
+/** The searches within the rows of one request. */
+export class Search {
+  readonly #allowed = new Set<number>();
+  #isTold = false;
+  #end = (): void => {};
+  /** Dependencies of requests that are sent for the search. */
+  readonly deps: DeliverDeps;
+
+  constructor(
+    private readonly all: Searches,
+    private readonly seq: number,
+    private readonly given: DeliverDeps,
+  ) {
+    this.deps = {
+      ...given,
+      emit: (event) => given.emit(event.type === 'job' ? { ...event, searching: true as const } : event),
+    };
+  }
+
+  /** @param source the request that failed */
+  async mayBegin(source: RequestRecord): Promise<boolean> {
+    if (this.#allowed.has(source.seq)) return true;
+    if (!(await this.all.mayBegin(source, this.given))) return false;
+    if (this.#allowed.size === 0) this.#end = this.all.begin();
+    this.#allowed.add(source.seq);
+    return true;
+  }
+
+  /** Says once that the rows at fault are looked for. */
+  tell(): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.given.emit({ type: 'notice', message: `looking for the rows at fault in ${this.#where}` });
+  }
+
+  /** Says what it has found. */
+  tellEnd(root: RequestRecord): void {
+    if (!this.#isTold) return;
+    this.given.emit({ type: 'notice', message: `${this.#where}: ${foundIn(root, this.given.requests)}` });
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  get #where(): string {
+    return placeText(placeOf(this.given.requests.of(this.seq)!, pathsOf(this.given)));
+  }
+}
+
+/** `2 rows at fault, 998 completed, 19 requests`. */
+function foundIn(root: RequestRecord, requests: RunRequests): string {
+  const below = (of: RequestRecord): RequestRecord[] =>
+    requests.partsOf(of).flatMap((part) => [part, ...below(part)]);
+  const parts = below(root);
+  const ends = parts.filter((part) => requests.partsOf(part).length === 0);
+  const [atFault, completed] = [({ state }: RequestRecord) => state === 'rejected', isCompleted].map((is) =>
+    sum(ends.filter(is), ({ rows }) => rows),
+  ) as [number, number];
+  const open = sum(ends, ({ rows }) => rows) - atFault - completed;
+  const sent = parts.filter(({ state }) => state !== 'divided' && state !== 'waiting');
+  return [
+    atFault === 0 ? 'no row at fault' : `${count(atFault, 'row')} at fault`,
+    `${grouped(completed)} completed`,
+    ...(open > 0 ? [`${grouped(open)} not sent again`] : []),
+    count(sent.length, 'request'),
+  ].join(', ');
+}

@@ -1,0 +1,126 @@
+/** Sends one request and follows its job. Records and events come from the same `RequestRecord`. */
+import { ServiceError } from '../errors.js';
+import type { RequestRecord } from '../state/requests.js';
+import { requestStatus } from '../states.js';
+import { serialize } from './body.js';
+import { type Chunk, rowsToRecord } from './chunk.js';
+import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
+import { sendRequest, untilWritten } from './request.js';
+import { acceptedBefore, content, doubtBefore, leaveOut, lostBefore, markSent } from './request-record.js';
+import { isAccepted, placeOf, placeText } from './row-counts.js';
+
+/** The body of a chunk as it is sent, and its number of items and merged rows. */
+export type Serialized = ReturnType<typeof serialize>;
+
+/** A request that was sent, or had nothing left to send. */
+interface Sending {
+  /** Its rows, without those that were left out for newer data of others before its last attempt. */
+  chunk: Chunk;
+  /** The error with which the service refused it; null if it was accepted, or waiting ended first. */
+  error: ServiceError | null;
+}
+
+/**
+ * Sends a request unless it is acknowledged already. With `wait`, follows its job until it ends or waiting
+ * ends.
+ * @param release called when nothing reads the body anymore; not called if that cannot be known
+ * @throws ProfilesError when the run cannot continue
+ */
+export async function sendAndFollow(
+  given: Chunk,
+  { body: whole }: Serialized,
+  record: RequestRecord,
+  deps: DeliverDeps,
+  release: () => void,
+): Promise<Sending> {
+  let [chunk, body] = [given, whole];
+  const done = (error: ServiceError | null): Sending => ({ chunk, error });
+  if (requestStatus(record) === 'accepted') {
+    await follow([record], deps);
+    return done(null);
+  }
+  let intent: Chunk | null = chunk;
+  /** Resolves when the last commit is on disk. */
+  let written = Promise.resolve();
+  const commit = async (): Promise<void> => {
+    // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
+    if (isAccepted(record) || record.state === 'unknown')
+      record.possibleDuplicate ??= lostBefore(chunk, deps);
+    const prints = intent && deps.remembering.printsOf(intent);
+    const rows = intent && rowsToRecord(intent);
+    intent = null;
+    const { run, scope, state } = deps;
+    written = state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
+    if (!isAccepted(record)) return written;
+    // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
+    // together with the next intent. If that fails, the intent fails too, and nothing is sent.
+    written.catch(() => {});
+  };
+  const isEmpty = async (): Promise<boolean> => {
+    if (record.rows > 0) return false;
+    record.state = 'settled';
+    await commit();
+    return true;
+  };
+  if (await isEmpty()) return done(null);
+  record.possibleDuplicate ??= acceptedBefore(record, deps);
+  const outcome = await sendRequest(record, deps.options, {
+    ...deps,
+    doubt: doubtBefore(record, deps),
+    submit: (signal) =>
+      untilWritten(deps.stop, signal, (either, begins) => {
+        const ready = (): void => {
+          deps.state.locks.check();
+          begins();
+        };
+        return deps.client.submit(chunk.kind, body, either, ready, release);
+      }),
+    commit,
+    remains: async () => {
+      const rest = await leaveOut(chunk, record, deps);
+      if (rest === chunk) return true;
+      await markSent(rest, record, deps);
+      const serialized = serialize(rest);
+      Object.assign(record, content(rest, serialized));
+      [chunk, intent, body] = [rest, rest, serialized.body];
+      return !(await isEmpty());
+    },
+  });
+  switch (outcome.type) {
+    case 'acknowledged': {
+      // Reported only when it is on disk, so that readers of events can rely on it even if the process is
+      // killed.
+      const reported = written.then(() => {
+        reportSubmitted(chunk.kind, record, deps);
+        if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
+      });
+      if (outcome.job && deps.options.wait) {
+        await Promise.all([reported, deps.state.requests.written()]);
+        await follow([record], deps);
+      } else {
+        // Not awaited: the next request can go out. The sender waits for all writes before it ends.
+        reported.catch(() => {});
+      }
+      return done(null);
+    }
+    case 'too_large':
+    case 'refused':
+      return done(outcome.error);
+    case 'failed':
+      throw outcome.error;
+    case 'stopped':
+    case 'overtaken':
+      return done(null);
+  }
+}
+
+/** Makes the error for a refused request. It names the lines of the request (contract §4). */
+export function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
+  return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
+    status: error.status,
+    requestId: error.requestId,
+    cause: error,
+    hint: 'fix the rows and start a new import; a resume sends the same rows again',
+    problem: { code: 'request_refused', run: deps.run },
+  });
+}
