@@ -188,6 +188,17 @@ describe('it does not complete', () => {
     expect([done.code, done.summary!.run, sizes()]).toEqual([0, stopped.summary!.run, [2, 2, 5, 4]]);
   });
 
+  test('and it is still to complete where the import that goes on looks for rows at fault', async () => {
+    service.trouble.fate = (nth) => (nth === 1 ? fates.failed : nth === 2 ? fates.stuck : undefined);
+    const stopped = await run(SEND);
+    const argv = SEND.filter((word) => word !== '--canary' && word !== '3');
+    const late = await run([...argv, '--resume', '--on-failure', 'isolate', '--wait', '4h']);
+    expect([late.code, late.summary!.run, sizes()]).toEqual([3, stopped.summary!.run, [2, 2]]);
+    service.trouble.fate = () => fates.failed;
+    const again = await run(['resume']);
+    expect([again.code, again.error?.code, sizes()], again.stderr).toEqual([7, 'canary', [2, 2]]);
+  });
+
   test('it is refused: nothing is rejected, and its rows go out again', async () => {
     service.trouble.submit = (n) => (n === 1 ? status(422) : undefined);
     const stopped = await run([...SEND, '--on-failure', 'continue', '--on-failure', 'isolate']);

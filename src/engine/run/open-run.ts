@@ -177,7 +177,8 @@ export class OpenRun {
     requests: readonly RequestRecord[],
     rejects: readonly number[],
   ): Promise<void> {
-    const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
+    const began = { ...options, canary: this.canaryOf(options), failed: false };
+    const kept = await storeOptions(this.deps.state, this.#id, began);
     await this.deps.state.runs.reopen(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
