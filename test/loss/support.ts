@@ -1,40 +1,17 @@
 /** Imports under bad conditions, and the books that must balance after each of them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { State } from '../../src/engine/state/state.js';
-import type { Clock } from '../../src/engine/util/clock.js';
 import { type CliOptions, cli, scratch } from '../support/cli.js';
+import { fastClock } from '../support/clock.js';
 import type { Ledger } from '../support/ledger.js';
 
-/**
- * A clock on which time passes only by sleeping, and a sleep is `factor` times as short as it says: a backoff of
- * 10 s takes a millisecond, and a slow machine does not make the hours fly.
- */
-export function fastClock(factor = 10_000): Clock & { pass(ms: number): void } {
-  const epoch = Date.now();
-  let time = 0;
-  return {
-    monotonic: () => time,
-    now: () => epoch + time,
-    /** Time passes at once. */
-    pass: (ms) => {
-      time += ms;
-    },
-    sleep: async (ms, signal) => {
-      const due = time + ms;
-      await wait(ms / factor, undefined, signal ? { signal } : {}).catch((error: unknown) => {
-        throw signal?.aborted ? signal.reason : error;
-      });
-      time = Math.max(time, due);
-    },
-  };
-}
+export { fastClock };
 
 /**
  * `-o request_timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and

@@ -28,6 +28,8 @@ export interface CliOptions {
   stdin?: string | Buffer | Readable;
   /** Width of the terminal that stdout and stderr are. Without it, both are pipes. */
   columns?: number;
+  /** Hears what is written to either stream, in order. */
+  hear?: (text: string) => void;
   /** Streams to write to, such as those of a process. The result then contains no text. */
   streams?: { stdout: TextStream; stderr: TextStream };
   clock?: World['clock'];
@@ -54,10 +56,13 @@ export const typing = (text: string): PassThrough => {
   return stdin;
 };
 
-function capture(columns: number | undefined): { stream: TextStream; text: () => string } {
+function capture({ columns, hear }: CliOptions): { stream: TextStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream = new PassThrough() as PassThrough & TextStream;
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    hear?.(chunk.toString('utf8'));
+  });
   if (columns !== undefined) Object.assign(stream, { isTTY: true, columns });
   return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
 }
@@ -68,8 +73,8 @@ function capture(columns: number | undefined): { stream: TextStream; text: () =>
  */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const cwd = options.cwd ?? scratch();
-  const stdout = capture(options.columns);
-  const stderr = capture(options.columns);
+  const stdout = capture(options);
+  const stderr = capture(options);
   const stdin =
     options.stdin instanceof Readable
       ? options.stdin

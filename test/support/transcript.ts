@@ -1,0 +1,197 @@
+/**
+ * Transcripts: a page of sections, each a session at a shell in a folder of its own, with what it prints. `profiles` runs in
+ * this process, everything else in `sh`. `UPDATE_DOCS=1` writes into a page what its commands print now.
+ *
+ * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
+ * `profiles sandbox … &` serves from then on, on one port for a section; `sleep 2h` lets time pass; `TYPED='y\n'` is what
+ * somebody at a terminal types. `<run>` and `<job>` are the ids that were printed last, and `[5]` an exit code.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, describe, expect, test } from 'vitest';
+import { cli, scratch, typing } from './cli.js';
+import { fastClock } from './clock.js';
+import { freePort } from './postgres.js';
+import { onOneLine } from './printed.js';
+import { shellWords } from './shell-words.js';
+
+const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
+const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
+
+interface Block {
+  language: string;
+  /** Of a file to write. */
+  file: string | undefined;
+  text: string;
+}
+
+const FENCE = /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm;
+const blocksOf = (text: string): Block[] =>
+  [...text.matchAll(FENCE)].map(([, language, file, block]) => ({ language: language!, file, text: block! }));
+
+const DAYS = 20 * 86_400_000;
+const recent = (time: string): boolean => Math.abs(Date.parse(time) - Date.now()) < DAYS;
+
+/** Ids, times and ports differ from run to run. */
+const masked = (text: string, folder: string): string =>
+  text
+    .replaceAll(folder, '~')
+    .replaceAll(' --state ~/.state', '')
+    .replace(/^\d\d:\d\d:\d\d (?:sending|following|planning) \w+ [\d,]+ .*\n/gm, '')
+    .replace(/^\d\d:\d\d:\d\d jobs?: .*\n/gm, '')
+    .replace(/^\d\d:\d\d:\d\d /gm, '')
+    .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:(?:\.\d{3})?Z| UTC)/g, (time) => (recent(time) ? '<time>' : time))
+    .replace(/(\bafter |accepted in |early \()(?:[\d.]+m?s|\d+m \d\ds)\b/g, '$1<duration>')
+    .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<id>')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
+    .replace(/urn:profiles:job:\w+\/[\w-]+/g, '<job>')
+    .replace(/urn%3Aprofiles%3Ajob%3A\w+%2F[\w-]+/g, '<job>')
+    .replace(/\b\d{8}T\d{6}Z-\d+\.json/g, '<time>.json')
+    .replace(/(elapsed_\w+"?:? +)[\d.]+/g, '$1<duration>')
+    .replace(/\b20[2-9]\d{5}-\d{6}-\w{4}/g, '<run>')
+    .replace(/\u001b\[[\d;?]*[A-Za-z]/g, '')
+    .replace(/^.*\r(?=.)/gm, '');
+
+/** A shell whose `profiles` is the program in this process. */
+class Session {
+  readonly folder = scratch();
+  readonly #clock = fastClock();
+  #env: Record<string, string>;
+  #port = 0;
+  #serving: { stop: AbortController; ended: Promise<unknown> } | undefined;
+  #ids = { run: '', job: '' };
+
+  constructor(env: Record<string, string>) {
+    this.#env = env;
+  }
+
+  write({ file, text }: Block): void {
+    const path = join(this.folder, file!);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode: 0o600 });
+  }
+
+  /** What a line prints, and its exit code if that is not 0. */
+  async type(typed: string): Promise<string> {
+    const line = typed.replaceAll('<run>', this.#ids.run).replaceAll('<job>', this.#ids.job);
+    // Operators of the shell are not in quotes.
+    const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
+    const [, passes] = /^sleep (\d+)h$/.exec(line) ?? [];
+    if (passes) return this.#pass(Number(passes));
+    const at = /(?:^|\| )((?:[A-Z_]+=\S* )*profiles)(?: |$)/.exec(bare);
+    if (!at) return this.#shell(line);
+    const before = at.index > 0 || bare.startsWith('| ') ? line.slice(0, at.index) : '';
+    const rest = line.slice(before === '' ? 0 : before.length + 2);
+    const end = bare.slice(line.length - rest.length).search(/ (?:[|<>&]|2>&1)/);
+    const [command, more] = end < 0 ? [rest, ''] : [rest.slice(0, end), rest.slice(end + 1)];
+    const words = shellWords(command);
+    const first = words.indexOf('profiles');
+    const env = Object.fromEntries(
+      words.slice(0, first).map((word) => word.replace('=~/', `=${this.folder}/`).split(/=(.*)/s, 2)),
+    );
+    const argv = words.slice(first + 1);
+    if (more === '&') return this.#serve(argv, env);
+    const stdin = more.startsWith('< ') ? readFileSync(join(this.folder, more.slice(2))) : before && spawnSync('sh', ['-c', before], { cwd: this.folder }).stdout;
+    const { code, text, stdout, stderr } = await this.#profiles(argv, env, stdin);
+    const both = more.startsWith('2>&1 ');
+    let shown = text;
+    if (both) shown = this.#shell(`cat ${more.slice(5)}`, text);
+    else if (/^[|>] /.test(more)) shown = stderr + this.#shell(`cat ${more}`, stdout);
+    return `${shown}${code === 0 ? '' : `[${code}]\n`}`;
+  }
+
+  async #profiles(argv: string[], given: Record<string, string>, stdin: Buffer | string) {
+    const { TYPED: typed, COLUMNS: width = typed === undefined ? undefined : '120', ...env } = given;
+    let text = '';
+    const terminal = { NO_COLOR: '1', PROFILES_PROGRESS: 'plain', TERM: 'xterm' };
+    const { code, stdout, stderr } = await cli(argv, {
+      cwd: this.folder,
+      env: { ...this.#env, ...(width !== undefined && terminal), ...env },
+      clock: this.#clock,
+      stdin: typed === undefined ? stdin : typing(typed.replaceAll('\\n', '\n')),
+      ...(width !== undefined && { columns: Number(width) }),
+      hear: (chunk) => {
+        text += chunk;
+      },
+    });
+    this.#ids = {
+      run: text.match(/\b\d{8}-\d{6}-\w{4}\b/g)?.at(-1) ?? this.#ids.run,
+      job: text.match(/urn:profiles:job:\w+\/[\w-]+/g)?.at(-1) ?? this.#ids.job,
+    };
+    return { code, text: onOneLine(text), stdout, stderr };
+  }
+
+  async #serve(argv: string[], env: Record<string, string>): Promise<string> {
+    await this.stop();
+    this.#port ||= await freePort();
+    const ports = ['--port', String(this.#port), '--lookup-port', '0', '--eu-port', '0', '--no-page'];
+    const stop = new AbortController();
+    const stdout = new PassThrough();
+    const streams = { stdout, stderr: new PassThrough().resume() };
+    const options = { cwd: this.folder, env, clock: this.#clock, stop: stop.signal, streams };
+    const ended = cli([...argv, ...ports, '--json'], options);
+    this.#serving = { stop, ended };
+    const printed = (await printedJson(Readable.from(stdout))) as Record<string, string>;
+    this.#env = {
+      ...this.#env,
+      PROFILES_REGION: '',
+      PROFILES_BASE_URL: printed.base_url!,
+      PROFILES_LOOKUP_BASE_URL: printed.lookup_base_url!,
+      PROFILES_TOKEN: 'rehearsal-0123456789',
+    };
+    return '';
+  }
+
+  /** @param input what is filtered, if the exit code is that of the program before it */
+  #shell(line: string, input?: string): string {
+    const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], { cwd: this.folder, input, encoding: 'utf8' });
+    return `${stdout}${status === 0 || input !== undefined ? '' : `[${status}]\n`}`;
+  }
+
+  #pass(hours: number): string {
+    this.#clock.pass(hours * 3_600_000);
+    return '';
+  }
+
+  async stop(): Promise<void> {
+    this.#serving?.stop.abort('SIGINT');
+    await this.#serving?.ended;
+    this.#serving = undefined;
+  }
+}
+
+const update = process.env.UPDATE_DOCS === '1';
+
+/** Declares a test for each section of a page. */
+export function transcript(path: string): void {
+  const page = readFileSync(path, 'utf8');
+  const [preamble = '', ...sections] = page.split(/^(?=## )/m);
+  const written = new Map<string, string>();
+  describe(preamble.split('\n')[0]!.replace(/^# /, ''), () => {
+    test.each(sections.map((section) => [section.slice(3, section.indexOf('\n')), section]))('%s', async (_, section) => {
+      const [, variables = ''] = /<!-- env: (.*) -->/.exec(section) ?? /<!-- env: (.*) -->/.exec(preamble) ?? [];
+      const env = Object.fromEntries(shellWords(variables).map((word) => word.split(/=(.*)/s, 2)));
+      const session = new Session({ PROFILES_REGION: 'sandbox', ...env });
+      try {
+        for (const block of [...blocksOf(preamble), ...blocksOf(section)]) {
+          if (block.file) session.write(block);
+          if (block.language !== 'console') continue;
+          let shown = '';
+          for (const [line] of block.text.matchAll(/^\$ .*$/gm))
+            shown += `${line}\n${masked(await session.type(line.slice(2)), session.folder)}`;
+          if (update) written.set(block.text, shown);
+          else expect(shown).toBe(block.text);
+        }
+      } finally {
+        await session.stop();
+      }
+    });
+  });
+  afterAll(() => {
+    if (!update) return;
+    const text = page.replace(FENCE, (fence, _language, _file, block) => fence.replace(`\n${block}`, () => `\n${written.get(block) ?? block}`));
+    writeFileSync(path, text);
+  });
+}
