@@ -3,12 +3,13 @@
  * this process, everything else in `sh`. `UPDATE_DOCS=1` writes into a page what its commands print now.
  *
  * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
- * `profiles sandbox … &` serves from then on, on one port for a section; `sleep 2h` lets time pass; `TYPED='y\n'` is what
- * somebody at a terminal types. `<run>` and `<job>` are the ids that were printed last, and `[5]` an exit code.
+ * `profiles sandbox … &` serves from then on, on one port for a section, at `<base>`, `<lookups>` and `<eu>`; `sleep 2h`
+ * lets time pass; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
+ * last, and `[5]` an exit code.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { cli, scratch, typing } from './cli.js';
@@ -19,6 +20,8 @@ import { shellWords } from './shell-words.js';
 
 const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
 const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
+
+const FIXTURES = join(import.meta.dirname, '../../fixtures');
 
 interface Block {
   language: string;
@@ -39,12 +42,17 @@ const masked = (text: string, folder: string): string =>
   text
     .replaceAll(folder, '~')
     .replaceAll(' --state ~/.state', '')
-    .replace(/^\d\d:\d\d:\d\d (?:sending|following|planning) \w+ [\d,]+ .*\n/gm, '')
-    .replace(/^\d\d:\d\d:\d\d jobs?: .*\n/gm, '')
-    .replace(/^\d\d:\d\d:\d\d /gm, '')
-    .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:(?:\.\d{3})?Z| UTC)/g, (time) => (recent(time) ? '<time>' : time))
+    .replace(/(^|\]: )\d\d:\d\d:\d\d (?:(?:sending|following|planning) \w+ [\d,]+|jobs?:) .*\n/gm, '$1')
+    .replace(/(^|\]: )\d\d:\d\d:\d\d /gm, '$1')
+    .replace(/\(digest [0-9a-f]{64}\)/g, '(digest <hash>)')
+    .replace(/\btoken:[0-9a-f]{16}\b/g, 'token:<hash>')
+    .replace(/\bNode \d+\.\d+\.\d+/g, 'Node <version>')
+    .replace(/[\d.]+ [KMGT]iB free/g, '<size> free')
+    .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:(?:\.\d{3})?Z| UTC)/g, (time) =>
+      recent(time) ? '<time>' : time,
+    )
     .replace(/(\bafter |accepted in |early \()(?:[\d.]+m?s|\d+m \d\ds)\b/g, '$1<duration>')
-    .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<id>')
+    .replace(/(x-request-id |"request_id":")[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1<id>')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
     .replace(/urn:profiles:job:\w+\/[\w-]+/g, '<job>')
     .replace(/urn%3Aprofiles%3Ajob%3A\w+%2F[\w-]+/g, '<job>')
@@ -58,13 +66,15 @@ const masked = (text: string, folder: string): string =>
 class Session {
   readonly folder = scratch();
   readonly #clock = fastClock();
+  #cwd = this.folder;
   #env: Record<string, string>;
   #port = 0;
   #serving: { stop: AbortController; ended: Promise<unknown> } | undefined;
-  #ids = { run: '', job: '' };
+  /** What stands in a line as `<run>`, and so on. */
+  #known: Record<string, string> = {};
 
   constructor(env: Record<string, string>) {
-    this.#env = env;
+    this.#env = { HOME: this.folder, PROFILES_STATE_DIR: join(this.folder, '.state'), ...env };
   }
 
   write({ file, text }: Block): void {
@@ -75,12 +85,14 @@ class Session {
 
   /** What a line prints, and its exit code if that is not 0. */
   async type(typed: string): Promise<string> {
-    const line = typed.replaceAll('<run>', this.#ids.run).replaceAll('<job>', this.#ids.job);
+    const line = typed.replace(/<(run|job|base|lookups|eu)>/g, (_, name: string) => this.#known[name] ?? '');
     // Operators of the shell are not in quotes.
     const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
     const [, passes] = /^sleep (\d+)h$/.exec(line) ?? [];
     if (passes) return this.#pass(Number(passes));
-    const at = /(?:^|\| )((?:[A-Z_]+=\S* )*profiles)(?: |$)/.exec(bare);
+    if (line.startsWith('cd ')) this.#cwd = resolve(this.folder, line.slice(3));
+    if (line.startsWith('cd ')) return '';
+    const at = /(?:^|\| )((?:[A-Za-z_]+=\S* )*profiles)(?: |$)/.exec(bare);
     if (!at) return this.#shell(line);
     const before = at.index > 0 || bare.startsWith('| ') ? line.slice(0, at.index) : '';
     const rest = line.slice(before === '' ? 0 : before.length + 2);
@@ -93,7 +105,9 @@ class Session {
     );
     const argv = words.slice(first + 1);
     if (more === '&') return this.#serve(argv, env);
-    const stdin = more.startsWith('< ') ? readFileSync(join(this.folder, more.slice(2))) : before && spawnSync('sh', ['-c', before], { cwd: this.folder }).stdout;
+    const stdin = more.startsWith('< ')
+      ? readFileSync(join(this.#cwd, more.slice(2)))
+      : before && spawnSync('sh', ['-c', before], { cwd: this.#cwd }).stdout;
     const { code, text, stdout, stderr } = await this.#profiles(argv, env, stdin);
     const both = more.startsWith('2>&1 ');
     let shown = text;
@@ -107,7 +121,7 @@ class Session {
     let text = '';
     const terminal = { NO_COLOR: '1', PROFILES_PROGRESS: 'plain', TERM: 'xterm' };
     const { code, stdout, stderr } = await cli(argv, {
-      cwd: this.folder,
+      cwd: this.#cwd,
       env: { ...this.#env, ...(width !== undefined && terminal), ...env },
       clock: this.#clock,
       stdin: typed === undefined ? stdin : typing(typed.replaceAll('\\n', '\n')),
@@ -116,10 +130,11 @@ class Session {
         text += chunk;
       },
     });
-    this.#ids = {
-      run: text.match(/\b\d{8}-\d{6}-\w{4}\b/g)?.at(-1) ?? this.#ids.run,
-      job: text.match(/urn:profiles:job:\w+\/[\w-]+/g)?.at(-1) ?? this.#ids.job,
-    };
+    for (const [name, id] of [
+      ['run', /\b\d{8}-\d{6}-\w{4}\b/g],
+      ['job', /urn:profiles:job:\w+\/[\w-]+/g],
+    ] as const)
+      this.#known[name] = text.match(id)?.at(-1) ?? this.#known[name] ?? '';
     return { code, text: onOneLine(text), stdout, stderr };
   }
 
@@ -130,15 +145,23 @@ class Session {
     const stop = new AbortController();
     const stdout = new PassThrough();
     const streams = { stdout, stderr: new PassThrough().resume() };
-    const options = { cwd: this.folder, env, clock: this.#clock, stop: stop.signal, streams };
+    const options = {
+      cwd: this.folder,
+      env: { PROFILES_STATE_DIR: this.#env.PROFILES_STATE_DIR, ...env },
+      clock: this.#clock,
+      stop: stop.signal,
+      streams,
+    };
     const ended = cli([...argv, ...ports, '--json'], options);
     this.#serving = { stop, ended };
     const printed = (await printedJson(Readable.from(stdout))) as Record<string, string>;
+    const { base_url: base, lookup_base_url: lookups, eu_base_url: eu } = printed;
+    Object.assign(this.#known, { base, lookups, eu });
     this.#env = {
       ...this.#env,
       PROFILES_REGION: '',
-      PROFILES_BASE_URL: printed.base_url!,
-      PROFILES_LOOKUP_BASE_URL: printed.lookup_base_url!,
+      PROFILES_BASE_URL: base!,
+      PROFILES_LOOKUP_BASE_URL: lookups!,
       PROFILES_TOKEN: 'rehearsal-0123456789',
     };
     return '';
@@ -146,7 +169,12 @@ class Session {
 
   /** @param input what is filtered, if the exit code is that of the program before it */
   #shell(line: string, input?: string): string {
-    const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], { cwd: this.folder, input, encoding: 'utf8' });
+    const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], {
+      cwd: this.#cwd,
+      input,
+      encoding: 'utf8',
+      env: { ...process.env, FIXTURES },
+    });
     return `${stdout}${status === 0 || input !== undefined ? '' : `[${status}]\n`}`;
   }
 
@@ -170,28 +198,34 @@ export function transcript(path: string): void {
   const [preamble = '', ...sections] = page.split(/^(?=## )/m);
   const written = new Map<string, string>();
   describe(preamble.split('\n')[0]!.replace(/^# /, ''), () => {
-    test.each(sections.map((section) => [section.slice(3, section.indexOf('\n')), section]))('%s', async (_, section) => {
-      const [, variables = ''] = /<!-- env: (.*) -->/.exec(section) ?? /<!-- env: (.*) -->/.exec(preamble) ?? [];
-      const env = Object.fromEntries(shellWords(variables).map((word) => word.split(/=(.*)/s, 2)));
-      const session = new Session({ PROFILES_REGION: 'sandbox', ...env });
-      try {
-        for (const block of [...blocksOf(preamble), ...blocksOf(section)]) {
-          if (block.file) session.write(block);
-          if (block.language !== 'console') continue;
-          let shown = '';
-          for (const [line] of block.text.matchAll(/^\$ .*$/gm))
-            shown += `${line}\n${masked(await session.type(line.slice(2)), session.folder)}`;
-          if (update) written.set(block.text, shown);
-          else expect(shown).toBe(block.text);
+    test.each(sections.map((section) => [section.slice(3, section.indexOf('\n')), section]))(
+      '%s',
+      async (_, section) => {
+        const [, variables = ''] =
+          /<!-- env: (.*) -->/.exec(section) ?? /<!-- env: (.*) -->/.exec(preamble) ?? [];
+        const env = Object.fromEntries(shellWords(variables).map((word) => word.split(/=(.*)/s, 2)));
+        const session = new Session({ PROFILES_REGION: 'sandbox', ...env });
+        try {
+          for (const block of [...blocksOf(preamble), ...blocksOf(section)]) {
+            if (block.file) session.write(block);
+            if (block.language !== 'console') continue;
+            let shown = '';
+            for (const [line] of block.text.matchAll(/^\$ .*$/gm))
+              shown += `${line}\n${masked(await session.type(line.slice(2)), session.folder)}`;
+            if (update) written.set(block.text, shown);
+            else expect(shown).toBe(block.text);
+          }
+        } finally {
+          await session.stop();
         }
-      } finally {
-        await session.stop();
-      }
-    });
+      },
+    );
   });
   afterAll(() => {
     if (!update) return;
-    const text = page.replace(FENCE, (fence, _language, _file, block) => fence.replace(`\n${block}`, () => `\n${written.get(block) ?? block}`));
+    const text = page.replace(FENCE, (fence, _language, _file, block) =>
+      fence.replace(`\n${block}`, () => `\n${written.get(block) ?? block}`),
+    );
     writeFileSync(path, text);
   });
 }

@@ -4,7 +4,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED } from '../../../src/cli/context.js';
-import type { Summary } from '../../../src/engine/model.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { COMPANY, post, send, USERS } from '../../sandbox/http.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
@@ -158,27 +157,6 @@ describe('sandbox', () => {
     expect(JSON.parse(stdout)).toMatchObject({ control_url: null });
   });
 
-  it.each<[string, string, string]>([
-    ['--fault 503', 'fault "503"', 'such as 429:every=5'],
-    ['--port 70000', '--port: "70000" is not a whole number from 0 to 65535', ''],
-    ['--memory --data x', '--memory and --data', 'leave one out'],
-    ['--fail-jobs 2', '--fail-jobs: "2" is not a rate', '0.1 or 10%'],
-    ['--fail-jobs 110%', '--fail-jobs: "110%" is not a rate', '0.1 or 10%'],
-    ['--fail-rows gold', '--fail-rows: "gold" is not of the form key=value', '--fail-rows key=value'],
-    ['--fail-rows a=b --fail-rows-with 500', '"500" is not one of failed, short, 422', ''],
-    ['--fail-rows-with short', '--fail-rows-with has no effect without --fail-rows', 'add --fail-rows'],
-    ['--rows-per-second 0', '--rows-per-second', ''],
-    ['--latency 5', '--latency: "5" is not a duration', '500ms'],
-    ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
-    ['nonsense', 'unknown command "sandbox nonsense"', 'available subcommands: list, show, reset'],
-    ['rest', 'unknown command "sandbox rest"', 'did you mean "profiles sandbox reset"?'],
-  ])('%s is refused with its hint', async (flags, says, hint) => {
-    const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(says);
-    expect(stderr).toContain(hint);
-  });
-
   it('help faults shows how a fault is written, and says what each one does', async () => {
     const { code, stdout } = await cli(['help', 'faults']);
     expect(code).toBe(0);
@@ -202,12 +180,6 @@ describe('sandbox', () => {
     }
   });
 
-  it('an invalid token is refused without being printed', async () => {
-    const { code, stderr } = await cli(['sandbox', ...FREE, '--expect-token', 'two words']);
-    expect(code).toBe(2);
-    expect(stderr).not.toContain('two words');
-  });
-
   it('a port that is taken is refused with its hint', async () => {
     const taken = await startSandbox();
     const { port } = new URL(taken.url);
@@ -217,136 +189,9 @@ describe('sandbox', () => {
     expect(stderr).toContain('--port 0');
     await taken.stop();
   });
-
-  it('a lookups file with something wrong in it is named, with the place', async () => {
-    const cwd = scratch();
-    writeFileSync(join(cwd, 'lists.json'), '{"embeds":[{"id":1,"title":"x","type":"popup"}]}');
-    const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--lookups', 'lists.json'], { cwd });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/lists\.json: embeds\.0\.type: .*banner/);
-  });
-});
-
-describe('sandbox show', () => {
-  it('prints a profile for people, safely', async () => {
-    const cwd = await rehearsed();
-    expect(
-      await cli(['sandbox', 'show', 'company', '00042'], { cwd, columns: 80, env: { NO_COLOR: '1' } }),
-    ).toEqual({
-      code: 0,
-      stdout: 'company_id  00042\nregion      default\n\nname      Żółw\nscore     1.1\n\\x1b[31m  x\\x07\n',
-      stderr: '',
-    });
-    const other = await cli('sandbox show user u-1 --region-of eu'.split(' '), { cwd });
-    expect((await cli('sandbox show user u-1 --region eu'.split(' '), { cwd })).stdout).toBe(other.stdout);
-    expect(other.stdout).toBe('user_id     u-1\ncompany_id  00042\nregion      eu\n');
-  });
-
-  it('--json prints it in the service’s shape, numbers as they were sent', async () => {
-    const cwd = await rehearsed();
-    const { stdout } = await cli('sandbox show company 00042 --json'.split(' '), { cwd });
-    expect(stdout).toMatch(/^\{"company_id":"00042","metadata":\{"name":"Żółw","score":1\.10,/);
-    const eu = await cli('sandbox show company 00042 --json --region eu'.split(' '), { cwd });
-    expect(JSON.parse(eu.stdout)).toEqual({ company_id: '00042', metadata: { name: 'EU' } });
-  });
-
-  it('--region sandbox means the default region, whatever the environment says', async () => {
-    const cwd = await rehearsed();
-    const env = { PROFILES_REGION: 'eu', PROFILES_BASE_URL: 'https://example.com' };
-    for (const more of [[], ['--region', 'sandbox']]) {
-      const { stdout, stderr } = await cli(['sandbox', 'show', 'company', '00042', ...more], { cwd, env });
-      expect([stdout.includes('default'), stderr]).toEqual([true, '']);
-    }
-  });
-
-  it.each<[string, string, string]>([
-    [
-      'company nobody',
-      'no company "nobody" in the sandbox (region default)',
-      'import it with --region sandbox first',
-    ],
-    ['user u-1', 'no user "u-1" in the sandbox (region default)', 'use --region eu'],
-    ['user u-2', 'no user "u-2"', 'has not completed yet'],
-    ['user 00042', 'no user "00042"', 'import it'],
-    ['companies 00042', 'unknown kind "companies"', 'show company <id>'],
-    ['company 00042 --region mars', 'no region "mars"', 'available regions: default, eu'],
-    ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
-  ])('%s exits 2 and says what to do', async (words, says, hint) => {
-    const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
-      cwd: await rehearsed(),
-    });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(says);
-    expect(stderr).toContain(hint);
-  });
-
-  it('creates no data', async () => {
-    const cwd = scratch();
-    const { code, stderr } = await cli('sandbox show user u --data here'.split(' '), { cwd });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('import it')]);
-    expect((await cli('sandbox reset --data here'.split(' '), { cwd })).stdout).toContain(join(cwd, 'here'));
-  });
 });
 
 describe('sandbox reset', () => {
-  it('is refused for a single region, because it would erase all', async () => {
-    const cwd = scratch();
-    await cli(['sandbox', 'reset'], { cwd });
-    const { code, stderr } = await cli(['sandbox', 'reset', '--region', 'eu'], { cwd });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('erases all regions of the sandbox')]);
-    expect((await cli(['sandbox', 'reset', '--region', 'sandbox'], { cwd })).code).toBe(0);
-  });
-
-  it.each([
-    'sandbox reset --memory',
-    'sandbox reset --no-page',
-    'sandbox --port 0 reset',
-    'sandbox list companies --fault 503:first=1',
-    'sandbox show company 1 --seed=1',
-  ])('%s: an option of the server is refused, and nothing is erased', async (line) => {
-    const cwd = scratch();
-    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n');
-    await cli(['import', 'c.csv', '--region', 'sandbox'], { cwd });
-    const { code, stderr } = await cli(line.split(' '), { cwd });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(
-        /^profiles: --(?!data)[a-z-]+ is for the server: sandbox [a-z]+ does not take it\n/,
-      ),
-    ]);
-    const [command] = /(?:reset|list|show)/.exec(line)!;
-    expect(stderr).toContain(`sandbox ${command} does`);
-    const help = (await cli(['sandbox', command, '--help'], { cwd })).stdout;
-    expect(help).toContain('--data <folder>');
-    expect(help).not.toContain('--memory');
-    const words = ['sandbox', 'list', 'companies', '--data', '.state', '--json'];
-    expect(JSON.parse((await cli(words, { cwd })).stdout)).toHaveLength(1);
-  });
-
-  it('forgets what the state knows of the sandbox, and nothing else', async () => {
-    const cwd = scratch();
-    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');
-    const send = ['import', 'c.csv', '--changed-only', '--region', 'sandbox', '--json'];
-    const rows = async () => (JSON.parse((await cli(send, { cwd })).stdout) as Summary).rows;
-    const other = { account: 'prod', region: 'eu', base_url: 'https://eu.test' };
-    const state = await openState(join(cwd, '.state'), Date.now);
-    await state.jobs.add(
-      other,
-      { job_id: 'theirs', status: 'queued', links: null },
-      { kind: 'users', rows: 1 },
-    );
-    await state.close();
-    expect((await rows()).submitted).toBe(2);
-    expect((await rows()).unchanged).toBe(2);
-    const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toMatch(/^erased 2 companies, 0 users, and 1 job from .*; forgot 2 imports to it\n$/);
-    expect((await cli(['runs', '--json'], { cwd })).stdout).toBe('[]\n');
-    expect((await cli(['jobs', '--columns', 'job_id', '--ndjson'], { cwd })).stdout).toBe(
-      '{"job_id":"theirs"}\n',
-    );
-    expect((await rows()).submitted).toBe(2);
-  });
-
   it('is refused while an import to the sandbox runs', async () => {
     const cwd = await rehearsed();
     const state = await openState(join(cwd, '.state'), Date.now);
@@ -359,43 +204,6 @@ describe('sandbox reset', () => {
     expect((await cli(['sandbox', 'show', 'company', '00042'], { cwd })).code).toBe(0);
     await lock!.release();
     await state.close();
-  });
-
-  it('erases, and says what', async () => {
-    const cwd = await rehearsed();
-    const first = await cli(['sandbox', 'reset', '--json'], { cwd });
-    expect(JSON.parse(first.stdout)).toEqual({
-      erased: { companies: 2, users: 2, jobs: 2 },
-      forgotten: { runs: 0, jobs: 0 },
-      data: join(cwd, '.state'),
-    });
-    const sandbox = await startSandbox({ dataDir: join(cwd, '.state') });
-    await post(sandbox, COMPANY, { company_id: 'one' });
-    await sandbox.stop();
-    expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain(
-      'erased 1 company, 0 users, and 0 jobs',
-    );
-    const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users, and 0 jobs from ${join(cwd, '.state')}\n`);
-    expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
-  });
-
-  it('works while a sandbox serves the data', async () => {
-    const cwd = await rehearsed();
-    await served(
-      [],
-      async (url) => {
-        expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain('erased 2 companies');
-        const reply = await send(url + COMPANY, {
-          method: 'POST',
-          headers: { authorization: 'Token k' },
-          body: '{"company_id":"c"}',
-        });
-        expect(reply.status).toBe(202);
-      },
-      { cwd },
-    );
-    expect((await cli('sandbox show company c'.split(' '), { cwd })).code).toBe(0);
   });
 });
 
@@ -423,21 +231,6 @@ describe('sandbox list', () => {
     return cwd;
   }
 
-  it('prints a table of the imported profiles, with the total on stderr', async () => {
-    const { code, stdout, stderr } = await list(
-      ['companies', '--search', 'zürich', '--sort', '-score', '--limit', '2'],
-      await filled(),
-    );
-    expect(code).toBe(0);
-    expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toMatchObject([
-      ['company_id', 'city', 'score'],
-      ['c-15', 'Zürich', expect.stringMatching(/^15\.1/)],
-      ['c-10', 'Zürich', expect.stringMatching(/^10\.1/)],
-      [''],
-    ]);
-    expect(stderr).toBe('4 companies of 20 companies in region default\n');
-  });
-
   it('supports every form of output, with numbers as they were sent', async () => {
     const cwd = await filled();
     const json = await list(['companies', '--json', '--limit', '1'], cwd);
@@ -457,32 +250,5 @@ describe('sandbox list', () => {
     // A key of metadata does not hide the identifier.
     const hidden = await list(['companies', '--json', '--search', 'other'], cwd);
     expect(JSON.parse(hidden.stdout)).toMatchObject([{ company_id: 'c-7' }]);
-  });
-
-  it.each<[argv: string[], code: number, says: string]>([
-    [['companies', '--sort', 'color'], 2, 'unknown field "color"'],
-    [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
-    [['users'], 0, 'no users in the sandbox (region default)'],
-    [['planets'], 2, 'unknown kind "planets"'],
-    [['users', '--region-of', 'mars'], 2, '--region-of'],
-    [['users', '--region', 'mars'], 2, 'the sandbox has no region "mars"'],
-    [['users', '--region', 'sandbox'], 0, 'no users in the sandbox (region default)'],
-    [['users', '--region', 'sandbox', '--region-of', 'eu'], 0, '2 users in region eu'],
-    [
-      ['users', '--region', 'default', '--region-of', 'eu'],
-      2,
-      '--region default and --region-of eu cannot be combined',
-    ],
-  ])('%j ends with %i', async (argv, code, says) => {
-    const ended = await list(argv, await filled());
-    expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(says)]);
-  });
-
-  it('says what to do if there is no data', async () => {
-    const { code, stdout, stderr } = await list(['companies', '--csv'], scratch());
-    expect([code, stdout]).toEqual([0, 'company_id\n']);
-    expect(stderr).toContain('import some with --region sandbox');
-    const eu = await list(['companies', '--region-of', 'eu'], scratch());
-    expect(eu.stderr).toContain('import some through the EU address of profiles sandbox');
   });
 });

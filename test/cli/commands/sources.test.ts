@@ -3,91 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer as createTls } from 'node:https';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
 import { httpServer, listen } from '../../engine/service/support/servers.js';
 import { profiles } from '../../support/child.js';
-import { type CliResult, cli, scratch } from '../../support/cli.js';
+import { cli, scratch } from '../../support/cli.js';
 import { FaultServer } from '../../support/fault-server.js';
 import { environmentOf, test } from '../../support/sandbox.js';
-import { zip } from '../../support/zip.js';
 
 const JSON_OUT = ['--json', '--quiet', '-o', 'interval=5ms'];
-const summaryOf = ({ code, stdout, stderr }: CliResult): Summary => {
-  expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Summary;
-};
-const pathsOf = (summary: Summary): string[] => summary.files.map(({ path }) => path);
 const spooled = (cwd: string): string[] => readdirSync(join(cwd, '.state/spool'));
 const COMPANIES = 'company_id,name\nc1,One\nc2,Two\n';
-const USERS = '{"user_id":"u1","company_id":"c1"}\n';
-
-describe('a folder, a pattern, an archive', () => {
-  test('a folder means its files, companies first; a finished run leaves no copy', async ({ sandbox }) => {
-    const members = zip([{ name: 'a.csv', content: 'company_id,name\nc3,Three\n' }]);
-    const cwd = scratch({
-      'in/b-users.ndjson': USERS,
-      'in/c.csv.gz': gzipSync(COMPANIES),
-      'in/c.rejects.csv': 'x',
-      'm.zip': members,
-    });
-    const summary = summaryOf(
-      await cli(['import', 'in', 'm.zip', ...JSON_OUT], { cwd, env: environmentOf(sandbox) }),
-    );
-    expect(pathsOf(summary)).toEqual(['in/c.csv.gz', 'm.zip:a.csv', 'in/b-users.ndjson']);
-    expect(summary.rows).toMatchObject({ read: 4, submitted: 4, completed: 4 });
-    expect(sandbox.show('companies', 'c3')?.metadata).toEqual({ name: 'Three' });
-    expect(sandbox.show('users', 'u1')?.companyId).toBe('c1');
-    expect(spooled(cwd)).toEqual([]);
-  });
-
-  test('a member of any format, of stdin too', async ({ sandbox }) => {
-    const bytes = zip([
-      { name: 'in/users.json.gz', content: gzipSync(`[${USERS}]`) },
-      { name: 'in/c.csv', content: COMPANIES },
-    ]);
-    const cwd = scratch({ 'a.zip': bytes });
-    const env = environmentOf(sandbox);
-    const named = summaryOf(await cli(['import', 'a.zip:in/users.json.gz', ...JSON_OUT], { cwd, env }));
-    expect(pathsOf(named)).toEqual(['a.zip:in/users.json.gz']);
-    expect(sandbox.show('users', 'u1')?.companyId).toBe('c1');
-    const stdin = zip([{ name: 'c.csv', content: COMPANIES }]);
-    expect(pathsOf(summaryOf(await cli(['import', '-', ...JSON_OUT], { cwd, env, stdin })))).toEqual(['-']);
-    expect(sandbox.show('companies', 'c2')?.metadata).toEqual({ name: 'Two' });
-  });
-
-  test('rejected rows of a member go into a file of its name', async ({ sandbox }) => {
-    const cwd = scratch({ 'a.zip': zip([{ name: 'in/c.csv', content: 'company_id,name\n,Nobody\n' }]) });
-    const { code, stdout } = await cli(['import', 'a.zip', ...JSON_OUT], {
-      cwd,
-      env: environmentOf(sandbox),
-    });
-    expect(code).toBe(5);
-    expect((JSON.parse(stdout) as Summary).files[0]!.rejects_file).toBe('c.rejects.csv');
-    expect(readFileSync(join(cwd, 'c.rejects.csv'), 'utf8')).toContain(',Nobody,2,');
-  });
-
-  test('one rejects file cannot take several inputs', async ({ sandbox }) => {
-    const cwd = scratch({ 'in/a.csv': COMPANIES, 'in/b.csv': COMPANIES });
-    const result = await cli(['import', 'in', '--rejects', 'r.csv'], { cwd, env: environmentOf(sandbox) });
-    expect([result.code, result.stderr]).toEqual([
-      2,
-      'profiles: --rejects takes one file, but there are several inputs\n  leave it out: each input then gets its own rejects file\n',
-    ]);
-  });
-
-  test('inspect shows them, and keeps no copy', async () => {
-    const cwd = scratch({ 'a.zip': zip([{ name: 'c.csv', content: COMPANIES }]), 'in/d.csv': COMPANIES });
-    const { code, stdout } = await cli(['inspect', 'a.zip', 'in/*.csv', '--json'], { cwd });
-    expect(code).toBe(0);
-    expect((JSON.parse(stdout) as { files: { path: string }[] }).files.map(({ path }) => path)).toEqual([
-      'a.zip:c.csv',
-      'in/d.csv',
-    ]);
-    expect(spooled(cwd)).toEqual([]);
-  });
-});
 
 const CERTS = fileURLToPath(new URL('../../engine/service/certs/', import.meta.url));
 

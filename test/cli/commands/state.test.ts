@@ -1,13 +1,5 @@
 /** `profiles state`: what is remembered and how old that is, whether it is whole, and a copy of it. */
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -33,11 +25,6 @@ const run = async (line: string, time: Clock = clock) => {
   return { ...result, json, error: () => JSON.parse(result.stderr.trimEnd().split('\n').at(-1)!).error };
 };
 
-/** A clock that many hours later. */
-function later(hours: number): Clock {
-  return { ...clock, now: () => clock.now() + hours * 3_600_000 };
-}
-
 /** Changes what is recorded behind the program's back. */
 function tamper(sql: string): void {
   const db = new DatabaseSync(database);
@@ -60,37 +47,6 @@ function zeroPage(name: string): void {
 }
 
 describe('state info', () => {
-  test('shows which state it is, its contents by account and kind, and their age', async () => {
-    expect((await run('import c.csv u.csv')).code).toBe(0);
-    const { code, json } = await run('state info --json');
-    expect(code).toBe(0);
-    const info = json();
-    expect(info).toMatchObject({
-      state: join(cwd, '.state'),
-      origin: 'environment PROFILES_STATE_DIR',
-      exists: true,
-      bytes: statSync(database).size,
-      runs: 1,
-      unfinished_runs: 0,
-      jobs: 2,
-      unfinished_jobs: 0,
-      locks: [],
-      known: [
-        { account: 'sandbox', region: 'sandbox', kind: 'companies', rows: 3 },
-        { account: 'sandbox', region: 'sandbox', kind: 'users', rows: 1 },
-      ],
-    });
-    for (const { oldest_completed_at, newest_completed_at } of info.known) {
-      expect(oldest_completed_at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
-      expect(Date.parse(newest_completed_at)).toBeLessThan(Date.now() + 60_000);
-    }
-    const text = (await run('state info', later(72))).stdout;
-    expect(text).toMatch(/^state +.*\.state \(environment PROFILES_STATE_DIR\)$/m);
-    expect(text).toMatch(/^rows +3$/m);
-    expect(text).toMatch(/^oldest_completed_at +\S+Z \((2|3) days ago\)$/m);
-    expect(text).toMatch(/^locks +not held$/m);
-  });
-
   test('names who holds a lock', async () => {
     await run('import c.csv');
     const lock = readdirSync(join(cwd, '.state/locks')).find((name) => name.endsWith('.lock'))!;
@@ -118,40 +74,9 @@ describe('state info', () => {
     expect(text.stdout).toMatch(/^locks +companies of sandbox \(sandbox\) held by run x \(c\.csv\)$/m);
     expect((await run('state info --json')).json().locks).toEqual([]);
   });
-
-  test('says that there is no state, and creates none', async () => {
-    const { code, json } = await run('state info --json');
-    expect([code, json()]).toEqual([
-      0,
-      { state: join(cwd, '.state'), origin: 'environment PROFILES_STATE_DIR', exists: false },
-    ]);
-    for (const line of ['state check --json', 'state backup b.db --json']) {
-      const none = await run(line);
-      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('no state found in')]);
-    }
-    expect(existsSync(join(cwd, '.state'))).toBe(false);
-  });
-
-  test('doctor shows the age of the state', async () => {
-    await run('import c.csv');
-    const { json } = await run('doctor --json', later(50));
-    const state = json().checks.find(({ check }: { check: string }) => check === 'state');
-    expect(state.message).toMatch(/; knows profiles completed 2 days ago$/);
-  });
 });
 
 describe('state check', () => {
-  test('finds no problems in a good state with finished, failed, superseded, and unfinished runs', async () => {
-    await run('import c.csv u.csv');
-    await run('import c.csv --no-wait');
-    await run('import c.csv --wait 1ms --chunk-size 1');
-    await run('import c.csv --changed-only');
-    await run('identify user u1 --set plan=x');
-    const { code, stdout, json } = await run('state check --json');
-    expect([code, json()], stdout).toEqual([0, { state: join(cwd, '.state'), ok: true, problems: [] }]);
-    expect((await run('state check')).stdout).toBe(`${join(cwd, '.state')}: no problems found\n`);
-  });
-
   test.each([
     ['a job that is gone', 'DELETE FROM jobs', 'requests', /was accepted as job .*, which is not recorded/],
     [
@@ -278,29 +203,6 @@ describe('state check', () => {
 });
 
 describe('state backup', () => {
-  test('makes a private copy that can replace the state, and never overwrites', async () => {
-    await run('import c.csv');
-    const { code, json } = await run('state backup copy.db --json');
-    const copy = join(cwd, 'copy.db');
-    expect([code, json()]).toEqual([
-      0,
-      { state: join(cwd, '.state'), backup: copy, bytes: statSync(copy).size },
-    ]);
-    if (process.platform !== 'win32') expect(statSync(copy).mode & 0o777).toBe(0o600);
-    expect(readdirSync(cwd).filter((name) => name.includes('.tmp'))).toEqual([]);
-
-    const again = await run('state backup copy.db --json');
-    expect([again.code, again.error().message]).toEqual([
-      2,
-      `${copy} exists already, and a backup never overwrites a file`,
-    ]);
-    mkdirSync(join(cwd, 'restored'), { mode: 0o700 });
-    copyFileSync(copy, join(cwd, 'restored/state.db'));
-    const restored = await run('import c.csv --changed-only --json --state restored');
-    expect([restored.code, restored.json().rows]).toMatchObject([0, { read: 3, unchanged: 3, submitted: 0 }]);
-    expect((await run('state check --state restored')).code).toBe(0);
-  });
-
   test('of a damaged state names the damage, and leaves nothing', async () => {
     await run('import c.csv');
     zeroPage('jobs');
@@ -313,14 +215,5 @@ describe('state backup', () => {
       }),
     ]);
     expect(readdirSync(cwd).filter((name) => name.startsWith('copy'))).toEqual([]);
-  });
-
-  test('a directory that cannot be written to is named, and nothing is left', async () => {
-    await run('import c.csv');
-    const { code, error } = await run('state backup absent/copy.db --json');
-    expect([code, error().code]).toEqual([1, 'state']);
-    expect(error().message).toMatch(
-      /^cannot write the backup .*absent\/copy\.db: there is no such directory$/,
-    );
   });
 });
