@@ -41,7 +41,7 @@ const recent = (time: string): boolean => Math.abs(Date.parse(time) - Date.now()
 const masked = (text: string, folder: string): string =>
   text
     .replaceAll(folder, '~')
-    .replaceAll(' --state ~/.state', '')
+    .replaceAll(/ --state ~\/\.state|PROFILES_STATE_DIR=~\/\.state /g, '')
     .replace(/(^|\]: )\d\d:\d\d:\d\d (?:(?:sending|following|planning) \w+ [\d,]+|jobs?:) .*\n/gm, '$1')
     .replace(/(^|\]: )\d\d:\d\d:\d\d /gm, '$1')
     .replace(/\(digest [0-9a-f]{64}\)/g, '(digest <hash>)')
