@@ -5,8 +5,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse';
-import { interleave, node, spread } from './measure.mjs';
-import { input } from './workbench.mjs';
+import { node } from './measure.mjs';
 
 const THIS = fileURLToPath(import.meta.url);
 
@@ -57,21 +56,6 @@ export const reading = (form, file, rows) => async () => {
   if (Number(sample.stdout) !== rows) throw new Error(`${form} counted ${sample.stdout} rows of ${rows}`);
   return sample;
 };
-
-let chosen;
-
-/** The yardstick: csv-parse alone, in the form that is fastest here. All forms in turns; the lowest median wins. */
-export async function yardstick({ rows, runs }) {
-  if (chosen) return chosen;
-  const file = await input('csv', rows);
-  const forms = Object.keys(FORMS).filter((form) => form.startsWith('csv-parse'));
-  const cases = Object.fromEntries(forms.map((form) => [form, reading(form, file, rows)]));
-  const samples = await interleave(cases, Math.min(runs, 3));
-  const wall = (form) => spread(samples[form].map((sample) => sample.wall)).median;
-  const [name] = [...forms].sort((a, b) => wall(a) - wall(b));
-  chosen = { name, measure: cases[name], samples };
-  return chosen;
-}
 
 if (process.argv[1] === THIS) {
   const [form, file] = process.argv.slice(2);

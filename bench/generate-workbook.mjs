@@ -2,11 +2,12 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { COLUMNS, records } from './generate.mjs';
+import { COLUMNS, pieces, records } from './generate.mjs';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const RELATIONS = `${PACKAGE}/relationships`;
 
 const relation = (id, type, target) =>
@@ -43,7 +44,7 @@ function* cells(rows) {
 }
 
 function* sheet(rows) {
-  yield `<worksheet xmlns="${MAIN}"><sheetData>`;
+  yield `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
   let row = 0;
   for (const line of cells(rows)) {
     row++;
@@ -57,7 +58,7 @@ function* sheet(rows) {
 }
 
 function* strings(rows) {
-  yield `<sst xmlns="${MAIN}">`;
+  yield `${XML}<sst xmlns="${MAIN}">`;
   for (const line of cells(rows)) {
     for (const { text } of line) {
       if (text !== undefined)
@@ -67,23 +68,11 @@ function* strings(rows) {
   yield '</sst>';
 }
 
-/** Small texts as few large pieces of bytes. */
-function* pieces(texts) {
-  let text = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
-  for (const more of texts) {
-    text += more;
-    if (text.length < 1 << 18) continue;
-    yield Buffer.from(text);
-    text = '';
-  }
-  yield Buffer.from(text);
-}
-
 /** @param yazl the package of this name */
 export async function writeWorkbook(yazl, rows, file) {
   const zip = new yazl.ZipFile();
   const parts = { 'xl/worksheets/sheet1.xml': sheet(rows), 'xl/sharedStrings.xml': strings(rows) };
-  for (const [name, text] of Object.entries(SMALL_PARTS)) parts[name] = [text];
+  for (const [name, text] of Object.entries(SMALL_PARTS)) parts[name] = [XML + text];
   for (const [name, texts] of Object.entries(parts)) zip.addReadStream(Readable.from(pieces(texts)), name);
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(file));

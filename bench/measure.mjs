@@ -1,88 +1,52 @@
 // Measures whole processes from outside, in turns, and sums up what was seen.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const USAGE = fileURLToPath(new URL('usage.cjs', import.meta.url));
-const GNU_TIME = '/usr/bin/time';
 
 /**
- * One measured run. `wall` and `cpu` (user and system) are milliseconds, `peak` is the largest resident set in
- * MiB; null where it was not measured.
- * @typedef {{ wall: number, cpu: number | null, peak: number | null, stdout: string, stderr: string }} Sample
+ * One measured run. `wall` and `cpu` (user and system, all threads and children) are milliseconds, `started` since 1970, `peak` is the largest
+ * resident set in MiB, of the largest process; null where nothing was measured.
+ * @typedef {{ started: number, wall: number, cpu: number | null, peak: number | null, stdout: string }} Sample
  */
 
-/** Node, with an account of CPU and memory at its end. `preload` is a further module to load first. */
+/** Node, with `preload` as a module to load first. */
 export const node = (script, args = [], { preload, ...options } = {}) =>
-  run(
-    process.execPath,
-    [...[USAGE, preload].flatMap((module) => (module ? ['--require', module] : [])), script, ...args],
-    { ...options, usage: 'node' },
-  );
+  run(process.execPath, [...(preload ? ['--require', preload] : []), script, ...args], options);
 
-/** Any command under GNU time where it is installed: CPU of all processes together, peak of the largest one. */
-export const command = (name, args, options = {}) =>
-  existsSync(GNU_TIME)
-    ? run(GNU_TIME, ['-q', '-f', '%U %S %M', '-o', 'USAGE', name, ...args], { ...options, usage: 'time' })
-    : run(name, args, options);
+/** Runs a command, and adds what it took to stderr: Node itself is not told the usage of its children. */
+const USAGE = `import json, os, sys, time
+started = time.time()
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(child, 0)
+wall = time.time() - started
+sample = {'started': started * 1e3, 'wall': wall * 1e3, 'cpu': (used.ru_utime + used.ru_stime) * 1e3, 'peak': used.ru_maxrss / 1024}
+sys.stderr.write('\\n' + json.dumps(sample))
+sys.exit(min(abs(os.waitstatus_to_exitcode(status)), 255))`;
 
 /**
- * Runs a command to its end. `stdout: true` keeps what it prints. An exit code that is not in `codes` is an
- * error, so that no figure stands for work that was not done.
+ * Runs a command to its end. `stdout: true` keeps what it prints. Another exit code than 0 is an error, so that no figure
+ * stands for work that was not done.
  * @returns {Promise<Sample>}
  */
-export async function run(name, args, { env = {}, cwd, stdout = false, codes = [0], usage = null } = {}) {
-  const folder = usage ? mkdtempSync(join(tmpdir(), 'bench-usage-')) : null;
-  const file = folder && join(folder, 'usage');
-  const child = spawn(
-    name,
-    args.map((arg) => (arg === 'USAGE' ? file : arg)),
-    {
-      cwd,
-      env: { ...cleanEnvironment(), ...env, ...(usage === 'node' ? { BENCH_USAGE: file } : {}) },
-      stdio: ['ignore', stdout ? 'pipe' : 'ignore', 'pipe'],
-    },
-  );
-  const started = performance.now();
-  const texts = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr']) {
-    child[stream]?.setEncoding('utf8').on('data', (text) => {
-      texts[stream] += text;
-    });
-  }
-  const ended = new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, signal) =>
-      resolve({ code: code ?? signal, wall: performance.now() - started }),
-    );
+export async function run(name, args, { env = {}, cwd, stdout = false } = {}) {
+  const child = spawn('python3', ['-c', USAGE, name, ...args], {
+    cwd,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['ignore', stdout ? 'pipe' : 'ignore', 'pipe'],
   });
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  try {
-    const { code, wall } = await ended;
-    await closed;
-    if (!codes.includes(code)) {
-      throw new Error(
-        `${[name, ...args].join(' ')} ended with ${code}\n${texts.stdout}${texts.stderr}`.trim(),
-      );
-    }
-    return { wall, cpu: null, peak: null, ...(usage ? usageIn(file, usage) : {}), ...texts };
-  } finally {
-    if (folder) rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function usageIn(file, kind) {
-  const text = readFileSync(file, 'utf8');
-  if (kind === 'node') return JSON.parse(text);
-  const [user, system, kilobytes] = text.trim().split(' ').map(Number);
-  return { cpu: (user + system) * 1000, peak: kilobytes / 1024 };
+  const [, printed, errors] = child.stdio.map((stream) => {
+    const texts = [];
+    stream?.setEncoding('utf8').on('data', (text) => texts.push(text));
+    return texts;
+  });
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  if (code !== 0)
+    throw new Error([[name, ...args].join(' '), `ended with ${code}`, ...printed, ...errors].join('\n'));
+  return { ...JSON.parse(errors.join('').split('\n').at(-1)), stdout: printed.join('') };
 }
 
 /** Settings of whoever runs the benchmark must not leak into what is measured. */
-export function cleanEnvironment() {
+function cleanEnvironment() {
   const dropped =
     /^(PROFILES_|NODE_OPTIONS$|NODE_COMPILE_CACHE$|NODE_EXTRA_CA_CERTS$|npm_|(HTTPS?|NO|ALL)_PROXY$|CI$|GITHUB_)/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !dropped.test(name)));
@@ -100,8 +64,7 @@ export async function interleave(cases, runs) {
     for (const [name, measure] of Object.entries(cases)) {
       const sample = await measure();
       samples[name].push(sample);
-      const rest = sample.peak === null ? '' : `, ${Math.round(sample.peak)} MB`;
-      console.error(`  ${round + 1}/${runs} ${name}: ${Math.round(sample.wall)} ms${rest}`);
+      console.error(`  ${round + 1}/${runs} ${name}: ${Math.round(sample.wall)} ms`);
     }
   }
   return samples;

@@ -7,9 +7,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { command, interleave, node, run } from './measure.mjs';
+import { interleave, node, run } from './measure.mjs';
 import { comparison, table } from './report.mjs';
-import { DATA, FAST, importOnce, input, startSink, withSink } from './workbench.mjs';
+import { DATA, FAST, importOnce, input, startSink } from './workbench.mjs';
 
 const FOLDER = join(DATA, 'peers');
 const NPM = {
@@ -63,7 +63,7 @@ async function elastic(file, url) {
 /** `send` runs it once; `about` says what its figure does and does not stand for. */
 const PEERS = {
   [OURS]: {
-    send: (file, url) => importOnce(file, FAST, url)(),
+    send: (file, url, rows) => importOnce(file, FAST, { rows, url })(),
     about:
       'Reads the file twice: checks and types every row before the first is sent, looks for duplicates, then sends. Records each request before and after with a synchronous commit.',
   },
@@ -102,20 +102,32 @@ const PEERS = {
       'A program of ten lines around a well-kept client and csv-parse: what one writes by hand. Sends an action line before each row. One pass, every value as text, nothing checked or recorded, no resume.',
   },
   [TOOLS]: {
-    send: (file, url) => command('bash', ['-c', PIPELINE, 'bash', file, url]),
+    send: (file, url) => run('bash', ['-c', PIPELINE, 'bash', file, url]),
     about:
       'One pass; numbers are guessed cell by cell. Bodies of 325 kB instead of 1,000 rows, which is faster for it. No retry, nothing recorded; a failed request only shows in the exit code. Peak memory is that of its largest process, miller.',
   },
 };
 
-async function measure({ rows, runs }) {
+export async function measurePeers({ rows, runs }) {
   const file = await input('csv', rows);
   const absent = await prepare();
   const found = Object.entries(PEERS).filter(([name]) => !absent.has(name));
-  const sent = await countSent(found, file);
-  const samples = await withSink({}, null, (url) =>
-    interleave(Object.fromEntries(found.map(([name, { send }]) => [name, () => send(file, url)])), runs),
-  );
+  const ends = [];
+  const after = (end) => ends.push(end);
+  const [sent, samples] = [{}, {}];
+  try {
+    // What arrives from each at a sink that counts. The run also warms the file's cache.
+    for (const [name, { send }] of found) {
+      const sink = await startSink(after, { count: true });
+      await send(file, sink.url, rows);
+      sent[name] = await sink.stop();
+    }
+    const { url } = await startSink(after);
+    const cases = found.map(([name, { send }]) => [name, () => send(file, url, rows)]);
+    Object.assign(samples, await interleave(Object.fromEntries(cases), runs));
+  } finally {
+    for (const end of ends) end();
+  }
   const lines = found.map(([name, { about }]) => [
     name,
     `${sent[name].rows} of ${rows} in ${sent[name].requests} requests, ${Math.round(sent[name].bytes / 1e6)} MB`,
@@ -123,24 +135,11 @@ async function measure({ rows, runs }) {
   ]);
   const missing = [...absent].map(([name, why]) => `Left out: ${name}. ${why}`);
   return [
-    comparison(samples, { base: OURS }),
+    comparison(samples),
     table(['', 'arrived', 'what it does'], lines),
     `Versions: ${[...Object.entries(NPM).map((each) => each.join(' ')), absent.has(TOOLS) ? [] : debianVersions()].flat().join(', ')}.`,
     ...missing,
   ].join('\n\n');
-}
-
-/** What arrives from each peer at a sink that counts. The run also warms the file's cache. */
-async function countSent(peers, file) {
-  const sent = {};
-  for (const [name, { send }] of peers) {
-    const sink = await startSink({ count: true });
-    await send(file, sink.url).finally(async () => {
-      sent[name] = await sink.stop();
-    });
-    console.error(`  ${name}: ${sent[name].rows} rows arrived`);
-  }
-  return sent;
 }
 
 /** Installs what npm has, without running its scripts. @returns why a peer cannot be run here, by name */
@@ -168,7 +167,5 @@ function debianVersions() {
   const first = (name) => /\d+[\d.]*/.exec(execFileSync(name, ['--version'], { encoding: 'utf8' }))[0];
   return ['mlr', 'parallel', 'jq', 'curl'].map((name) => `${name} ${first(name)}`).join(', ');
 }
-
-export const sections = { peers: { title: 'Peers', measure } };
 
 if (process.argv[1] === THIS) await elastic(...process.argv.slice(3));

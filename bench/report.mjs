@@ -1,5 +1,5 @@
 // Figures as Markdown, and the machine they were taken on.
-import { readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { ratios, spread } from './measure.mjs';
 
@@ -26,16 +26,20 @@ export function table(head, rows) {
   );
 }
 
-/** All cases of one interleaved run beside the first one, or beside `base`. */
-export function comparison(samples, { base = Object.keys(samples)[0], time = seconds } = {}) {
-  const rows = Object.entries(samples).map(([name, taken]) => [
-    name,
-    time(taken.map(({ wall }) => wall)),
-    name === base ? '1.00x' : times(ratios(taken, samples[base])),
-    taken[0].cpu === null ? '–' : time(taken.map(({ cpu }) => cpu)),
-    taken[0].peak === null ? '–' : megabytes(taken.map(({ peak }) => peak)),
-  ]);
-  return table(['', 'wall', `of ${base}`, 'CPU', 'peak memory'], rows);
+/** All cases of one interleaved run, each beside the one that `against` names, or the first. */
+export function comparison(samples, { against = {}, time = seconds } = {}) {
+  const [first] = Object.keys(samples);
+  const lines = Object.entries(samples).map(([name, taken]) => {
+    const other = against[name] ?? first;
+    const values = (of, shown) => (taken[0][of] === null ? '–' : shown(taken.map((sample) => sample[of])));
+    const share = (of) =>
+      name === other || samples[other][0][of] === null
+        ? '–'
+        : values(of, () => times(ratios(taken, samples[other], of)));
+    const own = [values('wall', time), values('cpu', time), values('peak', megabytes)];
+    return [name, ...own, name === other ? '–' : other, share('wall'), share('cpu')];
+  });
+  return table(['', 'wall', 'CPU', 'peak memory', 'compared with', 'wall to that', 'CPU to that'], lines);
 }
 
 /** One line: what the figures were taken on. `folder` is where state is kept. */
@@ -46,22 +50,6 @@ export function machine(folder) {
   return `${date} UTC · ${model.trim()}, ${availableParallelism()} cores, ${memory} · ${process.platform} · Node ${process.versions.node} · state on ${filesystem(folder)}`;
 }
 
-function filesystem(folder) {
-  try {
-    const device = statSync(folder).dev;
-    const mounts = readFileSync('/proc/self/mounts', 'utf8').trim().split('\n');
-    // The last mount wins where one hides another.
-    const at = mounts.map((mount) => mount.split(' ')).findLast(([, point]) => deviceOf(point) === device);
-    return at ? at[2] : 'an unknown file system';
-  } catch {
-    return 'an unknown file system';
-  }
-}
-
-function deviceOf(point) {
-  try {
-    return statSync(point).dev;
-  } catch {
-    return null;
-  }
-}
+const filesystem = (folder) =>
+  spawnSync('df', ['--output=fstype', folder], { encoding: 'utf8' }).stdout?.trim().split('\n').at(-1) ??
+  'an unknown file system';

@@ -12,12 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { generate } from './generate.mjs';
 import { writeWorkbook } from './generate-workbook.mjs';
-import { cleanEnvironment, node } from './measure.mjs';
+import { node } from './measure.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Git-ignored: input, state, and what peers need. */
 export const DATA = here('data');
+await mkdir(DATA, { recursive: true });
 const BUILT = join(DATA, 'built');
 export const PROFILES = join(BUILT, 'bin', 'profiles.js');
 const TOKEN = 'benchmark-token';
@@ -37,11 +38,12 @@ export async function keepBuild() {
 /** Bytes of a generated row, rounded up. */
 const ROW_BYTES = { csv: 190, ndjson: 340, json: 340 };
 
-/** A file below `DATA`, made once. @throws NoRoom when the disk has not twice the room */
+/** A file below `DATA`, made once. @throws Error when the disk has not twice the room */
 async function made(name, bytes, make) {
   const file = join(DATA, name);
   if (existsSync(file)) return file;
-  await room(bytes);
+  const { bavail, bsize } = await statfs(DATA);
+  if (bavail * bsize < 2 * bytes) throw new Error(`the disk has less than ${2 * bytes} bytes free`);
   console.error(`  making ${file}`);
   await make(`${file}.part`);
   await rename(`${file}.part`, file);
@@ -92,31 +94,29 @@ export const changedInput = (rows, every) =>
     await pipeline(lines, createWriteStream(part));
   });
 
-/** @throws NoRoom when the disk has not twice the room */
-async function room(bytes) {
-  await mkdir(DATA, { recursive: true });
-  const { bavail, bsize } = await statfs(DATA);
-  if (bavail * bsize < 2 * bytes)
-    throw new NoRoom(`the disk has not ${Math.round((2 * bytes) / 2 ** 20)} MB free`);
-}
-
-export class NoRoom extends Error {}
-
-/** A new folder beside the data, on the same disk for all runs; `from` is copied into it. */
-export async function stateFolder(from) {
-  await mkdir(DATA, { recursive: true });
+/** A new state folder beside the data, on the same disk for all runs; `from` is copied into it. */
+async function newState(from) {
   const folder = await mkdtemp(join(DATA, 'state-'));
   if (from) await cp(from, folder, { recursive: true });
   return folder;
 }
 
+const remove = (folder) => rm(folder, { recursive: true, force: true });
+
+/** A state folder until the section ends. `after` takes what is to be done then. */
+export async function stateOf(after) {
+  const folder = await newState();
+  after(() => remove(folder));
+  return folder;
+}
+
 /** Uses a state folder of its own and removes it. */
 export async function withState(use, from) {
-  const folder = await stateFolder(from);
+  const folder = await newState(from);
   try {
     return await use(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await remove(folder);
   }
 }
 
@@ -132,86 +132,72 @@ export const profiles = (args, { state, database, url, script = PROFILES, ...opt
     ...options,
   });
 
-/** `profiles import`, quietly, each time with a new state. */
-export const importOnce = (file, flags, url) => () =>
-  withState((state) => profiles(['import', file, ...flags, '--quiet'], { state, url }));
+/**
+ * `profiles import` with `rows` rows, of which `sent` are sent, each time with a new state, or a copy of `from`. With
+ * `sending`, its time is that from the plan's event to the summary's.
+ */
+export const importOnce =
+  (file, flags, { rows, sent = rows, from, sending, ...options }) =>
+  () =>
+    withState(async (state) => {
+      const words = ['import', file, ...flags, '--ndjson'];
+      const { stdout, ...sample } = await profiles(words, { state, stdout: true, ...options });
+      const events = stdout.trim().split('\n');
+      const [last, plan] = [events.at(-1), events.find((line) => line.startsWith('{"type":"plan"'))].map(
+        JSON.parse,
+      );
+      const { read, submitted } = last.rows;
+      const expected = flags.includes('--dry-run') ? 0 : sent;
+      if (read !== rows || submitted !== expected)
+        throw new Error(
+          `${words.join(' ')} read ${read} rows and sent ${submitted}, not ${rows} and ${expected}`,
+        );
+      return sending ? { ...sample, wall: Date.parse(last.time) - Date.parse(plan.time) } : sample;
+    }, from);
 
-/** `profiles import`, each time with a new state. `sending`: from its plan to its summary, in milliseconds. */
-export const importTimed = (file, url) => () =>
-  withState(async (state) => {
-    const sample = await profiles(['import', file, ...FAST, '--ndjson'], { state, url, stdout: true });
-    const events = sample.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const at = (type) => Date.parse(events.find((event) => event.type === type).time);
-    return { ...sample, stdout: '', sending: at('summary') - at('plan') };
-  });
-
-/** A server of its own process that prints where it listens. `ready` finds the address in what it prints. */
-export async function startServer(script, args, { ready = /http:\/\/\S+/, env = {}, cwd } = {}) {
-  const started = performance.now();
-  const child = spawn(process.execPath, [script, ...args], {
-    cwd,
-    env: { ...cleanEnvironment(), ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (more) => {
-    text += more;
-  });
-  while (!ready.test(text)) {
-    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`);
-    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-  }
-  return {
-    pid: child.pid,
-    text: () => text,
-    readyAfter: performance.now() - started,
-    /** Ends it, by a signal or by the end of its input, and gives all it printed. */
-    stop: async (signal) => {
-      const closed = once(child, 'close');
-      if (signal) child.kill(signal);
-      else child.stdin.end();
-      await closed;
-      return text;
-    },
-  };
+/** A state folder that has seen all rows completed, until the section ends. */
+export async function completed({ rows, url, after, states }, flags = []) {
+  const state = await stateOf(after);
+  console.error(`  completing ${rows} rows ${flags.join(' ')}`);
+  const words = ['import', await input('csv', rows), '--concurrency', '8', '--quiet', ...flags];
+  await profiles(words, { state, url });
+  states.push(state);
+  return state;
 }
 
-/** A server in this process, which has nothing else to do in the meantime. */
-export async function listen(answer) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+/** A service in this process that says when the first bytes of a request arrive. */
+export async function listenForFirst(after) {
+  let arrived = () => {};
+  const server = createServer((request, response) => {
+    arrived(performance.timeOrigin + performance.now());
+    request.resume().on('end', () => {
+      response.writeHead(202, { 'content-type': 'application/json' });
+      response.end('{"job_id":"1","status":"queued"}');
+    });
+  }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   return {
     url: `http://127.0.0.1:${server.address().port}`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
+    next: () => new Promise((resolve) => (arrived = resolve)),
   };
 }
 
-/** The sink (`sink.mjs`); `stop` gives what it received. */
-export async function startSink({ latency = 0, count = false } = {}) {
-  const server = await startServer(here('sink.mjs'), ['0', String(latency), ...(count ? ['count'] : [])]);
-  const url = server.text().trim().split('\n')[0];
-  return { url, stop: async () => JSON.parse((await server.stop()).trim().split('\n').at(-1)) };
-}
-
-/** Uses a sink, and checks that it received so many requests: no figure for work that was not done. */
-export async function withSink(options, expected, use) {
-  const sink = await startSink(options);
-  let result;
-  try {
-    result = await use(sink.url);
-  } catch (error) {
-    await sink.stop();
-    throw error;
-  }
-  const { requests } = await sink.stop();
-  if (expected !== null && requests !== expected) {
-    throw new Error(`the sink received ${requests} requests, expected ${expected}`);
-  }
-  return result;
+/** The sink (`sink.mjs`), until the section ends. `stop` ends it earlier, and gives what it received. */
+export async function startSink(after, { latency = 0, count = false } = {}) {
+  const words = [here('sink.mjs'), String(latency), ...(count ? ['count'] : [])];
+  const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const { value: url } = await lines.next();
+  after(() => child.kill());
+  return {
+    url,
+    stop: async () => {
+      child.stdin.end();
+      return JSON.parse((await lines.next()).value);
+    },
+  };
 }
