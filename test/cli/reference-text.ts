@@ -25,20 +25,15 @@ export async function allCommands(): Promise<Command[]> {
   return roots.flatMap(withChildren);
 }
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
-const code = (text: string | null | undefined): string => (text ? `\`${text.replaceAll('|', '\\|')}\`` : '');
+const prose = (text: string): string => text.replaceAll('<', '&lt;').replaceAll('*', '\\*');
+const code = (text: string | null | undefined): string => (text ? `\`${text}\`` : '');
 
-/** Without the columns that are empty in every row. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const used = head.map((_, column) => rows.some((row) => row[column] !== ''));
-  const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => used[column]).join(' | ')} |`;
-  return [line(head), `|${'---|'.repeat(used.filter(Boolean).length)}`, ...rows.map(line)].join('\n');
-}
+const list = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n');
 
 const WHERE = { section: 'mapping', top: 'mapping (top)' } as const;
 
-/** What can be typed; what it does, its default, and where else it may stand. */
-function optionRow(option: Entry): string[] {
+/** What can be typed: what it does, its default, and where else it may stand. `of` says which commands have it. */
+function optionLine(option: Entry, of = ''): string {
   const value = defaultOf(option);
   const { placeholder } = option.type;
   const setting = `-o ${option.key}=${placeholder ? `<${placeholder}>` : 'true'}`;
@@ -48,20 +43,16 @@ function optionRow(option: Entry): string[] {
     ...(option.env ? [code(option.env)] : []),
   ];
   const text = [
-    cell(option.summary),
+    prose(option.summary),
     ...(option.off ? [`${code(option.long.replace('--', '--no-'))} (${option.off.join(', ')}): now`] : []),
     ...(option.repeatable ? ['repeatable'] : []),
-    ...(value ? [`default ${option.otherwise === undefined ? code(value) : cell(value)}`] : []),
+    ...(value ? [`default ${option.otherwise === undefined ? code(value) : prose(value)}`] : []),
   ];
-  return [
-    code(option.flag === false && option.key !== null ? setting : option.flags),
-    `${text.join('; ')}${places.length > 0 ? ` · ${places.join(', ')}` : ''}`,
-  ];
+  const typed = code(option.flag === false && option.key !== null ? setting : option.flags);
+  return `${typed}${of && ` (${of})`}: ${text.join('; ')}${places.length > 0 ? ` · ${places.join(', ')}` : ''}`;
 }
 
-const OPTION_HEAD = ['option', 'what it does'];
-
-const optionTable = (options: readonly Entry[]): string => table(OPTION_HEAD, options.map(optionRow));
+const optionList = (options: readonly Entry[]): string => list(options.map((option) => optionLine(option)));
 
 /** `history …` is the command with all of its subcommands. */
 function shortened(names: readonly string[], all: readonly string[]): string {
@@ -90,8 +81,6 @@ function optionsByCommands(all: readonly string[]): [names: string, options: Ent
   return [...groups];
 }
 
-const sentence = (text: string): string => `${text[0]!.toUpperCase()}${cell(text.slice(1))}.`;
-
 const usage = (command: Command): string =>
   [
     pathOf(command),
@@ -101,15 +90,18 @@ const usage = (command: Command): string =>
     }),
   ].join(' ');
 
-/** An argument is explained once. */
-function commandRows(commands: readonly Command[]): string[][] {
+/** What can be typed, without those that only hold others. An argument is explained once. */
+function commandLines(commands: readonly Command[]): string[] {
   const said = new Set<string>();
-  return commands.map((command) => {
-    const words = command.registeredArguments
-      .map((argument) => `\`${argument.name()}\`: ${cell(argument.description)}`)
-      .filter((text) => !said.has(text) && said.add(text));
-    return [code(`profiles ${usage(command)}`), [sentence(command.description()), ...words].join(' ')];
-  });
+  const holds = ['config', 'identify', 'state'];
+  return commands
+    .filter((command) => !holds.includes(pathOf(command)))
+    .map((command) => {
+      const words = command.registeredArguments
+        .map((argument) => `; \`${argument.name()}\`: ${prose(argument.description)}`)
+        .filter((text) => !said.has(text) && said.add(text));
+      return `${code(`profiles ${usage(command)}`)}: ${prose(command.description())}${words.join('')}`;
+    });
 }
 
 export async function referenceText(): Promise<string> {
@@ -123,32 +115,26 @@ export async function referenceText(): Promise<string> {
     'Made from the program itself: `npm run reference` writes this page. `profiles <command> --help` shows the same for one command, and `profiles help` lists topics, such as `types` and `settings`.',
     'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. Behind a dot stand the config key, the environment variable, and whether a mapping file may hold the option: in the section of a kind, or only at its *top*.',
     '## Options of every command',
-    optionTable(everywhere),
+    optionList(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',
     '## Settings without a flag',
-    table(
-      ['variable or config key', 'what it is'],
-      settings.map((option) => [
-        [option.env, option.config].filter(Boolean).map(code).join(', '),
-        `${cell(option.summary)}${defaultOf(option) ? `; default ${code(defaultOf(option))}` : ''}`,
-      ]),
+    list(
+      settings.map((option) => {
+        const names = [option.env, option.config].filter(Boolean).map(code).join(', ');
+        const value = defaultOf(option);
+        return `${names}: ${prose(option.summary)}${value ? `; default ${code(value)}` : ''}`;
+      }),
     ),
     '## Commands',
-    table(['command', 'what it does'], commandRows(commands)),
+    list(commandLines(commands)),
     '## Options of single commands',
     'An option with `-o` has no flag, and `history …` is the command with its subcommands. `apply` keeps what is in the plan, and `resume` what is in the run, unless an option says otherwise. The `--no-` form, such as `--no-changed-only`, switches off what the config file switches on.',
     ...groups
       .filter((group) => !small.includes(group))
-      .flatMap(([names, options]) => [`### ${names}`, optionTable(options)]),
+      .flatMap(([names, options]) => [`### ${names}`, optionList(options)]),
     '### Others',
-    table(
-      ['of', ...OPTION_HEAD],
-      small.flatMap(([names, options]) => options.map((option) => [names, ...optionRow(option)])),
-    ),
+    list(small.flatMap(([names, options]) => options.map((option) => optionLine(option, names)))),
     '## Usual variables',
-    table(
-      ['variables', 'meaning'],
-      USUAL.map(([name, text]) => [name.split(', ').map(code).join(', '), cell(text)]),
-    ),
+    list(USUAL.map(([name, text]) => `${name.split(', ').map(code).join(', ')}: ${prose(text)}`)),
   ].join('\n\n')}\n`;
 }
