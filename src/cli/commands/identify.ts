@@ -5,13 +5,12 @@ import { ID_FIELD, type Kind } from '../../engine/model.js';
 import {
   DEFAULT_LIMITS,
   identifierCheck,
-  inexactNumber,
   isOdd,
   jsonOfCell,
   lossIn,
   NO_RULES,
   oddWords,
-  writtenAgain,
+  tooDeep,
 } from '../../engine/read/index.js';
 import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
@@ -125,18 +124,13 @@ function membersOf(json: string): [key: string, value: string][] {
     throw wrong('not valid JSON');
   }
   if (!isObject(value)) throw wrong('not a JSON object');
-  const inexact = inexactNumber(json);
-  if (inexact !== null) {
-    throw wrong(`the number ${inexact} cannot be represented exactly`, `quote it: "${inexact}"`);
-  }
-  const members = Object.entries(value).map(([key, one]): [string, string] => {
-    const text = writtenAgain(one, DEFAULT_LIMITS.maxDepth);
-    if (text !== null) return [key, text];
-    throw wrong(`${key} is nested too deeply`, 'make it flatter, or pass it as text');
-  });
-  const loss = lossIn(json, value, false);
+  const loss = lossIn(json);
   if (loss !== null) throw wrong(loss, 'correct the JSON');
-  return members;
+  return Object.entries(value).map(([key, one]) => {
+    const deep = tooDeep(one, DEFAULT_LIMITS.maxDepth);
+    if (deep !== null) throw wrong(`${key} is nested too deeply`, 'make it flatter, or pass it as text');
+    return [key, JSON.stringify(one)];
+  });
 }
 
 async function run({ profile, ...waiting }: Options, context: Context): Promise<ExitCode> {

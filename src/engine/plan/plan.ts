@@ -161,9 +161,9 @@ export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
 export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
 
-function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
-  if (!dialect) return null;
-  const { skipLines, lenientQuotes, ...characters } = dialect;
+function dialectPlan({ csv }: OpenedInput): DialectPlan | null {
+  if (!csv) return null;
+  const { skipLines, lenientQuotes, ...characters } = csv.dialect;
   return { ...characters, skip_lines: skipLines, lenient_quotes: lenientQuotes };
 }
 

@@ -1,106 +1,105 @@
 /** The interface of an input format: each is one object, registered in `formats.ts`. */
-
 import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
-import type { ItemBatch } from './batch.js';
 import type { Notes } from './csv/notes.js';
-import type { HashOptions } from './item-writer.js';
 import type { Rows } from './rows.js';
-import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
+import type { Output } from './text/output.js';
 import type { SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput, Scan, Schema, Start } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, Scan, Start } from './types.js';
+import type { Found, Refusal } from './wording.js';
 
-/** What all formats have in common: their rows come as batches of records. */
-interface Reader {
+export type Original = RejectedRow['original'];
+
+export interface InputFormat<W extends RowWriter = RowWriter> {
   /** Its formats, by the extensions of files that have them. */
   readonly extensions: Readonly<Record<string, Format>>;
 
-  /** Scans records for the plan, on any thread: what the rows contain, and why some cannot be sent. */
-  scan(input: OpenedInput, options: RowOptions): (batch: Rows) => ScanPart;
+  /** Binary formats: whether a file is of this one. @param start its first bytes @throws InputError for one that cannot be read */
+  sniff?(start: Buffer, file: SourceFile): boolean | Promise<boolean>;
 
-  /** Adds up what the scan found in the columns or fields. */
-  totals(input: OpenedInput): ColumnTotals;
-
-  /** Makes items of records, on any thread. */
-  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: Rows) => ItemBatch;
-
-  /** The records of a batch as they are in the file, for the rejects file. */
-  original(batch: Rows, input: OpenedInput): RejectedRow['original'][];
-
-  /** The same as conditions compare them, if the rejects file shows them differently. */
-  stored?(batch: Rows, input: OpenedInput): RejectedRow['original'][];
-
-  /** The item of one accepted row as it would be sent, from what `original` or the scan returned. */
-  item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
-
-  /** The word for record numbers in messages: `line`, `item`, `row`. */
-  placeOf(input: OpenedInput): string;
-}
-
-/** A text format, which is read from beginning to end, unpacked, and decoded. */
-export interface TextReader extends Reader {
   /**
-   * Recognizes a text of this format.
+   * Text formats: whether a text is of this one.
    * @param start the beginning of the text, without leading white space
    * @param named the format that the file's name promises
    * @returns null for a text of another format
    * @throws InputError for a file whose name promises this format and whose text has another
    */
-  recognize(start: string, named: Format | undefined, path: string): Format | null;
+  recognize?(start: string, named: Format | undefined, path: string): Format | null;
 
   /**
    * Finds kind, columns, and identifier.
-   * @param text reads the whole text, for what its beginning does not show
-   * @throws InputError for text that is not of this format; UsageError for options that do not fit it
+   * @param head of a text
+   * @throws InputError for a file that is not of this format; UsageError for options that do not fit it
    */
-  open(
-    file: InputFile,
-    options: InputOptions,
-    head: Head,
-    text: () => AsyncIterable<Buffer>,
-  ): OpenedInput | Promise<OpenedInput>;
+  open(file: InputFile, options: InputOptions, head?: Head): OpenedInput | Promise<OpenedInput>;
 
   /** Only the columns: a header, or the fields of the first items. @throws InputError */
-  columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
+  columns(file: InputFile, head?: Head): Promise<string[]>;
 
-  /** All rows of a text, after a header, in constant memory. @throws InputError */
-  rows(text: AsyncIterable<Buffer>, input: OpenedInput, how: ReadRows): AsyncGenerator<Rows>;
+  /**
+   * All rows in order, after a header, in bounded memory.
+   * @throws InputError, also for a file that was written to since it was opened; the signal's reason when aborted
+   */
+  rows(input: OpenedInput, how: ReadRows): AsyncIterable<Rows>;
+
+  /** Writes items, on any thread. @param types of the columns, as decided; null: as if each was text */
+  writer(input: OpenedInput, types: readonly CellType[] | null): W;
+
+  /** Counts what the columns or fields of a batch hold, for the plan. */
+  counter(input: OpenedInput, writer: W): ColumnCounter;
+
+  /** Adds up what was counted. */
+  totals(input: OpenedInput): ColumnTotals;
+
+  /** The rows of a batch as they are in the file, for the rejects file. */
+  originals(input: OpenedInput): (batch: Rows) => Original[];
+
+  /** The same as conditions compare them, if the rejects file shows them differently. */
+  stored?(input: OpenedInput): (batch: Rows) => Original[];
+
+  /** The word for record numbers in messages: `line`, `item`, `row`. */
+  placeOf(input: OpenedInput): string;
 }
 
 export interface ReadRows {
+  /** The bytes of the file, unpacked. They are all read, so that they can be compared with the planned ones. */
+  bytes: AsyncIterable<Buffer>;
   /** Collects signs of another dialect. */
   notes?: Notes | undefined;
-  /** Where the text begins, for inputs that can be read from there. */
+  /** Where the bytes begin, for inputs that can be read from there. */
   from?: Start | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A binary format, which finds its rows in the file itself. Its libraries are loaded with the first file. */
-export interface BinaryReader extends Reader {
-  /** Whether a file is of this format. @param start its first bytes @throws InputError for one that cannot be read */
-  recognize(start: Buffer, file: SourceFile): boolean | Promise<boolean>;
+/** Instead of a reason: all cells are empty, and the row is skipped like an empty line. */
+export const BLANK = '';
 
-  /** Finds kind, columns, and identifier. @throws InputError UsageError */
-  open(file: InputFile, options: InputOptions): Promise<OpenedInput>;
-
-  /** Only the columns. @throws InputError */
-  columns(file: InputFile): Promise<string[]>;
-
-  /**
-   * All records in order, in bounded memory. Closes the file when its consumer stops early.
-   * @throws InputError, also for a file that was written to since it was opened; the signal's reason when aborted
-   */
-  records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows>;
-
-  /** Records take long to read, so a separate thread reads them. */
-  slow?: true;
+/** Writes the rows of one batch after another. */
+export interface RowWriter {
+  begin(batch: Rows): void;
+  /** Appends the item of a row. @returns why it cannot be sent, or `BLANK`; then nothing is appended. Null if it can */
+  write(number: number, out: Output): Refusal | null;
+  /** Of the row that was written last; `company` is empty if it names none. */
+  readonly id: string;
+  readonly company: string;
+  /** How many bytes more its item would take if each value was text: that is how the scan measures it. */
+  readonly quotes: number;
+  /** A row as it is in the file. */
+  original(number: number): Original;
 }
 
-export type FormatReader = TextReader | BinaryReader;
+export interface ColumnCounter {
+  begin(batch: Rows): void;
+  /** Called for each row that is not blank, after the writer has written or refused it. */
+  count(number: number, isAccepted: boolean): void;
+  /** What was counted, and identifiers that a program seems to have rounded. */
+  take(): readonly unknown[];
+  readonly rounded?: Found;
+}
 
 export interface ColumnTotals {
-  add(columns: ScanPart['columns']): void;
+  add(parts: readonly unknown[]): void;
   /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
   decide(): { types: CellType[] /** Bytes counted too many. */; surplus: number };
   /** After `decide`. `rows` is the number of rows that were read. */

@@ -5,16 +5,6 @@
 import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping, Zones } from './mapping/rules.js';
 
-export {
-  append,
-  emptyColumns,
-  type ItemBatch,
-  itemIn,
-  type Range,
-  type RowColumns,
-  select,
-  startOf,
-} from './batch.js';
 export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
 export { textsIn } from './conversion/found.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
@@ -31,6 +21,16 @@ export {
 export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 export { ITEM_FORMAT_VERSION } from './csv/writer.js';
+export {
+  append,
+  emptyColumns,
+  type ItemBatch,
+  itemIn,
+  type Range,
+  type RowColumns,
+  select,
+  startOf,
+} from './items.js';
 export {
   isShortRow,
   OWN_COLUMNS,
@@ -56,8 +56,8 @@ export { loadZones } from './conversion/zones.js';
 export { placeWord } from './formats.js';
 export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
-export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
-export { beyondLimit, DEFAULT_LIMITS, limitIn } from './limits.js';
+export { lossIn } from './json/text.js';
+export { beyondLimit, DEFAULT_LIMITS, limitIn, tooDeep } from './limits.js';
 export { checkIdentifierKeys, checkOpened, checkScanned } from './mapping/check-rules.js';
 export { FACTS, factKey, factsOf, writtenFacts } from './mapping/facts.js';
 export { hasIdentifierRule } from './mapping/id-column.js';

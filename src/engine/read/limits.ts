@@ -39,13 +39,14 @@ export const tooManyColumns = (
 export const tooManyKeys = (keys: number, { maxColumns }: Pick<Limits, 'maxColumns'>): string =>
   `has ${grouped(keys)} keys, more than ${grouped(maxColumns)}`;
 
-/** Why a parsed value is rejected, as the rest of a sentence. */
-export function tooDeep(value: unknown, maxDepth: number): string {
+/** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
+export function tooDeep(value: unknown, maxDepth: number): string | null {
+  if (typeof value !== 'object' || value === null) return null;
   let levels = 0;
-  const inside = (one: unknown): unknown[] =>
-    Object.values(one as object).filter((member) => typeof member === 'object' && member !== null);
-  for (let level = [value]; level.length > 0; level = level.flatMap(inside)) levels++;
-  return `has ${grouped(levels)} levels, more than ${grouped(maxDepth)}`;
+  const inside = (one: object): object[] =>
+    Object.values(one).filter((member) => typeof member === 'object' && member !== null);
+  for (let level: object[] = [value]; level.length > 0; level = level.flatMap(inside)) levels++;
+  return levels > maxDepth ? `has ${grouped(levels)} levels, more than ${grouped(maxDepth)}` : null;
 }
 
 const BEYOND = /(?<=^| )has ([\d,]+) (keys|levels), more than ([\d,]+)$/;

@@ -4,20 +4,17 @@ import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
 import { PatternFinder, textOf, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
-import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
+import { binaryFormat, formatOf, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import type { Rows } from './rows.js';
 import { selectRecords } from './selection.js';
-import { toUtf8 } from './text/encoding.js';
-import { firstBytes, readHead } from './text/head.js';
-import { openFile, readBytes, type SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput } from './types.js';
+import { firstBytes, type Head, readHead } from './text/head.js';
+import { openFile, type SourceFile } from './text/source.js';
+import type { InputOptions, OpenedInput } from './types.js';
 import { refuseWritten } from './written.js';
-
-/** The first item format in which similar column names are recognized and identifiers are checked. */
 
 /**
  * Opens an input, and examines its beginning.
@@ -27,10 +24,10 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   const { path } = asked;
   const location = resolve(asked.cwd, asked.location);
   const look = await firstLook({ path, location, format: asked.format });
-  if (look.reader) {
-    const { shared, names } = known(asked, location);
+  if (look.form) {
     await loadRules(asked);
-    return decidePatterns(await look.reader.open({ ...shared, ...look.form }, names), signal);
+    const file = { ...fileOf(asked, location), ...look.form };
+    return decidePatterns(await formatOf(file).open(file, asked), signal);
   }
   let head = await readHead({ path, location, opened: look.opened }, asked.encoding, signal);
   refuseWritten(path, head.text);
@@ -47,20 +44,9 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     if (found.delimiter === null) head = await readHead({ path, location }, 'utf-8', signal);
   }
   await loadRules(options);
-  const { shared, names } = known(options, location);
-  const { encoding, compression, stamp } = head;
-  const format = formatOf(options, head.text);
-  const file: InputFile = {
-    ...shared,
-    again,
-    isRejects: Boolean(found),
-    format,
-    encoding,
-    compression,
-    stamp,
-  };
-  const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
-  return decidePatterns(await textReaderOf(file).open(file, names, head, text), signal);
+  const isRejects = Boolean(found);
+  const file = { ...fileOf(options, location), ...formOf(options, head), again, isRejects };
+  return decidePatterns(await formatOf(file).open(file, options, head), signal);
 }
 
 async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
@@ -69,19 +55,21 @@ async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
   }
 }
 
-/** What is known about an input before it is examined, and how to recognize its columns. */
-function known(options: InputOptions, location: string) {
+/** What is known about an input before it is examined. */
+function fileOf(options: InputOptions, location: string) {
   const { path, maxCellBytes, maxColumns, maxDepth, rules, decidedTypes } = options;
   const { where = [], limit = null, roundNumbers = false } = options;
   return {
-    shared: {
-      ...{ path, location, rules, constants: [], decidedTypes },
-      ...{ maxCellBytes, maxColumns, maxDepth, roundNumbers },
-      selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
-    },
-    names: options,
+    ...{ path, location, rules, constants: [], decidedTypes },
+    ...{ maxCellBytes, maxColumns, maxDepth, roundNumbers },
+    selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
   };
 }
+
+const formOf = (options: Pick<InputOptions, 'path' | 'format'>, head: Head) => {
+  const { encoding, compression, stamp } = head;
+  return { format: textFormat(options, head.text), encoding, compression, stamp };
+};
 
 /** Finds the patterns of date columns pinned without one, from as many rows as necessary. @throws InputError */
 async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefined): Promise<OpenedInput> {
@@ -97,9 +85,9 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
     return [];
   });
   const clean = cleaner(rules);
+  const originals = formatOf(input).originals(input);
   for await (const batch of finders.length > 0 ? rowsTaken(input, signal) : []) {
-    const originals = readerOf(input).original(batch, input);
-    for (const [number, original] of originals.entries()) {
+    for (const [number, original] of originals(batch).entries()) {
       for (const { column, finder } of finders) {
         const written = textOf(original, column, columns);
         const text = written === null || clean === null ? written : clean(written);
@@ -135,36 +123,24 @@ function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIt
 /** Only the columns, whatever the rows are: a header, or the fields of the first JSON items. @throws InputError */
 export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
   const { path, location } = source;
-  const shared = {
-    path,
-    location,
-    ...DEFAULT_LIMITS,
-    rules: NO_RULES,
-    constants: [],
-    roundNumbers: false,
-    selection: null,
-  };
+  const asked = { ...DEFAULT_LIMITS, path, location, cwd: '', rules: NO_RULES };
   const look = await firstLook(source);
-  if (look.reader) return look.reader.columns({ ...shared, ...look.form });
-  const head = await readHead({ ...source, opened: look.opened }, undefined, signal);
-  const { encoding, compression, stamp } = head;
-  const format = formatOf(source, head.text);
-  const file = { ...shared, format, encoding, compression, stamp };
-  return textReaderOf(file).columns(file, head, () => toUtf8(readBytes(file, signal), encoding));
+  const head = look.opened && (await readHead({ ...source, opened: look.opened }, undefined, signal));
+  const file = { ...fileOf(asked, location), ...(look.form ?? formOf(asked, head!)) };
+  return formatOf(file).columns(file, head);
 }
 
 /**
- * Examines the first bytes of a file. If it is not text, it is closed and returned with its reader; a text stays open.
+ * Examines the first bytes of a file. If it is not text, it is closed and its form is returned; a text stays open.
  * @throws InputError if it cannot be read
  */
 async function firstLook(source: SourceFile & { format?: Format | undefined }) {
   const opened = await openFile(source);
   try {
-    const found = await binaryReaderOf(source, await firstBytes(source, opened.handle));
-    if (!found) return { opened };
+    const format = await binaryFormat(source, await firstBytes(source, opened.handle));
+    if (format === null) return { opened };
     await opened.handle.close();
-    const [reader, format] = found;
-    return { reader, form: { format, stamp: opened.stamp, encoding: 'utf-8', compression: null } };
+    return { form: { format, stamp: opened.stamp, encoding: 'utf-8', compression: null } };
   } catch (error) {
     await opened.handle.close();
     throw error;

@@ -6,7 +6,7 @@ import { readSync } from 'node:fs';
 import { type FileHandle, open, rm, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Rows } from './rows.js';
+import type { OddRow, Rows } from './rows.js';
 import { textMemory } from './spare-memory.js';
 import type { OpenedInput } from './types.js';
 
@@ -17,16 +17,13 @@ const MOST_BYTES = 1024 ** 3;
 /** The share of free disk space that may be used. */
 const MOST_OF_FREE = 1 / 4;
 
-/** A batch on disk: its place, and the length of each list. Any thread of the process can read it. */
+/** A batch on disk: its place, and the bytes of each list (`listsOf`). Any thread of the process can read it. */
 export interface StoredBatch {
   fd: number;
   at: number;
-  size: number;
+  sizes: number[];
   first: number;
-  records: number;
   width: number;
-  /** Of their JSON text. */
-  odd: number;
 }
 
 /** If an input does not fit, it is not kept, and its file is read again. */
@@ -114,10 +111,10 @@ export class RecordCache {
 
   /** Null if there is no room for the batch. */
   async #store(file: FileHandle, batch: Rows): Promise<StoredBatch | null> {
-    const { first, lines, width } = batch;
-    const odd = Buffer.from(batch.odd ? JSON.stringify(batch.odd) : '');
-    const lists = listsOf(batch, odd);
-    const size = lists.reduce((sum, { length }) => sum + length, 0);
+    const { first, width } = batch;
+    const lists = listsOf(batch);
+    const sizes = lists.map(({ length }) => length);
+    const size = totalOf(sizes);
     const at = this.#end;
     if (at + size > this.#mostBytes) return null;
     try {
@@ -127,7 +124,7 @@ export class RecordCache {
       return null;
     }
     this.#end += size;
-    return { fd: file.fd, at, size, first, records: lines.length, width, odd: odd.length };
+    return { fd: file.fd, at, sizes, first, width };
   }
 }
 
@@ -146,36 +143,42 @@ export async function* readAllBack(
   }
 }
 
+const NOTHING = new Uint32Array(0);
+
 /** The lists of a batch that are on disk, in this order, which keeps numbers aligned. */
-const listsOf = ({ lines, starts, ends, kinds, bytes }: Rows, odd: Uint8Array): Uint8Array[] =>
-  [lines, starts, ends, kinds, odd, bytes].map(
+const listsOf = ({ lines, starts, ends, members = NOTHING, kinds, odd = [], bytes }: Rows): Uint8Array[] =>
+  [lines, starts, ends, members, kinds, bytes, Buffer.from(JSON.stringify(odd))].map(
     (list) => new Uint8Array(list.buffer, list.byteOffset, list.byteLength),
   );
 
+const totalOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
+
 /** Reads a batch back. Its lists share memory, which can be reused (`textMemory`). @throws the file system's error */
-export function readBack({ fd, at, size, first, records, width, odd }: StoredBatch): Rows {
+export function readBack({ fd, at, sizes, first, width }: StoredBatch): Rows {
+  const size = totalOf(sizes);
   const all = textMemory.take(size);
   for (let done = 0; done < size; ) {
     const read = readSync(fd, all, done, size - done, at + done);
     if (read === 0) throw new Error('the records of an input cannot be read back');
     done += read;
   }
-  let next = 0;
-  const part = (bytes: number): [ArrayBuffer, number] => {
-    const from = next;
-    next += bytes;
-    return [all.buffer, from];
-  };
-  const numbers = (count: number) => new Uint32Array(...part(4 * count), count);
+  const part = (list: number) => [all.buffer, totalOf(sizes.slice(0, list)), sizes[list]!] as const;
+  const [lines, starts, ends, members] = [0, 1, 2, 3].map((list) => {
+    const [buffer, from, bytes] = part(list);
+    return new Uint32Array(buffer, from, bytes / 4);
+  }) as [Rows['lines'], Rows['starts'], Rows['ends'], Rows['lines']];
+  const odd = JSON.parse(Buffer.from(...part(6)).toString()) as OddRow[];
   return {
-    lines: numbers(records),
-    starts: numbers(records * width),
-    ends: numbers(records * width),
-    kinds: new Uint8Array(...part(records * width), records * width),
-    width,
-    ...(odd > 0 && { odd: JSON.parse(Buffer.from(...part(odd), odd).toString()) }),
-    bytes: new Uint8Array(...part(0), size - next),
-    fileLines: null,
-    first,
+    ...{
+      lines,
+      starts,
+      ends,
+      kinds: new Uint8Array(...part(4)),
+      bytes: new Uint8Array(...part(5)),
+      width,
+      first,
+    },
+    ...(members.length > 0 && { members }),
+    ...(odd.length > 0 && { odd }),
   };
 }

@@ -1,17 +1,14 @@
 /** Reads the rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
-import { type ItemBatch, rangesOf, select } from './batch.js';
 import type { Notes } from './csv/notes.js';
-import { readerOf } from './formats.js';
-import type { HashOptions } from './item-writer.js';
+import { formatOf } from './formats.js';
+import type { HashOptions, ItemBatch } from './items.js';
 import { type RecordCache, readAllBack } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { choose, type Selected, selectRecords } from './selection.js';
-import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import type { Marks, OpenedInput, Schema, Start } from './types.js';
 import type { Pool, Work } from './workers/pool.js';
-import { createTask } from './workers/protocol.js';
 
 interface ReadRecords {
   signal?: AbortSignal | undefined;
@@ -30,50 +27,22 @@ interface ReadRecords {
  * @throws InputError for text that cannot be read, and for a file that changed since it was opened; the signal's
  * reason when aborted
  */
-export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncGenerator<Rows> {
+export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncIterable<Rows> {
   const { signal, byteTotals, notes, from } = options;
   const stored = options.cache?.of(input);
   if (stored) return readAllBack(stored, signal);
-  const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
-  if ('records' in reader) return afterBytes(bytes, keeping(input, reader.records(input, signal), options));
-  return reader.rows(toUtf8(bytes, input.encoding), input, { notes, from, signal });
+  const format = formatOf(input);
+  const rows = format.rows(input, { bytes, notes, from, signal });
+  // Only rows of binary formats take longer to read from their file again than from the cache.
+  return (format.sniff && options.keepIn?.keep(input, rows)) ?? rows;
 }
 
-/**
- * For a reader that does not read the file in order: yields its records after all bytes of the file were compared with
- * the planned ones. It starts before that, so that its first batches are ready by then.
- */
-async function* afterBytes(bytes: AsyncIterable<Buffer>, records: AsyncIterable<Rows>): AsyncGenerator<Rows> {
-  const reader = records[Symbol.asyncIterator]();
-  const first = reader.next();
-  first.catch(() => {}); // handled in its turn
-  try {
-    for await (const _ of bytes) {
-    }
-    for (let next = await first; !next.done; next = await reader.next()) yield next.value;
-  } finally {
-    await reader.return?.();
-  }
-}
-
-const keeping = (
-  input: OpenedInput,
-  records: AsyncIterable<Rows>,
-  { keepIn }: ReadRecords,
-): AsyncIterable<Rows> => keepIn?.keep(input, records) ?? records;
-
-/** What a pass works on: records, stored records, or the input itself if a thread can read it. */
+/** What a pass works on: records, or stored records. */
 export function passOver(input: OpenedInput, options: ReadRecords, selected: Selected): Work {
-  const { signal, byteTotals, cache } = options;
-  const stored = cache?.of(input);
+  const stored = options.cache?.of(input);
   if (stored && input.selection === null) return { stored };
-  // Which rows are selected depends on the rows before them, so one thread decides.
-  if (!('slow' in readerOf(input)) || input.selection !== null) {
-    return selectRecords(input, readRecords(input, options), selected);
-  }
-  const bytes = readBytes(input, signal, byteTotals);
-  return { read: (records) => afterBytes(bytes, keeping(input, records, options)) };
+  return selectRecords(input, readRecords(input, options), selected);
 }
 
 export interface BuildOptions extends HashOptions {
@@ -102,23 +71,6 @@ export async function* buildItems(
   yield* pool.run(spec, passOver(input, how, { toEnd: false }), signal);
 }
 
-/** Items and rejections of some rows, by row number in ascending order. */
-export async function* buildRows(
-  input: OpenedInput,
-  schema: Schema,
-  rows: readonly number[],
-  options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
-): AsyncGenerator<ItemBatch> {
-  const task = await createTask({ pass: 'build', input, schema, hashKey: options.hashKey });
-  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
-    const built = task(batch);
-    const numbers = new Set(wanted);
-    const places = [...built.rows.keys()].filter((at) => numbers.has(built.rows[at]!));
-    const rejected = built.rejected.filter(({ row }) => numbers.has(row));
-    yield { ...select(built, rangesOf(places)), read: wanted.length, rejected };
-  }
-}
-
 /** A row as it is in the file, and its number among all records, from 0. */
 export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
   row: number;
@@ -134,8 +86,9 @@ export async function* readRows(
   rows: readonly number[],
   options: Pick<BuildOptions, 'signal' | 'planned'> = {},
 ): AsyncGenerator<OriginalRow> {
+  const originalsOf = formatOf(input).originals(input);
   for await (const { batch, wanted } of batchesWith(input, rows, options)) {
-    const originals = readerOf(input).original(batch, input);
+    const originals = originalsOf(batch);
     for (const row of wanted) {
       const number = row - batch.first;
       yield { row, line: batch.lines[number]!, original: originals[number]! };
@@ -148,9 +101,9 @@ export async function* originalRows(
   input: OpenedInput,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RejectedRow['original'][]> {
-  for await (const batch of selectRecords(input, readRecords(input, { signal }), { toEnd: false })) {
-    yield readerOf(input).original(batch, input);
-  }
+  const originals = formatOf(input).originals(input);
+  const records = selectRecords(input, readRecords(input, { signal }), { toEnd: false });
+  for await (const batch of records) yield originals(batch);
 }
 
 /** Records as they are in the file, kept in memory for repeated lookups. */
@@ -172,12 +125,12 @@ export class KeptRecords {
   /** @param rows row numbers among those that were read */
   *rows(rows: readonly number[]): Generator<OriginalRow> {
     const wanted = new Set(rows);
+    const originals = formatOf(this.input).originals(this.input);
     for (const batch of this.#batches) {
       const places = [...batch.lines.keys()].filter((at) => wanted.has(rowOf(batch, at)));
       if (places.length === 0) continue;
       const some = only(batch, places);
-      const originals = readerOf(this.input).original(some, this.input);
-      for (const [at, original] of originals.entries()) {
+      for (const [at, original] of originals(some).entries()) {
         yield { row: rowOf(some, at), line: some.lines[at]!, original };
       }
     }
@@ -208,12 +161,11 @@ export async function* filteredRows(
 ): AsyncGenerator<OriginalRow[]> {
   if (input.selection === null) return;
   const records = readRecords(input, { signal, byteTotals: new ByteTotals(planned) });
+  const originals = formatOf(input).originals(input);
   for await (const { batch, numbers } of choose(input, input.selection, records, { toEnd: true })) {
     const taken = new Set(numbers);
-    yield readerOf(input)
-      .original(batch, input)
-      .flatMap((original, number) =>
-        taken.has(number) ? [] : [{ row: rowOf(batch, number), line: batch.lines[number]!, original }],
-      );
+    yield originals(batch).flatMap((original, number) =>
+      taken.has(number) ? [] : [{ row: rowOf(batch, number), line: batch.lines[number]!, original }],
+    );
   }
 }

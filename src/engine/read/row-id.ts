@@ -2,7 +2,7 @@
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { cleaner } from './identifier.js';
 import { headOf } from './item-text.js';
-import { memberSpan } from './json/text.js';
+import { memberOf } from './json/text.js';
 import type { OpenedInput } from './types.js';
 
 const QUOTE = 0x22;
@@ -27,21 +27,18 @@ export function idOfOriginal(original: RejectedRow['original'], input: OpenedInp
   const text =
     'cells' in original
       ? (original.cells[columns.indexOf(idColumn)] ?? '')
-      : (memberOf(String(original.item), idColumn) ??
-        memberOf(String(original.item), ID_FIELD[input.kind]) ??
+      : (textIn(String(original.item), idColumn) ??
+        textIn(String(original.item), ID_FIELD[input.kind]) ??
         '');
   return cleaner(rules)?.(text) ?? text;
 }
 
 /** A string or number in a JSON object. Numbers keep their digits as written. */
-function memberOf(json: string, name: string): string | null {
-  if (!/^\s*\{/.test(json)) return null;
+function textIn(json: string, name: string): string | null {
   try {
-    const span = memberSpan(json, name);
-    const text = span && json.slice(...span).trim();
-    if (!text) return null;
-    if (text.startsWith('"')) return JSON.parse(text) as string;
-    return /^-?\d/.test(text) ? text : null;
+    const text = memberOf(json, name);
+    if (text?.startsWith('"')) return JSON.parse(text) as string;
+    return text !== null && /^-?\d/.test(text) ? text : null;
   } catch {
     return null;
   }

@@ -13,13 +13,14 @@ export interface Rows {
   /** For each cell: where its text begins and ends in `bytes`, without quotes around it. */
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
-  /** For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. */
+  /** For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. JSON: see `look`. */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
   /** What messages show for each row: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;
-  /** JSON: the line of the file on which each row begins. */
-  fileLines: Uint32Array<ArrayBuffer> | null;
+  /** JSON: the line of the file on which each item begins, and how many members it has, at all depths. */
+  fileLines?: Uint32Array<ArrayBuffer>;
+  members?: Uint32Array<ArrayBuffer>;
   /** How many rows of the input come before these. */
   first: number;
   /** The number of each row in the input, if some were filtered out. Absent: they count up from `first`. */
@@ -68,7 +69,7 @@ export const rejectedRecord = (
 
 /** Some rows of a batch, by their indexes in it, ascending, without the bytes of others. */
 export function only(batch: Rows, numbers: readonly number[]): Rows {
-  const { bytes, starts, ends, kinds, width, lines, fileLines, first, odd } = batch;
+  const { bytes, starts, ends, kinds, width, lines, fileLines, members, first, odd } = batch;
   const kept = new CellLists(numbers.length * width);
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -93,12 +94,14 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
     const number = places.get(row.number);
     return number === undefined ? [] : [{ ...row, number }];
   });
+  const some = (list: Uint32Array) => Uint32Array.from(numbers, (number) => list[number]!);
   return {
     ...kept.take(),
     bytes: whole,
     width,
-    lines: Uint32Array.from(numbers, (number) => lines[number]!),
-    fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
+    lines: some(lines),
+    ...(fileLines && { fileLines: some(fileLines) }),
+    ...(members && { members: some(members) }),
     first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
     ...(left && left.length > 0 && { odd: left }),
@@ -191,7 +194,6 @@ export class RowsBuilder {
       bytes: this.#out.take(),
       width: this.width,
       lines,
-      fileLines: null,
       first,
       ...(odd.length > 0 && { odd }),
     };

@@ -1,11 +1,13 @@
-/** Collects what the scan of a batch keeps of its rows, for all formats. */
-
-import type { RejectedRow } from '../model.js';
+/** Scans the rows of a batch, of any format: what they contain, and why some cannot be sent. */
+import { BLANK, type ColumnCounter, type RowWriter } from './format.js';
+import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { isAltered, isOdd, isRounded, trimmed } from './identifier.js';
-import { Numbers, type Rows, rowOf } from './rows.js';
+import { TOO_LARGE } from './items.js';
+import { Numbers, only, type Rows, rejectedRecord } from './rows.js';
+import { Output } from './text/output.js';
 import type { OpenedInput, RejectedRecord } from './types.js';
-import type { Evidence } from './wording.js';
+import { addFound, type Found, noneFound } from './wording.js';
 
 /** What a batch contributes to the scan. Plain data: computed on any thread, and added up on one. */
 export interface ScanPart {
@@ -19,9 +21,7 @@ export interface ScanPart {
   /** The lines of these rows, for the first rows of an input; otherwise null. */
   lines: Uint32Array<ArrayBuffer> | null;
   /** The first accepted row; null if there is none. */
-  sample: { row: number; original: RejectedRow['original'] } | null;
-  /** Numbers of rows whose size is within the limit only if some columns turn out to be numbers. */
-  unsettled: number[];
+  sample: Rows | null;
   /** Users, if wanted: the companies that the accepted rows name, hashed like the identifiers of company rows. */
   companies: BigUint64Array<ArrayBuffer> | null;
   /** Whether a company was named twice, if that decides the kind. */
@@ -39,27 +39,14 @@ export interface ScanPart {
 /** The rows of an input, from the first, whose lines a scan reports. */
 const ROWS_WITH_LINES = 100_000;
 
-/** The first case, and how many there are. */
-export interface Found {
-  first: Evidence | null;
-  count: number;
-}
-
 export interface OddCount {
   /** Fine once trimmed. */
   around: Found;
   inside: Found;
 }
 
-export function addFound(sum: Found, part: Found): void {
-  sum.first ??= part.first;
-  sum.count += part.count;
-}
-
-export const noneFound = (): Found => ({ first: null, count: 0 });
 export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
 
-/** The options for scanning rows, in all formats. */
 export interface RowOptions {
   hashKey: Uint8Array;
   itemLimitBytes: number;
@@ -67,121 +54,95 @@ export interface RowOptions {
   companies: boolean;
 }
 
-/** Collects one batch after another. */
-export class ScanRows {
+/** How much memory for an item is kept. */
+const SCRATCH_BYTES = 64 * 1024;
+
+/** Scans one batch after another. */
+export class RowScanner {
+  readonly #input: OpenedInput;
+  readonly #limit: number;
+  readonly #writer: RowWriter;
+  readonly #counter: ColumnCounter;
   readonly #ids: Hashes;
   #companies: Hashes | null;
-  /** Whether to collect companies until one is named twice. */
-  #untilRepeated: boolean;
-  /** Indexes of the accepted rows, if their lines are reported. */
-  readonly #accepted = new Numbers();
-  readonly #keepsCompanies: boolean;
-  #isFirst = true;
-  #batch: Rows | null = null;
-  #rejected: RejectedRecord[] = [];
-  #rounded = noneFound();
-  #altered = noneFound();
-  #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
-  #unsettled: number[] = [];
-  #bytes = 0;
-  #largest = 0;
-  #sample = -1;
-  #skipped = 0;
+  /** Whether to collect companies only until one is named twice. */
+  readonly #untilRepeated: boolean;
+  readonly #scratch = new Output(SCRATCH_BYTES);
 
-  constructor(input: OpenedInput, { hashKey, companies }: RowOptions) {
+  constructor(input: OpenedInput, { hashKey, itemLimitBytes, companies }: RowOptions) {
+    const format = formatOf(input);
+    this.#input = input;
+    this.#limit = itemLimitBytes;
+    this.#writer = format.writer(input, null);
+    this.#counter = format.counter(input, this.#writer);
     this.#ids = new Hashes(hashKey, 'id');
     const wanted = companies || input.eitherKind === true;
     this.#companies = wanted && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
-    this.#untilRepeated = input.eitherKind === true;
-    this.#keepsCompanies = companies;
+    this.#untilRepeated = !companies;
   }
 
-  /** Begins a batch, and discards the one before, even if it was not finished. */
-  begin(batch: Rows): void {
-    this.#batch = batch;
-    this.#isFirst = batch.first < ROWS_WITH_LINES;
-    this.#rejected = [];
-    this.#rounded = noneFound();
-    this.#altered = noneFound();
-    this.#odd = { id: noneOdd(), company: noneOdd() };
-    this.#unsettled = [];
-    this.#bytes = this.#largest = this.#skipped = 0;
-    this.#sample = -1;
-    for (const collected of [this.#ids, this.#companies, this.#accepted]) collected?.take();
-  }
-
-  reject(row: RejectedRecord): void {
-    this.#rejected.push(row);
-  }
-
-  /** A record that is not a row: it counts only as a record of the file. */
-  skip(): void {
-    this.#skipped++;
-  }
-
-  /** A row whose size is known only at the end. */
-  leaveOpen(number: number): void {
-    this.#unsettled.push(rowOf(this.#batch!, number));
-  }
-
-  /** Accepts a row. `company` is empty if the row names none. */
-  accept(number: number, id: string, company: string, size: number): void {
-    this.#note(number, id);
-    if (company !== '') this.#note(number, company);
-    if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
-    if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
-    this.#ids.add(id);
-    if (company !== '') this.#companies?.add(company);
-    this.#count(number, size);
-  }
-
-  /** Notes an identifier that the program which wrote it seems to have changed. */
-  #note(number: number, id: string): void {
-    if (!isAltered(id)) return;
-    const found = isRounded(id) ? this.#rounded : this.#altered;
-    found.first ??= { line: this.#batch!.lines[number]!, text: id };
-    found.count++;
-  }
-
-  #noteOdd(odd: OddCount, number: number, text: string): void {
-    const found = isOdd(trimmed(text)) ? odd.inside : odd.around;
-    found.first ??= { line: this.#batch!.lines[number]!, text };
-    found.count++;
-  }
-
-  #count(number: number, size: number): void {
-    if (this.#sample < 0) this.#sample = number;
-    if (this.#isFirst) this.#accepted.push(number);
-    this.#bytes += size;
-    if (size > this.#largest) this.#largest = size;
-  }
-
-  /** @param originalOf returns a row of the batch as it is in the file */
-  finish(columns: ScanPart['columns'], originalOf: (number: number) => RejectedRow['original']): ScanPart {
-    const batch = this.#batch!;
-    const companies = this.#companies?.take() ?? null;
-    const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
-    if (repeats) {
-      this.#untilRepeated = false;
-      if (!this.#keepsCompanies) this.#companies = null;
+  scan(batch: Rows): ScanPart {
+    const [writer, counter, scratch] = [this.#writer, this.#counter, this.#scratch];
+    const { lines } = batch;
+    const accepted = new Numbers();
+    const found = {
+      ...{ rounded: noneFound(), altered: noneFound() },
+      odd: { id: noneOdd(), company: noneOdd() },
+    };
+    const rejected: RejectedRecord[] = [];
+    let [bytes, largest, blank] = [0, 0, 0];
+    let sample: Rows | null = null;
+    for (const collected of [this.#ids, this.#companies]) collected?.take(); // of a batch that failed
+    writer.begin(batch);
+    counter.begin(batch);
+    for (let number = 0; number < lines.length; number++) {
+      scratch.length = 0;
+      let reason = writer.write(number, scratch);
+      if (reason === BLANK) {
+        blank++;
+        continue;
+      }
+      const size = scratch.length;
+      if (reason === null && size > this.#limit) reason = TOO_LARGE;
+      counter.count(number, reason === null);
+      if (reason !== null) {
+        rejected.push(rejectedRecord(this.#input.path, batch, number, reason, writer.original(number)));
+        continue;
+      }
+      const { id, company } = writer;
+      note(found, 'id', id, lines[number]!);
+      this.#ids.add(id);
+      if (company !== '') {
+        note(found, 'company', company, lines[number]!);
+        this.#companies?.add(company);
+      }
+      sample ??= only(batch, [number]);
+      accepted.push(number);
+      bytes += size;
+      if (size > largest) largest = size;
     }
-    const accepted = this.#accepted.take();
+    const columns = counter.take();
+    if (counter.rounded) addFound(found.rounded, counter.rounded);
+    const companies = this.#companies?.take() ?? null;
+    const companyRepeats =
+      this.#input.eitherKind === true && companies !== null && new Set(companies).size < companies.length;
+    if (companyRepeats && this.#untilRepeated) this.#companies = null;
     return {
-      read: batch.lines.length - this.#skipped,
-      rejected: this.#rejected,
-      bytes: this.#bytes,
-      largest: this.#largest,
-      ids: this.#ids.take(),
-      lines: this.#isFirst ? accepted.map((number) => batch.lines[number]!) : null,
-      sample:
-        this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
-      unsettled: this.#unsettled,
-      companies,
-      companyRepeats: repeats,
-      rounded: this.#rounded,
-      altered: this.#altered,
-      odd: this.#odd,
-      columns,
+      ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take(), sample },
+      lines: batch.first < ROWS_WITH_LINES ? accepted.take().map((number) => lines[number]!) : null,
+      ...{ companies, companyRepeats, ...found, columns },
     };
   }
+}
+
+/** Notes an identifier that is odd, or that the program which wrote it seems to have changed. */
+function note(
+  { rounded, altered, odd }: Pick<ScanPart, 'rounded' | 'altered' | 'odd'>,
+  which: keyof ScanPart['odd'],
+  text: string,
+  line: number,
+): void {
+  const one = (): Found => ({ first: { line, text }, count: 1 });
+  if (isAltered(text)) addFound(isRounded(text) ? rounded : altered, one());
+  if (isOdd(text)) addFound(odd[which][isOdd(trimmed(text)) ? 'inside' : 'around'], one());
 }

@@ -2,18 +2,18 @@
 
 import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
-import { type ItemBatch, itemIn } from './batch.js';
 import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
-import { readerOf } from './formats.js';
+import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
 import { constantWarnings } from './mapping/targets.js';
-import { buildRows, passOver } from './records.js';
-import { addFound, noneFound, noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { passOver } from './records.js';
+import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { Output } from './text/output.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
-import { quoted } from './wording.js';
+import { addFound, noneFound, quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 export interface ScanOptions {
@@ -25,7 +25,7 @@ export interface ScanOptions {
   signal?: AbortSignal | undefined;
   /** Whether to read on after the limit of the selection, to count all rows. Default: true. */
   toEnd?: boolean | undefined;
-  /** Called in input order, except for rows whose size is known only at the end. */
+  /** Called in input order. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Receives how many rows, and how many bytes of the file, were read so far. */
   onProgress?: ((rows: number, bytes: number) => void) | undefined;
@@ -46,7 +46,7 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
-  const notes = input.dialect && new Notes(input.dialect, input.excelText);
+  const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
   const work = passOver(input, { signal, byteTotals, notes, keepIn: options.pool.cache }, selected);
   const companies = options.collectCompanies !== undefined;
@@ -63,17 +63,6 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
     options.onProgress?.(totals.rows.read + selected.filtered, byteTotals.size);
   }
   totals.leaveOut(selected.filtered);
-  const schema = totals.schema();
-  if (totals.unsettled.length > 0) {
-    for await (const batch of buildRows(input, schema, totals.unsettled, {
-      ...options,
-      planned: byteTotals.marks,
-    })) {
-      totals.settle(batch);
-      options.collectIds?.(batch.ids, null);
-      for (const row of batch.rejected) await options.onRejected?.(row);
-    }
-  }
   return totals.finish(byteTotals, notes?.warnings());
 }
 
@@ -88,9 +77,8 @@ function refuseStray({ found, columns, path }: OpenedInput, { cause, line, origi
 /** Adds up what the batches of a scan found. */
 class ScanTotals {
   readonly rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
-  readonly unsettled: number[] = [];
   readonly #input: OpenedInput;
-  readonly #schema: Schema;
+  readonly #itemLimitBytes: number;
   readonly #columns: ColumnTotals;
   #bytes = 0;
   #largest = 0;
@@ -98,13 +86,11 @@ class ScanTotals {
   readonly #altered = noneFound();
   readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
-  /** The first item, if it was known only once the types were decided. */
-  #built: string | null = null;
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
     this.#input = input;
-    this.#schema = { types: [], itemLimitBytes };
-    this.#columns = readerOf(input).totals(input);
+    this.#itemLimitBytes = itemLimitBytes;
+    this.#columns = formatOf(input).totals(input);
   }
 
   add(part: ScanPart): void {
@@ -113,7 +99,6 @@ class ScanTotals {
     this.#bytes += part.bytes;
     this.#largest = Math.max(this.#largest, part.largest);
     this.#first ??= part.sample;
-    for (const row of part.unsettled) this.unsettled.push(row);
     addFound(this.#rounded, part.rounded);
     addFound(this.#altered, part.altered);
     for (const which of ['id', 'company'] as const) {
@@ -130,45 +115,32 @@ class ScanTotals {
   }
 
   /** Call this once all parts were added. @throws UsageError for a rule that names an unknown field */
-  schema(): Schema {
-    const { types, surplus } = this.#columns.decide();
-    this.#bytes -= surplus;
-    this.#schema.types = types;
-    return this.#schema;
-  }
-
-  /** Counts rows whose size depended on the types. */
-  settle(batch: ItemBatch): void {
-    this.rows.rejected += batch.rejected.length;
-    this.#bytes += batch.items.length - batch.ends.length;
-    const [row] = batch.rows;
-    if (row !== undefined && (this.#first === null || row < this.#first.row)) {
-      this.#built ??= itemIn(batch, 0).toString();
-    }
-    for (let at = 0; at < batch.ends.length; at++) {
-      this.#largest = Math.max(this.#largest, itemIn(batch, at).length);
-    }
-  }
-
   finish(byteTotals: ByteTotals, odd: readonly Warning[] = []): Scan {
+    const { types, surplus } = this.#columns.decide();
+    const schema: Schema = { types, itemLimitBytes: this.#itemLimitBytes };
     return {
       digest: byteTotals.digest(),
       marks: byteTotals.marks,
       size: byteTotals.size,
       rows: this.rows,
-      bytes: this.#bytes,
+      bytes: this.#bytes - surplus,
       largestItemBytes: this.#largest,
       columns: this.#columns.plans(this.rows.read - this.rows.filtered),
-      schema: this.#schema,
-      sample: this.#sample(),
+      schema,
+      sample: this.#sample(schema),
       warnings: this.#warnings(odd),
       types: this.#columns.types(),
     };
   }
 
-  #sample(): unknown {
-    if (this.#built !== null) return JSON.parse(this.#built);
-    return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
+  /** The first item as it would be sent. */
+  #sample({ types }: Schema): unknown {
+    if (this.#first === null) return null;
+    const writer = formatOf(this.#input).writer(this.#input, types);
+    const out = new Output(4096);
+    writer.begin(this.#first);
+    writer.write(0, out);
+    return JSON.parse(out.bytes.toString('utf8', 0, out.length));
   }
 
   #warnings(odd: readonly Warning[]): Warning[] {
@@ -181,7 +153,7 @@ class ScanTotals {
     const { read, filtered } = this.rows;
     if (read === 0) warnings.push({ message: 'no rows' });
     else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });
-    const place = readerOf(this.#input).placeOf(this.#input);
+    const place = placeWord(this.#input);
     const { idColumn, companyIdColumn } = this.#input;
     warnings.push(...oddWarning(this.#odd.id, idColumn, place));
     warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
@@ -189,7 +161,7 @@ class ScanTotals {
       if (!first) continue;
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push({
-        message: `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
+        message: `${place} ${first.line}${more}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
       });
     }
     return warnings;

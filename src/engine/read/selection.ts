@@ -5,7 +5,7 @@
 import { InputError } from '../errors.js';
 import type { Condition } from '../mapping-rules.js';
 import type { RejectedRow } from '../model.js';
-import { readerOf } from './formats.js';
+import { formatOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { only, type Rows } from './rows.js';
@@ -53,11 +53,12 @@ export async function* choose(
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
-  const reader = readerOf(input);
+  const format = formatOf(input);
+  const originalsOf = (format.stored ?? format.originals)(input);
   for await (const batch of batches) {
     if (left === 0 && !selected.toEnd) return;
     const looks = conditions && (left > 0 || conditions.unseen.size > 0);
-    const originals = looks ? (reader.stored ?? reader.original)(batch, input) : null;
+    const originals = looks ? originalsOf(batch) : null;
     const numbers: number[] = [];
     for (let number = 0; number < batch.lines.length; number++) {
       if (left === 0 && !originals) break;

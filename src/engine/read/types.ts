@@ -64,15 +64,12 @@ export interface OpenedInput {
   /** Encoding label (WHATWG), lower case. */
   encoding: string;
   compression: Compression | null;
-  /** CSV and TSV only. */
+  /** Of text in cells. */
   delimiter: string | null;
-  /** CSV and TSV only; absent for others. */
-  dialect?: Dialect;
-  /** CSV: the cells of the header as written. `columns` has their names. */
-  header?: readonly string[];
-  /** CSV: what to do with rows that have fewer cells than the header, and with cells like `="0012"`. */
-  shortRows?: ShortRows | undefined;
-  excelText?: boolean | undefined;
+  /** What only CSV, a sheet, and JSON have. */
+  csv?: CsvFacts;
+  sheet?: SheetChoice;
+  json?: JsonFacts;
   /** Warnings from opening it. */
   warnings?: readonly Warning[];
   /** CSV: the header, trimmed. JSON: fields of the first items, including those of `metadata`. */
@@ -94,12 +91,8 @@ export interface OpenedInput {
   /** The most columns of the input, or keys of an item, and the most levels of a value. */
   maxColumns: number;
   maxDepth: number;
-  /** A workbook's sheet. */
-  sheet?: SheetChoice | undefined;
-  /** JSON: round a number that a double cannot hold exactly, instead of rejecting its row. */
+  /** Round a number that a double cannot hold exactly, instead of rejecting its row. */
   roundNumbers: boolean;
-  /** JSON: where the items are; null if there is one per line. */
-  body: JsonBody | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly CellType[] | undefined;
   /** For a rejects file whose run is known: what its rows are checked against. */
@@ -112,6 +105,21 @@ export interface OpenedInput {
   selection: Selection | null;
   /** Size and time of the file when it was opened. A pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
+}
+
+/** How the rows of a CSV or sheet are read. */
+export interface CsvFacts {
+  dialect: Dialect;
+  /** The cells of the header as written. `columns` has their names. */
+  header: readonly string[];
+  /** What to do with rows that have fewer cells than the header, and with cells like `="0012"`. */
+  shortRows?: ShortRows | undefined;
+  excelText?: boolean | undefined;
+}
+
+export interface JsonFacts {
+  /** Null if there is one item per line. */
+  body: JsonBody | null;
 }
 
 /** Where the items of a JSON text are, if not one per line. */
@@ -137,7 +145,7 @@ export interface Selection {
 /** What is known about an input before its format examines the text. */
 export type InputFile = Omit<
   OpenedInput,
-  'kind' | 'delimiter' | 'dialect' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+  'kind' | 'delimiter' | 'csv' | 'json' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn'
 >;
 
 /** What the plan decided, and the build pass needs in addition to the input. */

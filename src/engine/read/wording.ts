@@ -7,6 +7,19 @@ export interface Evidence {
   text: string;
 }
 
+/** The first case, and how many there are. */
+export interface Found {
+  first: Evidence | null;
+  count: number;
+}
+
+export function addFound(sum: Found, part: Found): void {
+  sum.first ??= part.first;
+  sum.count += part.count;
+}
+
+export const noneFound = (): Found => ({ first: null, count: 0 });
+
 /** A cell in quotes, truncated if it is long. */
 export const quoted = (text: string): string => (text.length > 60 ? `"${text.slice(0, 60)}…"` : `"${text}"`);
 

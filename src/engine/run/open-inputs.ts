@@ -79,7 +79,7 @@ export async function reopenInputs(
 /** @throws UsageError if `jsonPath` is given and no input is a JSON document */
 function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
   const [first] = opened;
-  if (jsonPath === undefined || !first || opened.some((one) => one.isRejects || one.body !== null)) return;
+  if (jsonPath === undefined || !first || opened.some((one) => one.isRejects || one.json?.body)) return;
   throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
     hint: 'leave the path out',
     problem: { code: 'path_of_lines', format: first.format },

@@ -41,7 +41,7 @@ export function readingOf(
   types: readonly MappingRules['types'][number][1][],
   key: string,
 ): Reading {
-  const { path, kind, idColumn, companyIdColumn, rules, targets, excelText } = input;
+  const { path, kind, idColumn, companyIdColumn, rules, targets, csv } = input;
   const { maxCellBytes, maxColumns, maxDepth } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
@@ -57,7 +57,7 @@ export function readingOf(
     rules: { ...rules, set: [], types: [...new Map([...decided, ...pinned])] },
     set: rules.set.map(([name, value]) => [name, digestOf(name, value, key)]),
     ...{ maxCellBytes, maxColumns, maxDepth },
-    excelText,
+    excelText: csv?.excelText,
   };
 }
 

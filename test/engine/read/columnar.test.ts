@@ -12,7 +12,7 @@ import {
   Pool,
   readRows,
 } from '../../../src/engine/read/index.js';
-import type { Work } from '../../../src/engine/read/workers/pool.js';
+import { readRecords } from '../../../src/engine/read/records.js';
 import { scratch } from '../../support/cli.js';
 import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
 
@@ -507,8 +507,6 @@ describe('threads', () => {
     const schema = { types: [], itemLimitBytes: 1 << 22 };
     return { pass: 'build' as const, input, schema, hashKey: KEY };
   };
-  /** The input as a thread reads it. */
-  const whole: Work = { read: (records) => records };
   const itemsOf = (batch: ItemBatch): string => Buffer.from(batch.items).toString();
 
   it.each(['people.xlsx', 'snappy.parquet'])('read %s as this one does', async (name) => {
@@ -528,7 +526,7 @@ describe('threads', () => {
       const pool = threads(count);
       for (let pass = 0; pass < 3; pass++) {
         const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
-        for await (const batch of pool.run(building(input), whole)) {
+        for await (const batch of pool.run(building(input), readRecords(input))) {
           found.push(itemsOf(batch));
           rows.push(...batch.rows);
           ids.push(...batch.ids);
@@ -537,7 +535,10 @@ describe('threads', () => {
         expect(rows).toEqual(Array.from({ length: 3000 }, (_, row) => row));
         const scanning = { pass: 'scan' as const, input, hashKey: KEY, itemLimitBytes: 1 << 22 };
         const scanned: bigint[] = [];
-        for await (const part of pool.run({ ...scanning, companies: true, known: null }, whole)) {
+        for await (const part of pool.run(
+          { ...scanning, companies: true, known: null },
+          readRecords(input),
+        )) {
           scanned.push(...part.ids);
         }
         expect(scanned).toEqual(ids);
@@ -554,7 +555,7 @@ describe('threads', () => {
     const outcomeOf = async (pool: Pool): Promise<[number, string]> => {
       let rows = 0;
       const reads = (async () => {
-        for await (const batch of pool.run(building(input), whole)) rows += batch.read;
+        for await (const batch of pool.run(building(input), readRecords(input))) rows += batch.read;
       })();
       const { message } = await errorOf(reads);
       return [rows, message];
@@ -570,7 +571,9 @@ describe('threads', () => {
     for (const pool of [HERE, threads()]) {
       const stop = new AbortController();
       const reads = (async () => {
-        for await (const _ of pool.run(building(input), whole, stop.signal)) stop.abort(new Error('enough'));
+        const records = readRecords(input, { signal: stop.signal });
+        for await (const _ of pool.run(building(input), records, stop.signal))
+          stop.abort(new Error('enough'));
       })();
       await expect(reads).rejects.toThrow('enough');
     }
@@ -583,7 +586,8 @@ describe('threads', () => {
     copyFileSync(join(FOLDER, 'zstd.parquet'), path);
     for (const pool of [HERE, threads()]) {
       const reads = (async () => {
-        for await (const _ of pool.run(building(input), whole)) expect.unreachable('it was read');
+        for await (const _ of pool.run(building(input), readRecords(input)))
+          expect.unreachable('it was read');
       })();
       expect((await errorOf(reads)).message).toMatch(/changed while it was being imported/);
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatOf } from '../../../src/engine/read/formats.js';
+import { textFormat } from '../../../src/engine/read/formats.js';
 
 it.each([
   ['white space before the first character', 'input', ' \t\r\n[{"company_id":"1"}]', 'json'],
@@ -8,5 +8,5 @@ it.each([
   ['the name of a packed file', 'a.jsonl.gz', 'x', 'ndjson'],
   ['an extension only counts as a whole', 'a.x-jsonl', 'x', 'csv'],
 ] as const)('%s', (_, path, text, format) => {
-  expect(formatOf({ path, format: undefined }, Buffer.from(text))).toBe(format);
+  expect(textFormat({ path, format: undefined }, Buffer.from(text))).toBe(format);
 });

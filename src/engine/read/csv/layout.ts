@@ -2,6 +2,7 @@
 
 import type { Converter } from '../conversion/type.js';
 import { converterOf, misfit } from '../conversion/types.js';
+import { BLANK } from '../format.js';
 import { identifierCheck, isSuspect } from '../identifier.js';
 import { EMPTY, headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
@@ -47,8 +48,6 @@ export interface CsvLayout {
   refusal(row: CsvRow): Refusal | null;
 }
 
-/** Instead of a reason: all cells are empty, and the row is skipped like an empty line. */
-export const BLANK = '';
 export const REPEATED_HEADER = 'repeats the header';
 
 export function csvLayout(input: OpenedInput): CsvLayout {
@@ -72,8 +71,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   );
   const empty = EMPTY[rules.empty];
   const width = targets.length;
-  const pads = input.shortRows === 'pad';
-  const header = input.header ?? [];
+  const pads = input.csv?.shortRows === 'pad';
+  const header = input.csv?.header ?? [];
   /** A row with one of these as identifier may repeat the header, as in concatenated files. One has a byte order mark. */
   const idsOfHeader = header[id] ? [header[id], `\uFEFF${header[id]}`].map((name) => Buffer.from(name)) : [];
   const repeatsHeader = (row: CsvRow): boolean =>

@@ -1,13 +1,13 @@
 /** Reads CSV and TSV. The beginning of the text shows dialect, header, kind, and identifier. */
 import { InputError, ProfilesError } from '../../errors.js';
-import type { TextReader } from '../format.js';
+import type { InputFormat } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
+import { toUtf8 } from '../text/encoding.js';
 import type { Head } from '../text/head.js';
-import { Output } from '../text/output.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
-import { buildCsv } from './build.js';
+import { CsvCounter } from './counter.js';
 import {
   apostrophes,
   type Header,
@@ -17,48 +17,38 @@ import {
   rowsBelow,
   titleLines,
 } from './header.js';
-import { csvLayout } from './layout.js';
 import { CsvRow } from './row.js';
 import { csvRows } from './rows.js';
-import { scanCsv } from './scan.js';
 import { CsvTotals } from './totals.js';
 import { CsvWriter } from './writer.js';
 
-export const csvReader: TextReader = {
+export const csvFormat: InputFormat<CsvWriter> = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
-  columns: async (file, head) => named(namesIn(await headerOf(head, file, file.format), file)),
-  rows(text, input, { notes, from, signal }) {
-    const { path, maxCellBytes, maxColumns, targets } = input;
+  columns: async (file, head) => named(namesIn(await headerOf(head!, file, file.format), file)),
+  rows(input, { bytes, notes, from, signal }) {
+    const { path, maxCellBytes, maxColumns, targets, encoding } = input;
+    const limits = { path, maxCellBytes, maxColumns };
     const form = {
-      path,
-      maxCellBytes,
-      maxColumns,
-      dialect: input.dialect!,
+      ...limits,
+      dialect: input.csv!.dialect,
       width: targets.length,
       header: !from,
       notes,
       from,
     };
-    return csvRows(text, form, input, signal);
+    return csvRows(toUtf8(bytes, encoding), form, input, signal);
   },
-  scan: scanCsv,
+  writer: (input, types) => new CsvWriter(input, types),
+  counter: (input, writer) => new CsvCounter(input, writer),
   totals: (input) => new CsvTotals(input),
-  build: buildCsv,
-  original(batch, input) {
+  originals(input) {
     const row = new CsvRow(input);
-    row.begin(batch);
-    return Array.from(batch.lines, (_, number) => ({ cells: row.original(number) }));
-  },
-  item(input, { types }, original) {
-    const layout = csvLayout(input);
-    const row = new CsvRow(input);
-    const out = new Output(4096);
-    row.put('cells' in original ? original.cells : []);
-    layout.refusal(row); // pads a short row, and converts cells
-    new CsvWriter(layout, types).write(row, out);
-    return JSON.parse(out.bytes.toString('utf8', 0, out.length));
+    return (batch) => {
+      row.begin(batch);
+      return Array.from(batch.lines, (_, number) => ({ cells: row.original(number) }));
+    };
   },
   placeOf: () => 'line',
 };
@@ -66,22 +56,17 @@ export const csvReader: TextReader = {
 const named = (columns: readonly string[]): string[] => columns.filter((name) => name !== '');
 
 /** @throws InputError for a header that is missing, too long, or wrong; UsageError for options that do not fit it */
-async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
+async function open(file: InputFile, options: InputOptions, head?: Head): Promise<OpenedInput> {
   const { shortRows, excelText } = options;
-  const { header, columns, identity } = await columnsIn(file, options, head);
+  const { header, columns, identity } = await columnsIn(file, options, head!);
   const { dialect, cells } = header;
-  const form = {
-    ...file,
-    delimiter: dialect.delimiter,
-    dialect,
-    header: cells,
-    shortRows,
-    excelText,
-    columns,
-    body: null,
-    ...identity,
+  const csv = { dialect, header: cells, shortRows, excelText };
+  const form = { ...file, delimiter: dialect.delimiter, csv, columns, ...identity };
+  return {
+    ...form,
+    warnings: apostrophes(head!, header),
+    targets: targetsOf(form, rowsBelow(head!, header)),
   };
-  return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form, rowsBelow(head, header)) };
 }
 
 /** The header. Kind and identifier are guessed only if nothing else is wrong with it. */

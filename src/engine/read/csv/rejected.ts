@@ -1,6 +1,6 @@
 /** Rejected rows of a CSV in a rejects file: the cells that it keeps, and the faults that it does not show. */
 import type { RejectedRow } from '../../model.js';
-import { TOO_LARGE } from '../item-writer.js';
+import { TOO_LARGE } from '../items.js';
 import { EXTRA, keptColumns, RowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { csvLayout } from './layout.js';
@@ -42,8 +42,8 @@ export class ShapeRejections {
 
   #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
     // The header of a rejects file has additional columns, so no row repeats it.
-    const { refusal } = csvLayout({ ...input, again: undefined, header: [] });
-    const row = new CsvRow({});
+    const { refusal } = csvLayout({ ...input, again: undefined, csv: { ...input.csv!, header: [] } });
+    const row = new CsvRow();
     const cellsOf = rejectedCells(input.columns, delimiter);
     return ({ original, reason }) => {
       if (!('cells' in original) || reason === TOO_LARGE) return;

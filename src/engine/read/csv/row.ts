@@ -1,12 +1,9 @@
 /** A row of CSV or of a sheet, where its cells are. Odd rows, and cells that options change, are put into own memory. */
-import type { Hashes } from '../hashes.js';
 import { cleaner } from '../identifier.js';
 import { CellLists, DOUBLED, type OddRow, type Rows, writeCell } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
-
-type Form = Partial<Pick<OpenedInput, 'excelText' | 'rules'>>;
 
 /** Shows one row of a batch after another. */
 export class CsvRow {
@@ -25,9 +22,9 @@ export class CsvRow {
   readonly #out = new Output(4096);
   readonly #own = new CellLists(64);
 
-  constructor({ excelText = false, rules }: Form) {
-    this.#excelText = excelText;
-    this.#clean = rules ? cleaner(rules) : null;
+  constructor(input?: Pick<OpenedInput, 'csv' | 'rules'>) {
+    this.#excelText = input?.csv?.excelText ?? false;
+    this.#clean = input ? cleaner(input.rules) : null;
   }
 
   begin(rows: Rows): void {
@@ -109,13 +106,6 @@ export class CsvRow {
     const at = this.base + index;
     const text = this.bytes.toString('utf8', this.starts[at], this.ends[at]);
     return (this.kinds[at]! & DOUBLED) === 0 ? text : text.replaceAll('""', '"');
-  }
-
-  /** Hashes the text of a cell. */
-  hash(index: number, hashes: Hashes): void {
-    const at = this.base + index;
-    if ((this.kinds[at]! & DOUBLED) !== 0) hashes.add(this.text(index));
-    else hashes.addBytes(this.bytes, this.starts[at]!, this.ends[at]!);
   }
 
   texts(): string[] {

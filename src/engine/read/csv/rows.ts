@@ -64,7 +64,7 @@ export function firstRows(head: Buffer, form: HeadForm): HeadRow[] {
   const tokenizer = new Tokenizer({ ...form, width: null, header: false, line: above + 1 });
   const rows = tokenizer.push(text) ?? (form.isWhole ? tokenizer.end() : null);
   if (!rows) return [];
-  const row = new CsvRow({});
+  const row = new CsvRow();
   row.begin(rows);
   const reasons = new Map(rows.odd?.map(({ number, reason }) => [number, reason]));
   return Array.from(rows.lines, (line, number) => {

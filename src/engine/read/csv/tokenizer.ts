@@ -98,7 +98,7 @@ export class Tokenizer implements Splitter {
     this.#first += lines.length;
     this.#odd = [];
     return {
-      ...{ bytes, ...this.#cells.take(), width: this.#width!, lines, fileLines: null, first },
+      ...{ bytes, ...this.#cells.take(), width: this.#width!, lines, first },
       ...(odd.length > 0 && { odd }),
     };
   }

@@ -17,7 +17,7 @@ import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '..
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { quoted } from '../wording.js';
-import type { ColumnPart } from './scan.js';
+import type { ColumnPart } from './counter.js';
 
 /** Whether all cells would fit. */
 const isSure = ({ markers, strays }: Suggestion): boolean => markers.length === 0 && strays === null;

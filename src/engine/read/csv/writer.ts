@@ -1,12 +1,15 @@
 /** Writes the items of rows as JSON text. Keys are encoded once, and cells are copied. */
+import type { CellType } from '../../model.js';
+import { BLANK, type RowWriter } from '../format.js';
 import { COMPANY, METADATA_OPEN } from '../item-text.js';
 import { jsonString } from '../json/text.js';
-import { DOUBLED, ESCAPED } from '../rows.js';
+import { DOUBLED, ESCAPED, type Rows } from '../rows.js';
 import { copy, copyWithRoom, QUOTE, viewOf } from '../text/fours.js';
 import type { Output } from '../text/output.js';
-import type { Schema } from '../types.js';
-import type { CsvLayout } from './layout.js';
-import type { CsvRow } from './row.js';
+import type { OpenedInput } from '../types.js';
+import type { Refusal } from '../wording.js';
+import { type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
+import { CsvRow } from './row.js';
 
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -79,7 +82,11 @@ enum Fixed {
   keys,
 }
 
-export class CsvWriter {
+export class CsvWriter implements RowWriter {
+  /** The row that was written or refused last, and whether its cells count for the types of their columns. */
+  readonly row: CsvRow;
+  isCounted = false;
+  quotes = 0;
   readonly #layout: CsvLayout;
   readonly #as: Uint8Array;
   readonly #columns: Int32Array;
@@ -87,12 +94,13 @@ export class CsvWriter {
   /** Bytes of everything in an item but its cells. */
   readonly #around: number;
 
-  /** @param types of the columns, which the cells fit */
-  constructor(layout: CsvLayout, types: Schema['types']) {
-    this.#layout = layout;
-    const { metadata, head, constants, empty } = layout;
+  /** @param types of the columns, which the cells fit; null: as if each was text */
+  constructor(input: OpenedInput, types: readonly CellType[] | null) {
+    this.row = new CsvRow(input);
+    this.#layout = csvLayout(input);
+    const { metadata, head, constants, empty } = this.#layout;
     this.#as = Uint8Array.from(metadata, ({ index, converter }) =>
-      converter ? As.converted : types[index] === 'string' ? As.text : As.raw,
+      converter ? As.converted : types === null || types[index] === 'string' ? As.text : As.raw,
     );
     this.#columns = Int32Array.from(metadata, ({ index }) => index);
     const keys = metadata.map(({ key }) => key);
@@ -100,8 +108,42 @@ export class CsvWriter {
     this.#around = this.#fixed.bytes + metadata.length * ((empty ?? '').length + 2) + 16;
   }
 
-  /** Appends the item of a row that has just been checked. @returns its size in bytes */
-  write(row: CsvRow, out: Output): number {
+  get id(): string {
+    return this.#identifier(this.#layout.id);
+  }
+
+  get company(): string {
+    const { company } = this.#layout;
+    return company < 0 ? '' : this.#identifier(company);
+  }
+
+  #identifier(index: number): string {
+    const text = this.row.text(index);
+    return this.#layout.lower(index) ? text.toLowerCase() : text;
+  }
+
+  begin(batch: Rows): void {
+    this.row.begin(batch);
+  }
+
+  original(number: number): { cells: string[] } {
+    return { cells: this.row.original(number) };
+  }
+
+  write(number: number, out: Output): Refusal | null {
+    const { row } = this;
+    const unreadable = row.read(number);
+    const reason = unreadable ?? this.#layout.refusal(row);
+    // A row that is not sent still counts for the types of its columns: it may come back fixed.
+    const isRow = unreadable === null && row.count === this.#layout.targets.length;
+    this.isCounted = isRow && reason !== BLANK && reason !== REPEATED_HEADER;
+    if (reason === null) this.#item(out);
+    return reason;
+  }
+
+  /** Appends the item of the row, which has just been checked. */
+  #item(out: Output): void {
+    const { row } = this;
     const { id, company, converted, spread, empty } = this.#layout;
     const { view, starts, ends, kinds, base } = row;
     const [columns, as, fixed] = [this.#columns, this.#as, this.#fixed];
@@ -109,14 +151,15 @@ export class CsvWriter {
     const last = ends[base + row.count - 1]!;
     out.reserve(this.#around + last - starts[base]!);
     out.length = fixed.write(Fixed.head, out.view, begin);
-    this.#identifier(row, id, out);
+    this.#writeId(id, out);
     if (company >= 0 && !row.isEmpty(company)) {
       out.length = fixed.write(Fixed.company, out.view, out.length);
-      this.#identifier(row, company, out);
+      this.#writeId(company, out);
     }
     // The comma of the first member is where the brace will be.
     const open = fixed.write(Fixed.open, out.view, out.length) - 1;
     let at = open;
+    this.quotes = 0;
     for (let member = 0; member < columns.length; member++) {
       const cell = base + columns[member]!;
       const start = starts[cell]!;
@@ -124,8 +167,10 @@ export class CsvWriter {
       if (start === end && empty === null) continue;
       at = fixed.write(Fixed.keys + member, out.view, at);
       if (start === end) at = fixed.write(Fixed.empty, out.view, at);
-      else if (as[member] === As.raw) at = copy(view, start, end, out.view, at);
-      else if (as[member] === As.converted) at = this.#text(converted[member]!, out, at, last - start);
+      else if (as[member] === As.raw) {
+        at = copy(view, start, end, out.view, at);
+        this.quotes += 2;
+      } else if (as[member] === As.converted) at = this.#text(converted[member]!, out, at, last - start);
       else {
         const kind = kinds[cell]!;
         out.bytes[at++] = QUOTE;
@@ -146,7 +191,6 @@ export class CsvWriter {
     } else at = out.length;
     out.bytes[at++] = CLOSE_BRACE;
     out.length = at;
-    return at - begin;
   }
 
   /** Writes a text at an offset. @param rest bytes of the cells that follow @returns the offset after it */
@@ -156,13 +200,12 @@ export class CsvWriter {
     return out.length;
   }
 
-  #identifier(row: CsvRow, index: number, out: Output): void {
+  #writeId(index: number, out: Output): void {
+    const { row } = this;
     const cell = row.base + index;
     const [start, end] = [row.starts[cell]!, row.ends[cell]!];
     if ((row.kinds[cell]! & (ESCAPED | DOUBLED)) !== 0 || this.#layout.lower(index)) {
-      const text = row.text(index);
-      const json = jsonString(this.#layout.lower(index) ? text.toLowerCase() : text);
-      this.#text(json, out, out.length, row.bytes.length);
+      this.#text(jsonString(this.#identifier(index)), out, out.length, row.bytes.length);
       return;
     }
     out.bytes[out.length] = QUOTE;

@@ -1,6 +1,58 @@
 /** The fields of items, and where their values go. */
-import type { Target } from '../mapping/targets.js';
+import { METADATA, type Target, targeting } from '../mapping/targets.js';
+import type { OpenedInput } from '../types.js';
 import { jsonString } from './text.js';
+
+/** The most fields to know. Items may have any number of different ones, and memory must not grow with the file. */
+export const MAX_FIELDS = 10_000;
+
+export const JSON_TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
+
+export type JsonType = (typeof JSON_TYPES)[number];
+
+export function jsonTypeOf(value: unknown): JsonType {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'boolean';
+    case 'number':
+      return Number.isInteger(value) ? 'integer' : 'number';
+    default:
+      return value === null ? 'null' : 'object';
+  }
+}
+
+/** Receives each value of an item, accepted or not, with its target and the item's line. */
+export type SeeField = (target: Target, value: unknown, line: number) => void;
+
+export type TargetOf = (field: string) => Target;
+
+function cached(targetOf: TargetOf): TargetOf {
+  const known = new Map<string, Target>();
+  return (field) => {
+    let target = known.get(field);
+    if (!target) {
+      target = targetOf(field);
+      if (known.size < MAX_FIELDS) known.set(field, target);
+    }
+    return target;
+  };
+}
+
+/** Where the fields of items go, and those of their `metadata`. */
+export function targetsIn(input: OpenedInput): { flat: TargetOf; inner: TargetOf } {
+  const flat = cached(targeting(input));
+  // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
+  const nested = targeting({ ...input, idColumn: '', companyIdColumn: null });
+  const inner = cached((field) => {
+    const { role } = flat(field);
+    if (role === 'metadata' || role === 'ignored') return nested(field);
+    // `metadata.company_id` is not the identifier, and `metadata.metadata` is not spread again.
+    return { column: `${METADATA}.${field}`, role: 'metadata', key: field, pinned: null, because: null };
+  });
+  return { flat, inner };
+}
 
 export interface Field {
   name: string;
@@ -18,7 +70,7 @@ export class Fields {
   /** The fields that are no metadata, if the others are sent as they are, under their own names; otherwise null. */
   others: readonly string[] | null = null;
 
-  constructor(private readonly targetOf: (name: string) => Target) {}
+  constructor(private readonly targetOf: TargetOf) {}
 
   of(object: Record<string, unknown>): readonly Field[] {
     const names = Object.keys(object);
@@ -39,9 +91,8 @@ export class Fields {
         role !== 'spread' &&
         (role !== 'metadata' || (key === name && pinned === null)),
     );
-    this.others = isPlain
-      ? this.#fields.flatMap(({ name, target }) => (target.role === 'metadata' ? [] : [name]))
-      : null;
+    const others = this.#fields.filter(({ target }) => target.role !== 'metadata');
+    this.others = isPlain ? others.map(({ name }) => name) : null;
     return this.#fields;
   }
 }

@@ -14,10 +14,9 @@ import {
   LF,
   OPEN_BRACE,
   OPEN_BRACKET,
-  readValue,
   skipSpace,
-  token,
-} from './bytes.js';
+  valueEnd,
+} from './look.js';
 
 export interface Shape {
   format: Format;
@@ -95,15 +94,17 @@ function eachMember(text: Buffer, start: number, see: (name: string, value: numb
   let at = skipSpace(text, start + 1);
   if (text[at] === CLOSE_BRACE) return at + 1;
   const view = viewOf(text);
-  while (text[at] === QUOTE && readValue(text, view, at, text.length)) {
-    const nameEnd = token.end;
+  while (text[at] === QUOTE) {
+    const nameEnd = valueEnd(text, view, at, text.length);
+    if (nameEnd < 0) return -1;
     const name = text.toString('utf8', at + 1, nameEnd - 1);
     at = skipSpace(text, nameEnd);
     if (text[at] !== COLON) return -1;
     at = skipSpace(text, at + 1);
     see(name, at);
-    if (!readValue(text, view, at, text.length)) return -1;
-    at = skipSpace(text, token.end);
+    const end = valueEnd(text, view, at, text.length);
+    if (end < 0) return -1;
+    at = skipSpace(text, end);
     if (text[at] === CLOSE_BRACE) return at + 1;
     if (text[at] !== COMMA) return -1;
     at = skipSpace(text, at + 1);
@@ -162,9 +163,10 @@ function isLines(text: Buffer): boolean {
     const lineEnd = text.indexOf(LF, at);
     const here = lineEnd < 0 ? text.length : lineEnd;
     if (text[at] !== OPEN_BRACE) return true;
-    if (!readValue(text, view, at, text.length)) return lineEnd < 0 || !continues(text, at, here);
-    if (token.end > here) return !continues(text, at, here);
-    at = token.end;
+    const after = valueEnd(text, view, at, text.length);
+    if (after < 0) return lineEnd < 0 || !continues(text, at, here);
+    if (after > here) return !continues(text, at, here);
+    at = after;
     while (at < here && isSpace(text[at]!)) at++;
     if (at < here) return false;
   }

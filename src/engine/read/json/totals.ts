@@ -1,29 +1,30 @@
 /** Totals for the fields of JSON items, over the whole input. JSON values keep their types; this only reports them. */
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
-import { type Currencies, currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
-import { sentType } from '../conversion/types.js';
-import type { ColumnTotals } from '../format.js';
+import {
+  addCurrency,
+  type Currencies,
+  currencyWarnings,
+  mergeCurrencies,
+  noCurrencies,
+} from '../conversion/currency.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, partsOf, sentType } from '../conversion/types.js';
+import type { ColumnCounter, ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Evidence, shown } from '../wording.js';
-
-/** The most fields to report. Items may have any number of them, and memory must not grow with the file. */
-export const MAX_FIELDS = 10_000;
-
-const TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
-
-export type JsonType = (typeof TYPES)[number];
+import { JSON_TYPES, type JsonType, jsonTypeOf, MAX_FIELDS, type SeeField } from './fields.js';
 
 /** Counts are indexed by type number: looking up names would take longer than the rest of the count. */
-const numberOf = (type: JsonType): number => TYPES.indexOf(type);
+const numberOf = (type: JsonType): number => JSON_TYPES.indexOf(type);
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
 /** A value, its line, and its type number. */
 type Seen = Evidence & { type: number };
 
-export interface FieldStats {
+interface FieldStats {
   /** How many values have each type, by type number. */
   counts: number[];
   /** The first value that is not null. */
@@ -38,23 +39,10 @@ export const emptyFieldStats = (): FieldStats => ({
   other: null,
 });
 
-export function jsonTypeOf(value: unknown): JsonType {
-  switch (typeof value) {
-    case 'string':
-      return 'string';
-    case 'boolean':
-      return 'boolean';
-    case 'number':
-      return Number.isInteger(value) ? 'integer' : 'number';
-    default:
-      return value === null ? 'null' : 'object';
-  }
-}
-
 /** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
-export function addValue(stats: FieldStats, value: unknown, line: number): void {
+function addValue(stats: FieldStats, value: unknown, line: number): void {
   const type = numberOf(jsonTypeOf(value));
   stats.counts[type]!++;
   if (type === NULL || stats.other !== null) return;
@@ -65,7 +53,7 @@ export function addValue(stats: FieldStats, value: unknown, line: number): void 
 }
 
 /** `a` comes before `b`. */
-export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
+function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
   const counts = a.counts.map((count, type) => count + b.counts[type]!);
   const first = a.first ?? b.first;
   const differs = (seen: Seen | null): boolean => seen !== null && kindOf(seen.type) !== kindOf(first!.type);
@@ -75,35 +63,76 @@ export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
 const NOUNS = ['text', 'an integer', 'a number', 'a boolean', 'null', 'an object or array'];
 
 /** The field's type and the reason, for the plan. `place` is the word for a line; in an array it is `item`. */
-export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type' | 'reason'> {
+function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type' | 'reason'> {
   const { counts, first, other } = stats;
   if (first === null) return { type: null, reason: 'only null' };
   if (other) {
     const reason = `${place} ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first.type]}`;
     return { type: 'mixed', reason };
   }
-  const type = TYPES[first.type === INTEGER && counts[NUMBER]! > 0 ? NUMBER : first.type]!;
+  const type = JSON_TYPES[first.type === INTEGER && counts[NUMBER]! > 0 ? NUMBER : first.type]!;
   return { type: type === 'null' ? null : type, reason: 'the type of its JSON values' };
 }
 
 /** The word for record numbers in messages. */
-export const placeOf = ({ format, body }: OpenedInput): string =>
-  format === 'parquet' ? 'row' : body?.items === 'array' ? 'item' : 'line';
+export const placeOf = ({ json }: OpenedInput): string => (json?.body?.items === 'array' ? 'item' : 'line');
 
 /** What the scan of a batch found in one field. */
-export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {
+export interface FieldPart extends Target {
   stats: FieldStats;
   /** Null unless the field is pinned to `money`. */
   currencies: Currencies | null;
 }
 
+/** Counts the fields of a batch, as the writer sees them. */
+export class FieldCounter implements ColumnCounter {
+  #parts = new Map<string, FieldPart>();
+  readonly #converters = new Map<CellType, Converter>();
+
+  constructor(writer: { see: SeeField | null }) {
+    writer.see = (target, value, line) => this.#add(target, value, line);
+  }
+
+  begin(): void {
+    this.#parts = new Map();
+  }
+
+  count(): void {}
+
+  take(): FieldPart[] {
+    return [...this.#parts.values()];
+  }
+
+  #add(target: Target, value: unknown, line: number): void {
+    const part = this.#parts.get(target.column) ?? this.#open(target);
+    if (part === null) return;
+    addValue(part.stats, value, line);
+    if (part.currencies && typeof value === 'string' && this.#isMoney(value, part.pinned!)) {
+      addCurrency(part.currencies, value, line);
+    }
+  }
+
+  #open(target: Target): FieldPart | null {
+    if (this.#parts.size >= MAX_FIELDS) return null;
+    const { pinned } = target;
+    const currencies = pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null;
+    const part = { ...target, stats: emptyFieldStats(), currencies };
+    this.#parts.set(target.column, part);
+    return part;
+  }
+
+  #isMoney(text: string, type: CellType): boolean {
+    const converter = this.#converters.get(type) ?? converterOf(type)!;
+    this.#converters.set(type, converter);
+    return converter.json(text) !== null;
+  }
+}
+
 export class JsonTotals implements ColumnTotals {
-  readonly #input: OpenedInput;
   readonly #fields = new Map<string, FieldPart>();
 
-  constructor(input: OpenedInput) {
-    this.#input = input;
-  }
+  /** @param place the word for a line */
+  constructor(private readonly place: string) {}
 
   add(columns: readonly unknown[]): void {
     for (const part of columns as readonly FieldPart[]) {
@@ -143,13 +172,12 @@ export class JsonTotals implements ColumnTotals {
     if (pinned !== null && (stats.counts[TEXT]! > 0 || sentType(pinned).conversion) && pinned !== 'string') {
       return { ...sentType(pinned), reason: 'pinned' };
     }
-    return describeField(stats, placeOf(this.#input));
+    return describeField(stats, this.place);
   }
 
   warnings(): Warning[] {
-    const place = placeOf(this.#input);
     const warnings = [...this.#fields.values()].flatMap(({ column, currencies }) =>
-      currencies ? currencyWarnings(column, currencies, place) : [],
+      currencies ? currencyWarnings(column, currencies, this.place) : [],
     );
     if (this.#fields.size < MAX_FIELDS) return warnings;
     return [...warnings, { message: `more than ${MAX_FIELDS} different fields; the plan shows the first` }];

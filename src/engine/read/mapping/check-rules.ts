@@ -4,7 +4,7 @@ import type { MappingRules } from '../../mapping-rules.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule } from '../../problems.js';
-import { MAX_FIELDS } from '../json/totals.js';
+import { MAX_FIELDS } from '../json/fields.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { columnIn, type Mapped, unknownColumn } from './targets.js';
 

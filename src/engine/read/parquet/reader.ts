@@ -1,37 +1,35 @@
 /** Reads Parquet. Rows become JSON objects, which keep their types. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
 import type { Warning } from '../../problems.js';
-import type { BinaryReader } from '../format.js';
-import { jsonReader } from '../json/reader.js';
-import { emptyFieldStats, type FieldPart, JsonTotals, placeOf } from '../json/totals.js';
+import type { InputFormat } from '../format.js';
+import { jsonFormat } from '../json/reader.js';
+import { emptyFieldStats, type FieldPart, JsonTotals } from '../json/totals.js';
+import type { JsonWriter } from '../json/writer.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targeting } from '../mapping/targets.js';
 import type { SourceFile } from '../text/source.js';
 import type { ParquetColumn } from './file.js';
 
-const { scan, build, original, item } = jsonReader;
+const { writer, counter, originals } = jsonFormat;
 
-export const parquetReader: BinaryReader = {
-  scan,
-  build,
-  original,
-  item,
+export const parquetFormat: InputFormat<JsonWriter> = {
+  ...{ writer, counter, originals },
   extensions: { parquet: 'parquet', pq: 'parquet' },
-  recognize: (start) => /^PAR[1E]/.test(start.toString('latin1')),
+  sniff: (start) => /^PAR[1E]/.test(start.toString('latin1')),
   async open(file, options) {
     const found = await columnsOf(file);
     const columns = namesOf(found);
     const identity = identify(columns, options);
-    const form = { delimiter: null, body: null, targets: [], warnings: roundedIds(found, identity) };
+    const form = { delimiter: null, targets: [], warnings: roundedIds(found, identity) };
     return { ...file, ...form, columns, ...identity };
   },
   columns: async (file) => namesOf(await columnsOf(file)),
-  slow: true,
-  async *records(input, signal) {
+  async *rows(input, { bytes, signal }) {
+    for await (const _ of bytes);
     yield* (await import('./records.js')).parquetRows(input, signal);
   },
   totals(input) {
-    const totals = new JsonTotals(input);
+    const totals = new JsonTotals('row');
     const targetOf = targeting(input);
     // A column of nulls may be in no item, but belongs in the plan.
     totals.add(
@@ -41,7 +39,7 @@ export const parquetReader: BinaryReader = {
     );
     return totals;
   },
-  placeOf,
+  placeOf: () => 'row',
 };
 
 /** @throws InputError for a damaged file, and for two columns with the same name */

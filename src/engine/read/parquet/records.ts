@@ -4,8 +4,10 @@ import type { ColumnChunk } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
 import { EMPTY } from '../item-text.js';
+import { look } from '../json/look.js';
+import { ItemList } from '../json/tokenizer.js';
 import { targeting } from '../mapping/targets.js';
-import { CellLists, Numbers, type OddRow, type Rows } from '../rows.js';
+import { Numbers, type OddRow, type Rows } from '../rows.js';
 import { Output } from '../text/output.js';
 import { openFile, refuseChanged } from '../text/source.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
@@ -32,6 +34,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   try {
     const file = await parquetFile(input, opened);
     const members = membersOf(input, file);
+    const items = new ItemList(input.maxDepth);
     const out = new Output(2 * BATCH_BYTES);
     let before = 0;
     for (const group of file.groups) {
@@ -49,7 +52,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
         signal?.throwIfAborted();
         for (const column of columns) if (column.end <= row) await column.load();
         const end = Math.min(row + BATCH_ROWS, ...columns.map((column) => column.end));
-        const batch = writeRows(columns, out, row, end, before, input.path);
+        const batch = writeRows(columns, items, out, row, end, before, input.path);
         row += batch.lines.length;
         yield batch;
       }
@@ -68,13 +71,14 @@ const OPEN_BRACE = 0x7b;
 /** A batch of the rows from `first` on of a row group. @param before rows in earlier row groups */
 function writeRows(
   columns: readonly Column[],
+  items: ItemList,
   out: Output,
   first: number,
   end: number,
   before: number,
   path: string,
 ): Rows {
-  const [lines, cells] = [new Numbers(), new CellLists(end - first)];
+  const lines = new Numbers();
   const odd: OddRow[] = [];
   for (let row = first; row < end && out.length < BATCH_BYTES; row++) {
     const start = out.length;
@@ -95,9 +99,10 @@ function writeRows(
     const reason = reasonAgainst(columns, row, line, path);
     if (reason !== null) odd.push({ number: row - first, cells: [], reason });
     lines.push(line);
-    cells.push(start, out.length, 0);
+    look(out.bytes, out.view, start, out.length, true);
+    items.add(start, out.length);
   }
-  const batch = { ...cells.take(), bytes: out.take(), width: 1, lines: lines.take(), fileLines: null };
+  const batch = { ...items.take(), bytes: out.take(), lines: lines.take() };
   return { ...batch, first: before + first, ...(odd.length > 0 && { odd }) };
 }
 

@@ -152,7 +152,7 @@ function jsonValue(text: string): JsonValue {
   } catch {
     return text;
   }
-  const loss = lossIn(text, value, false);
+  const loss = lossIn(text);
   if (loss !== null) throw new BadValueError(loss, text);
   return value;
 }

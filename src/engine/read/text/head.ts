@@ -30,6 +30,8 @@ export interface Head {
   whole: boolean;
   /** Reads as much text as a header may take. */
   longer(): Promise<Pick<Head, 'text' | 'whole'>>;
+  /** Reads the whole text. */
+  again(): AsyncIterable<Buffer>;
 }
 
 /**
@@ -77,7 +79,7 @@ async function headOf(
   if (kind) throw otherKind(path, kind);
   const again = () => toUtf8(readBytes({ path, location, stamp, compression }, signal), encoding);
   const longer = () => firstText(packed, again(), HEADER_BYTES, signal);
-  return { stamp, compression, encoding, text, whole, longer };
+  return { stamp, compression, encoding, text, whole, longer, again };
 }
 
 const NOTHING = Buffer.alloc(0);

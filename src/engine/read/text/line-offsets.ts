@@ -7,9 +7,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** Whether an input can be read from the line of any row on: plain CSV, neither compressed nor re-encoded. */
-export const startsAnywhere = ({ dialect, encoding, compression, selection }: OpenedInput): boolean =>
-  dialect !== undefined &&
-  isPlain(dialect) &&
+export const startsAnywhere = ({ csv, encoding, compression, selection }: OpenedInput): boolean =>
+  csv !== undefined &&
+  isPlain(csv.dialect) &&
   encoding === 'utf-8' &&
   compression === null &&
   selection === null;

@@ -1,43 +1,9 @@
 /** The pool's side of a worker thread: sends orders, receives results and the batches that it reads. */
 import { Worker } from 'node:worker_threads';
-import { orAborted } from '../../util/clock.js';
 import type { StoredBatch } from '../record-cache.js';
 import type { Rows } from '../rows.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
-import type { OpenedInput } from '../types.js';
 import { errorOf, type Order, type Reply, type Result, type TaskSpec, transferable } from './protocol.js';
-
-/** The batches of a file, in order, as the thread that reads it sends them. */
-class Batches {
-  readonly #ready: Rows[] = [];
-  #ended = false;
-  #failure: { error: unknown } | undefined;
-  #wake = (): void => {};
-
-  add(batch: Rows): void {
-    this.#ready.push(batch);
-    this.#wake();
-  }
-
-  /** @param failure thrown after all batches */
-  end(failure?: { error: unknown }): void {
-    this.#ended = true;
-    this.#failure = failure;
-    this.#wake();
-  }
-
-  /** The next batch; null after the last. @throws the error of the worker */
-  async next(): Promise<Rows | null> {
-    while (this.#ready.length === 0 && !this.#ended) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    const batch = this.#ready.shift();
-    if (batch === undefined && this.#failure) throw this.#failure.error;
-    return batch ?? null;
-  }
-}
 
 /** A batch whose result the worker has not sent yet. */
 interface Waiting {
@@ -49,8 +15,6 @@ interface Waiting {
 export class PoolWorker {
   readonly #worker: Worker;
   #waiting: Waiting[] = [];
-  /** The batches of the file that it reads. */
-  #batches = new Batches();
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;
 
@@ -60,17 +24,11 @@ export class PoolWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
-      if (reply.type === 'read') {
-        if (reply.batch) this.#batches.add(reply.batch);
-        else this.#batches.end();
-      } else if (reply.type === 'result') {
+      if (reply.type === 'result') {
         if (reply.memory) textMemory.give(reply.memory);
         this.#waiting.shift()?.resolve(reply.result);
       } else {
-        const error = errorOf(reply);
-        const waiting = this.#waiting.shift();
-        if (waiting) waiting.reject(error);
-        else this.#batches.end({ error });
+        this.#waiting.shift()?.reject(errorOf(reply));
       }
     });
     this.#worker.on('error', (error) => this.#fail(error));
@@ -100,25 +58,8 @@ export class PoolWorker {
     return result;
   }
 
-  /** The records of a file, read by the worker. @throws the error of the worker, after the records before it */
-  async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
-    const batches = new Batches();
-    this.#batches = batches;
-    if (this.#failure) batches.end(this.#failure);
-    else this.#post({ type: 'read', input });
-    const next = (): Promise<Rows | null> => {
-      const batch = batches.next();
-      batch.catch(() => {}); // handled below, unless the signal is first
-      return orAborted(batch, signal);
-    };
-    for (let batch = await next(); batch !== null; batch = await next()) {
-      this.#post({ type: 'taken' }, [], textMemory);
-      yield batch;
-    }
-  }
-
-  #post(order: Order, moved: ArrayBuffer[] = [], spare = itemMemory): void {
-    const memory = spare.pop();
+  #post(order: Order, moved: ArrayBuffer[] = []): void {
+    const memory = itemMemory.pop();
     this.#worker.postMessage({ ...order, memory }, memory ? [...moved, memory] : moved);
   }
 
@@ -129,6 +70,5 @@ export class PoolWorker {
   #fail(error: unknown): void {
     this.#failure ??= { error };
     for (const { reject } of this.#waiting.splice(0)) reject(this.#failure.error);
-    this.#batches.end(this.#failure);
   }
 }

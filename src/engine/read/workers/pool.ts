@@ -6,7 +6,7 @@ import { RecordCache, readAllBack, type StoredBatch } from '../record-cache.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
 import { PoolWorker } from './pool-worker.js';
-import { createTask, type Result, recordsOf, type TaskResults, type TaskSpec } from './protocol.js';
+import { createTask, type Result, type TaskResults, type TaskSpec } from './protocol.js';
 
 export interface PoolOptions {
   /** Worker threads; 0 keeps the work on the calling thread. */
@@ -30,14 +30,8 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 /** Batches that a worker has at a time: one in progress and one waiting. */
 const PER_WORKER = 2;
 
-/**
- * What a pass works on: records, stored records of an earlier pass, or the input itself, which a thread can read.
- * `read` wraps the records of that thread, such as to compare the file's bytes first.
- */
-export type Work =
-  | AsyncIterable<Rows>
-  | { stored: readonly StoredBatch[] }
-  | { read(records: AsyncIterable<Rows>): AsyncIterable<Rows> };
+/** What a pass works on: records, or stored records of an earlier pass. */
+export type Work = AsyncIterable<Rows> | { stored: readonly StoredBatch[] };
 
 /**
  * Worker threads, shared by consecutive passes. They start with the first file that is large enough, and keep their
@@ -80,11 +74,11 @@ export class Pool {
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
-    const workers = workerUrl ? this.#take(workerUrl, 'read' in work ? 2 : 1) : [];
+    const workers = workerUrl ? this.#take(workerUrl) : [];
     const results =
       workers.length > 0
         ? this.#runOnThreads(spec, work, workers, signal)
-        : this.#runHere(spec, recordsHere(spec.input, work, signal));
+        : this.#runHere(spec, recordsHere(work, signal));
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -101,13 +95,11 @@ export class Pool {
   }
 
   /** Threads for a pass, which no other pass uses in the meantime: none if the system has fewer than it needs. */
-  #take(workerUrl: URL, least: number): PoolWorker[] {
-    const threads = Math.max(least, this.#options.threads);
+  #take(workerUrl: URL): PoolWorker[] {
+    const { threads } = this.#options;
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
     startUpTo(threads, workers, workerUrl);
-    if (workers.length >= least) return workers;
-    this.#idle.push(...workers);
-    return [];
+    return workers;
   }
 
   async *#runHere(spec: TaskSpec, work: AsyncIterable<Rows>): AsyncGenerator<Result> {
@@ -121,13 +113,10 @@ export class Pool {
     workers: PoolWorker[],
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Result> {
-    const reads = 'read' in work;
     const threads = workers.length;
-    // A second reader would need its own memory for pages (figures: bench/README.md).
-    const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : batchesOf(work);
-    const reader = batches[Symbol.asyncIterator]();
+    const reader = batchesOf(work)[Symbol.asyncIterator]();
     // With stored records, one thread fewer is enough; another would only compile the same code.
-    const others = workers.length > 1 && (reads || 'stored' in work) ? workers.slice(1) : workers;
+    const others = workers.length > 1 && 'stored' in work ? workers.slice(1) : workers;
     for (const worker of others) worker.begin(spec);
     const underway: Promise<Result>[] = [];
     let reading = true;
@@ -171,11 +160,10 @@ function startUpTo(threads: number, workers: PoolWorker[], workerUrl: URL): void
 }
 
 /** The records, read from the file or read back from disk on the calling thread. */
-function recordsHere(input: OpenedInput, work: Work, signal?: AbortSignal): AsyncIterable<Rows> {
-  if ('read' in work) return work.read(recordsOf(input, signal));
+function recordsHere(work: Work, signal?: AbortSignal): AsyncIterable<Rows> {
   return 'stored' in work ? readAllBack(work.stored, signal) : work;
 }
 
-async function* batchesOf(work: Exclude<Work, { read: unknown }>): AsyncGenerator<Rows | StoredBatch> {
+async function* batchesOf(work: Work): AsyncGenerator<Rows | StoredBatch> {
   yield* 'stored' in work ? work.stored : work;
 }

@@ -1,12 +1,10 @@
 /** The messages between the calling thread and a worker, and the work that both can do. */
 import { type ErrorDetails, InputError } from '../../errors.js';
-import type { ItemBatch } from '../batch.js';
 import { loadConversions } from '../conversion/types.js';
-import { readerOf } from '../formats.js';
-import type { HashOptions } from '../item-writer.js';
+import { type HashOptions, type ItemBatch, ItemBuilder } from '../items.js';
 import type { StoredBatch } from '../record-cache.js';
 import type { Rows } from '../rows.js';
-import type { RowOptions, ScanPart } from '../scan-rows.js';
+import { type RowOptions, RowScanner, type ScanPart } from '../scan-rows.js';
 import type { OpenedInput, Schema } from '../types.js';
 
 /** What a thread receives before its first batch. */
@@ -27,23 +25,18 @@ export async function createTask<S extends TaskSpec>(
 ): Promise<(batch: Rows) => TaskResults[S['pass']]>;
 export async function createTask(spec: TaskSpec): Promise<(batch: Rows) => Result> {
   await loadConversions(spec.input.rules);
-  const reader = readerOf(spec.input);
-  return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
+  if (spec.pass === 'scan') {
+    const scanner = new RowScanner(spec.input, spec);
+    return (batch) => scanner.scan(batch);
+  }
+  const builder = new ItemBuilder(spec.input, spec.schema, spec);
+  return (batch) => builder.build(batch);
 }
 
-/** The records of an input whose format is `slow`: a thread can read it. */
-export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
-  const reader = readerOf(input);
-  if (!('slow' in reader)) throw new Error(`${input.format} is not read by a thread`);
-  return reader.records(input, signal);
-}
-
-/** A message to a worker. `memory` is for reuse: it held items of an earlier batch, or with `taken` a batch's bytes. */
+/** A message to a worker. `memory` is for reuse: it held items of an earlier batch. */
 export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
   | { type: 'batch'; batch: Rows | StoredBatch }
-  | { type: 'read'; input: OpenedInput }
-  | { type: 'taken' }
 );
 
 export type Reply =
@@ -52,8 +45,6 @@ export type Reply =
    * collection would free it.
    */
   | { type: 'result'; result: Result; memory?: ArrayBuffer }
-  /** The next batch of the file that it reads; null after the last. */
-  | { type: 'read'; batch: Rows | null }
   /** An error in the input, with a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** A defect in this program. */

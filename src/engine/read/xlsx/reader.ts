@@ -4,57 +4,52 @@
  */
 import type { DialectOptions } from '../../dialect-options.js';
 import { InputError } from '../../errors.js';
-import { plainDialect } from '../csv/dialect.js';
-import { csvReader } from '../csv/reader.js';
-import type { BinaryReader } from '../format.js';
+import { csvFormat } from '../csv/reader.js';
+import type { CsvWriter } from '../csv/writer.js';
+import type { InputFormat } from '../format.js';
+import type { Head } from '../text/head.js';
 import { refuseChanged } from '../text/source.js';
-import type { InputFile, InputOptions, OpenedInput } from '../types.js';
+import type { InputFile, InputOptions } from '../types.js';
 import { withPoints } from './decimal-signs.js';
 import { isWorkbook } from './recognize.js';
-import { scanSheet, XlsxTotals } from './totals.js';
+import { SheetCounter, XlsxTotals } from './totals.js';
 
 /** The dialect in which records are written here. A requested dialect applies to other inputs only. */
-const DELIMITER = ',';
 const PLAIN: DialectOptions = {
-  delimiter: DELIMITER,
+  delimiter: ',',
   quote: undefined,
   escape: undefined,
   comment: undefined,
   lenientQuotes: undefined,
 };
-const asCsv = (input: OpenedInput): OpenedInput => ({
-  ...input,
-  delimiter: DELIMITER,
-  dialect: plainDialect(DELIMITER),
-});
 
 /** Rows to examine, including the header. */
 const FIRST_ROWS = 200;
 
-export const xlsxReader: BinaryReader = {
+const { writer, originals } = csvFormat;
+
+export const xlsxFormat: InputFormat<CsvWriter> = {
+  ...{ writer, originals },
   extensions: { xlsx: 'xlsx', xlsm: 'xlsx' },
-  recognize: isWorkbook,
+  sniff: isWorkbook,
   async open(file, options) {
-    const { sheet, head, text } = await headOf(file, options.sheet, options.skipLines);
+    const { sheet, head } = await headOf(file, options.sheet, options.skipLines);
     const asked: InputOptions = { ...options, ...PLAIN, sheets: sheet.others };
-    const opened = await csvReader.open(file, asked, head, text);
-    return { ...opened, delimiter: null, sheet };
+    return { ...(await csvFormat.open(file, asked, head)), delimiter: null, sheet };
   },
-  async columns(file) {
-    const { head, text } = await headOf(file, undefined);
-    return csvReader.columns(file, head, text);
-  },
-  async *records(input, signal) {
+  columns: async (file) => csvFormat.columns(file, (await headOf(file, undefined)).head),
+  async *rows(input, { bytes, signal }) {
+    for await (const _ of bytes);
     const { sheetRecords } = await import('./records.js');
     yield* sheetRecords(input, signal);
     await refuseChanged(input);
   },
-  scan: (input, options) => scanSheet(asCsv(input), options),
+  counter: (input, rows) => new SheetCounter(input, rows),
   totals: (input) => new XlsxTotals(input),
-  build: (input, schema, hashes) => csvReader.build(asCsv(input), schema, hashes),
-  original: (batch, input) => csvReader.original(batch, asCsv(input)),
-  stored: (batch, input) => withPoints(csvReader.original(batch, asCsv(input)), batch, input),
-  item: (input, schema, original) => csvReader.item(asCsv(input), schema, original),
+  stored(input) {
+    const asWritten = originals(input);
+    return (batch) => withPoints(asWritten(batch), batch, input);
+  },
   placeOf: () => 'row',
 };
 
@@ -70,13 +65,10 @@ async function headOf(file: InputFile, asked: string | undefined, skipLines = 0)
     });
   }
   const text = Buffer.from(csvOf(file, rows, skipLines));
-  const beginning = { text, whole };
-  const head = { ...beginning, stamp: file.stamp, compression: null, encoding: 'utf-8' };
-  return {
-    sheet,
-    head: { ...head, longer: async () => beginning },
-    text: async function* () {
-      yield text;
-    },
+  const form = { stamp: file.stamp, compression: null, encoding: 'utf-8' };
+  const again = async function* (): AsyncGenerator<Buffer> {
+    yield text;
   };
+  const head: Head = { ...form, text, whole, longer: async () => ({ text, whole }), again };
+  return { sheet, head };
 }

@@ -40,7 +40,7 @@ export async function firstRows(
  */
 export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   const batch = new BatchWriter(input);
-  const { skipLines } = input.dialect!;
+  const { skipLines } = input.csv!.dialect;
   let header = true;
   for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
     for (const row of rows) {

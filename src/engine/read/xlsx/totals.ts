@@ -1,49 +1,51 @@
 /** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
 import type { Warning } from '../../problems.js';
-import { type ColumnPart, scanCsv } from '../csv/scan.js';
+import { type ColumnPart, CsvCounter } from '../csv/counter.js';
 import { CsvTotals } from '../csv/totals.js';
 import { withText } from '../mapping/stats.js';
 import { KIND_BITS, type Rows } from '../rows.js';
-import { addFound, type Found, noneFound, type RowOptions, type ScanPart } from '../scan-rows.js';
 import type { OpenedInput } from '../types.js';
-import { type Evidence, list, quoted } from '../wording.js';
+import { addFound, type Evidence, list, noneFound, quoted } from '../wording.js';
 import { type CellNotes, emptyNotes, Is } from './notes.js';
 
 /** What the scan of a batch found in one column. */
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
 
-/** Scans rows as CSV, and counts the types that their cells had in the workbook. */
-export function scanSheet(input: OpenedInput, options: RowOptions): (batch: Rows) => ScanPart {
-  const width = input.columns.length;
-  const isId = input.targets.map(({ role }) => role === 'id' || role === 'company');
-  let current: Rows;
-  let notes: CellNotes[];
-  let rounded: Found;
-  const scan = scanCsv(input, options, (number, row) => {
-    const { kinds } = current;
-    const first = number * width;
-    for (let column = 0; column < width; column++) {
-      const kind: Is = kinds[first + column]! >> KIND_BITS;
+/** Counts columns as CSV does, and the types that their cells had in the workbook. */
+export class SheetCounter extends CsvCounter {
+  rounded = noneFound();
+  #batch: Rows | null = null;
+  #notes: CellNotes[] = [];
+
+  override begin(batch: Rows): void {
+    super.begin(batch);
+    this.#batch = batch;
+    this.#notes = this.input.columns.map(emptyNotes);
+    this.rounded = noneFound();
+  }
+
+  override count(number: number, isAccepted: boolean): void {
+    super.count(number, isAccepted);
+    const { row, isCounted } = this.writer;
+    if (!isCounted) return;
+    const { kinds, lines, width } = this.#batch!;
+    for (const [column, { role }] of this.input.targets.entries()) {
+      const kind: Is = kinds[number * width + column]! >> KIND_BITS;
       if (kind === Is.empty) continue;
-      const cell = { line: current.lines[number]!, text: row.text(column) };
-      addNote(notes[column]!, kind, cell);
-      if (isId[column] && kind === Is.number && isRounded(cell.text))
-        addFound(rounded, { first: cell, count: 1 });
+      const cell = { line: lines[number]!, text: row.text(column) };
+      addNote(this.#notes[column]!, kind, cell);
+      if ((role === 'id' || role === 'company') && kind === Is.number && isRounded(cell.text))
+        addFound(this.rounded, { first: cell, count: 1 });
     }
-  });
-  return (batch) => {
-    current = batch;
-    notes = input.columns.map(emptyNotes);
-    rounded = noneFound();
-    const part = scan(batch);
-    addFound(part.rounded, rounded);
-    const columns = (part.columns as readonly ColumnPart[]).map((column, index): SheetColumnPart => {
-      // A text cell that looks like a number stays text: its zeros may be intended.
-      const stats = withText(column.stats, notes[index]!.text);
-      return { ...column, stats, notes: notes[index]! };
+  }
+
+  override take(): readonly SheetColumnPart[] {
+    // A text cell that looks like a number stays text: its zeros may be intended.
+    return super.take().map((column, index) => {
+      const notes = this.#notes[index]!;
+      return { ...column, stats: withText(column.stats, notes.text), notes };
     });
-    return { ...part, columns };
-  };
+  }
 }
 
 /** @param cell with its text as it is sent: after `trim` and `nulls` */

@@ -41,7 +41,7 @@ async function cut(
   const result: Cut = { rows: [], lines: [], broken: [], odd: [] };
   const form = { ...DEFAULT_LIMITS, path: 'f.csv', dialect, maxCellBytes, notes, width: null, header };
   const file = { path: 'f.csv', location: 'f.csv', compression: null, encoding: 'utf-8' };
-  const row = new CsvRow({});
+  const row = new CsvRow();
   for await (const batch of csvRows(chunks(), form, file)) {
     expect(batch.first).toBe(result.rows.length);
     for (const { number, reason } of batch.odd ?? []) {

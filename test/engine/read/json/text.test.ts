@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inexactNumber, isExactNumber, jsonString } from '../../../../src/engine/read/json/text.js';
+import { isExactNumber, jsonString, lossIn } from '../../../../src/engine/read/json/text.js';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -60,6 +60,10 @@ function printed(value: number): bigint {
   const [whole, fraction = ''] = mantissa!.split('.');
   return BigInt(whole! + fraction) * 10n ** BigInt(Number(exponent) - fraction.length);
 }
+
+/** The first number of a text that a double cannot hold. */
+const inexactNumber = (json: string): string | null =>
+  / cannot be represented/.test(lossIn(json) ?? '') ? lossIn(json)!.split(' ', 1)[0]! : null;
 
 describe('the first number of a text that a double cannot hold', () => {
   it.each([

@@ -24,7 +24,7 @@ async function recordsOf(
   from?: Start,
 ): Promise<[row: number, line: number, text: string][]> {
   const found: [number, number, string][] = [];
-  const row = new CsvRow({});
+  const row = new CsvRow();
   for await (const batch of readRecords(input, { from })) {
     row.begin(batch);
     for (const [at, line] of batch.lines.entries()) {

@@ -2,22 +2,17 @@
 import { InputError } from '../../errors.js';
 import { tooManyKeys } from '../limits.js';
 import type { Rows } from '../rows.js';
-import { viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
-import { look, membersIn, seen } from './look.js';
-import { deepestName, PARSED_LEVELS } from './text.js';
+import { SUSPECT } from './look.js';
+import { TOO_DEEP } from './tokenizer.js';
 
 export interface JsonRecord {
   text: string;
   value: unknown;
+  /** What `look` saw; `SUSPECT` also if a member is missing. */
+  kind: number;
   /** Why it was not parsed: it would take many times its size in memory. Null if it was. */
   excess: string | null;
-  /** Whether the value may lack something that the text has: a member, digits, or half of a character. */
-  isSuspect: boolean;
-  /** Whether numbers in the text may have other digits than those of the value. */
-  isSpelled: boolean;
-  /** Whether the text is as `JSON.stringify` writes the value, except where names are numbers. */
-  isCompact: boolean;
 }
 
 /**
@@ -25,51 +20,59 @@ export interface JsonRecord {
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
 export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
-  const { starts, ends } = batch;
-  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-  const view = viewOf(bytes);
+  const { maxColumns } = input;
+  const { kinds, members } = batch;
+  const textOf = textReader(batch);
   return (number) => {
-    const [start, end] = [starts[number]!, ends[number]!];
-    look(bytes, view, start, end);
-    const { members, depth, isSuspect, isSpelled, isCompact } = seen;
-    const text = bytes.toString('utf8', start, end);
-    const deep = depth > PARSED_LEVELS ? deepestName(text) : null;
+    const text = textOf(number);
+    const kind = kinds[number]!;
+    const count = members![number]!;
     const excess =
-      members > input.maxColumns ? tooManyKeys(members, input) : deep && `${deep} is nested too deeply`;
-    if (excess !== null) return { text, value: undefined, excess, isSuspect, isSpelled, isCompact };
+      count > maxColumns ? tooManyKeys(count, input) : kind & TOO_DEEP ? 'is nested too deeply' : null;
+    if (excess !== null) return { text, value: undefined, kind, excess };
     try {
       const value: unknown = JSON.parse(text);
-      const isWhole = depth <= input.maxDepth && membersIn(value) === members;
-      return { text, value, excess, isSuspect: isSuspect || !isWhole, isSpelled, isCompact };
+      const isWhole = (kind & SUSPECT) !== 0 || membersIn(value) === count;
+      return { text, value, kind: isWhole ? kind : kind | SUSPECT, excess };
     } catch (error) {
       throw notJson((error as Error).message, text, batch, number, input);
     }
   };
 }
 
-export function recordText({ bytes, starts, ends }: Rows, number: number): string {
+export function textReader({ bytes, starts, ends }: Rows): (number: number) => string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString('utf8', starts[number], ends[number]);
+  return (number) => buffer.toString('utf8', starts[number], ends[number]);
 }
 
-/** As Python, pandas, and DuckDB write them. */
+/** How many members a parsed value has, at all depths: fewer than its text if a name appears twice. */
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let members = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object') members += membersIn(member);
+  }
+  return members;
+}
+
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
+/** As Python, pandas, and DuckDB write them. */
 const NO_NUMBER = /[:,[]\s*-?(NaN|Infinity)\s*[,}\]]/;
 
 function notJson(message: string, text: string, batch: Rows, number: number, input: OpenedInput): InputError {
+  const isLines = !input.json?.body;
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
-  const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
+  const line = (batch.fileLines ?? batch.lines)[number]! + text.slice(0, position).split('\n').length - 1;
   const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text.replace(STRING, '""'))) || [];
-  const item = input.body ? `item ${batch.first + number + 1}` : 'the line';
+  const item = isLines ? 'the line' : `item ${batch.first + number + 1}`;
   const fault = word === undefined ? faultOf(message) : `there is no ${word} in JSON`;
+  const advice = isLines
+    ? 'each line must be one whole item; for objects that span several lines, use JSON instead of JSON Lines'
+    : 'fix the item, or export the file again';
   return new InputError(`${item} is not valid JSON: ${fault}`, {
     file: input.path,
     line,
-    hint: word
-      ? 'write null instead, or export the file again without such values'
-      : input.body
-        ? 'fix the item, or export the file again'
-        : 'each line must be one whole item; for objects that span several lines, use JSON instead of JSON Lines',
+    hint: word ? 'write null instead, or export the file again without such values' : advice,
   });
 }
 

@@ -1,5 +1,11 @@
 /** Batches of items in columns: typed arrays of one length, of which the n-th entries belong to one row. */
-import type { RejectedRecord } from './types.js';
+import { BLANK, type RowWriter } from './format.js';
+import { formatOf } from './formats.js';
+import { Hashes } from './hashes.js';
+import { Numbers, type Rows, rejectedRecord, rowOf } from './rows.js';
+import { itemMemory } from './spare-memory.js';
+import { Output } from './text/output.js';
+import type { OpenedInput, RejectedRecord, Schema } from './types.js';
 
 /** What is known about each row besides its item. */
 export interface RowColumns {
@@ -53,17 +59,6 @@ export function append(target: RowColumns, at: number, source: RowColumns, from:
 /** Indexes in a batch, the end exclusive. */
 export type Range = readonly [from: number, to: number];
 
-/** Makes ranges of ascending indexes. */
-export function rangesOf(places: Iterable<number>): Range[] {
-  const ranges: [number, number][] = [];
-  for (const place of places) {
-    const last = ranges.at(-1);
-    if (last?.[1] === place) last[1]++;
-    else ranges.push([place, place + 1]);
-  }
-  return ranges;
-}
-
 /** Copies some items of a batch; its rejected rows are left out. */
 export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
@@ -80,4 +75,74 @@ export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
     end = startOf(batch, to) + shift;
   }
   return { ...columns, items, ends, read: count, rejected: [] };
+}
+
+/** The reason for a row whose item does not fit into a request. */
+export const TOO_LARGE = 'the item is larger than a request may be';
+
+const COMMA = 0x2c;
+
+/** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+
+/** How rows are hashed. */
+export interface HashOptions {
+  /** Secret of this machine or run. Hashes with different keys cannot be compared. */
+  hashKey: Uint8Array;
+}
+
+/** Builds the items of one batch after another, in the same memory: a new buffer for each would take longer than writing. */
+export class ItemBuilder {
+  readonly #path: string;
+  readonly #limit: number;
+  readonly #writer: RowWriter;
+  readonly #ids: Hashes;
+  readonly #contents: Hashes;
+  readonly #ends = new Numbers();
+  readonly #lines = new Numbers();
+  #out = new Output(KEPT_BYTES);
+
+  constructor(input: OpenedInput, { types, itemLimitBytes }: Schema, { hashKey }: HashOptions) {
+    this.#path = input.path;
+    this.#limit = itemLimitBytes;
+    this.#writer = formatOf(input).writer(input, types);
+    this.#ids = new Hashes(hashKey, 'id');
+    this.#contents = new Hashes(hashKey, 'item');
+  }
+
+  build(batch: Rows): ItemBatch {
+    const [writer, lines, ends] = [this.#writer, this.#lines, this.#ends];
+    const rows: number[] = [];
+    const rejected: RejectedRecord[] = [];
+    if (this.#out.bytes.length > KEPT_BYTES) this.#out = new Output(KEPT_BYTES);
+    const out = this.#out;
+    out.length = 0;
+    for (const collected of [ends, lines, this.#ids, this.#contents]) collected.take(); // of a batch that failed
+    writer.begin(batch);
+    for (let number = 0; number < batch.lines.length; number++) {
+      const start = out.length;
+      let reason = writer.write(number, out);
+      if (reason === BLANK) continue;
+      if (reason === null && out.length - start + writer.quotes > this.#limit) reason = TOO_LARGE;
+      if (reason !== null) {
+        out.length = start;
+        rejected.push(rejectedRecord(this.#path, batch, number, reason, writer.original(number)));
+        continue;
+      }
+      this.#ids.add(writer.id);
+      this.#contents.addBytes(out.bytes, start, out.length);
+      out.reserve(1);
+      out.bytes[out.length++] = COMMA;
+      ends.push(out.length);
+      lines.push(batch.lines[number]!);
+      rows.push(rowOf(batch, number));
+    }
+    const items = itemMemory.take(out.length);
+    items.set(out.bytes.subarray(0, out.length));
+    return {
+      ...{ items, ends: ends.take(), lines: lines.take(), rows: Float64Array.from(rows) },
+      ...{ ids: this.#ids.take(), contents: this.#contents.take() },
+      ...{ read: rows.length + rejected.length, rejected },
+    };
+  }
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
-import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
+import { JsonTokenizer } from '../../../../src/engine/read/json/tokenizer.js';
 import type { Rows } from '../../../../src/engine/read/rows.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
 import type { JsonBody } from '../../../../src/engine/read/types.js';
@@ -11,6 +10,9 @@ interface Cut {
   lines: number[];
   fileLines: number[];
 }
+
+const tokenizer = (path: string, body: JsonBody | null): JsonTokenizer =>
+  new JsonTokenizer({ path, maxDepth: 64, body });
 
 /** Cuts a text in chunks of these sizes and parses each record by itself. */
 function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
@@ -52,7 +54,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify(items, null, spaces);
-        const read = cut(new ArraySplitter('f.json', ARRAY), `\n ${text}\r\n`, chunks);
+        const read = cut(tokenizer('f.json', ARRAY), `\n ${text}\r\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text));
         expect(read.lines).toEqual(items.map((_, index) => index + 1));
       }),
@@ -64,7 +66,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify({ companies: items }, null, spaces);
-        const read = cut(new ArraySplitter('f.json', inside('companies')), `${text}\n`, chunks);
+        const read = cut(tokenizer('f.json', inside('companies')), `${text}\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text).companies);
       }),
     );
@@ -72,13 +74,13 @@ describe('an array', () => {
 
   it('knows the line on which each item begins', () => {
     const text = '[\n  {"a":\n 1},\n\n  2, "x",\n {}\n]';
-    expect(cut(new ArraySplitter('f.json', ARRAY), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
+    expect(cut(tokenizer('f.json', ARRAY), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
   });
 
   const refused = (text: string, body = ARRAY): string => {
     const messages = [[1], [4], [1000]].map((chunks) => {
       try {
-        cut(new ArraySplitter('f.json', body), text, chunks);
+        cut(tokenizer('f.json', body), text, chunks);
         return 'read';
       } catch (error) {
         return (error as Error).message;
@@ -137,7 +139,7 @@ describe('an array', () => {
     ['{"data":{"items":[]}}', []],
   ])('of %j, the array at data.items is read', (text, items) => {
     for (const size of [1, 3, 1000]) {
-      expect(cut(new ArraySplitter('f.json', inside('data', 'items')), text, [size]).items).toEqual(items);
+      expect(cut(tokenizer('f.json', inside('data', 'items')), text, [size]).items).toEqual(items);
     }
   });
 
@@ -160,7 +162,7 @@ describe('an array', () => {
         const members = [before, { data: items }, after]
           .map((part) => JSON.stringify(part, null, spaces).trim().slice(1, -1).trim())
           .filter(Boolean);
-        const read = cut(new ArraySplitter('f.json', inside('data')), `{${members.join(',')}}`, chunks);
+        const read = cut(tokenizer('f.json', inside('data')), `{${members.join(',')}}`, chunks);
         expect(read.items).toEqual(JSON.parse(JSON.stringify(items)));
       }),
       { numRuns: 300 },
@@ -168,7 +170,7 @@ describe('an array', () => {
   });
 
   it('an item without end is refused, not collected', () => {
-    const splitter = new ArraySplitter('f.json', ARRAY);
+    const splitter = tokenizer('f.json', ARRAY);
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from('[{"a":"'));
     expect(() => {
@@ -191,7 +193,7 @@ describe('items one after another', () => {
           lines.push(text.split('\n').length);
           text += `${JSON.stringify(item, null, spaces)}${space}`;
         }
-        const read = cut(new ArraySplitter('f.json', VALUES), text, chunks);
+        const read = cut(tokenizer('f.json', VALUES), text, chunks);
         expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
@@ -207,17 +209,12 @@ describe('items one after another', () => {
     ['{"a":1}]', 'f.json:1: "]" follows item 1'],
   ])('%j is refused: %s', (text, message) => {
     for (const size of [1, 4, 100]) {
-      expect(() => cut(new ArraySplitter('f.json', VALUES), text, [size])).toThrow(message);
+      expect(() => cut(tokenizer('f.json', VALUES), text, [size])).toThrow(message);
     }
   });
 
   it('a value that is no object is an item, which is rejected later', () => {
-    expect(cut(new ArraySplitter('f.json', VALUES), '{} 12 "x" null', [3]).items).toEqual([
-      {},
-      12,
-      'x',
-      null,
-    ]);
+    expect(cut(tokenizer('f.json', VALUES), '{} 12 "x" null', [3]).items).toEqual([{}, 12, 'x', null]);
   });
 });
 
@@ -234,7 +231,7 @@ describe('JSON Lines', () => {
           text += JSON.stringify(item) + lineEnd;
         }
         if (open) text = text.trimEnd();
-        const read = cut(new NdjsonSplitter('f.ndjson'), text, chunks);
+        const read = cut(tokenizer('f.ndjson', null), text, chunks);
         expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
@@ -244,7 +241,7 @@ describe('JSON Lines', () => {
   });
 
   it('a line without end is refused, not collected', () => {
-    const splitter = new NdjsonSplitter('f.ndjson');
+    const splitter = tokenizer('f.ndjson', null);
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from('{}\n'));
     expect(() => {

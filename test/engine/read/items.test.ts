@@ -1,14 +1,7 @@
 /** Batches cut down and put together again. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  append,
-  emptyColumns,
-  type ItemBatch,
-  itemIn,
-  rangesOf,
-  select,
-} from '../../../src/engine/read/batch.js';
+import { append, emptyColumns, type ItemBatch, itemIn, select } from '../../../src/engine/read/items.js';
 
 /** A batch of these texts; every column tells the row. */
 function batchOf(texts: readonly string[]): ItemBatch {
@@ -43,7 +36,10 @@ it('selects rows, whatever they are, into memory of their own', () => {
     fc.property(texts, fc.infiniteStream(fc.boolean()), (all, picks) => {
       const batch = batchOf(all);
       const places = all.flatMap((_, at) => (picks.next().value ? [at] : []));
-      const picked = select(batch, rangesOf(places));
+      const picked = select(
+        batch,
+        places.map((at) => [at, at + 1] as const),
+      );
       expect(rowsOf(picked)).toEqual(places.map((at) => rowsOf(batch)[at]));
       expect(picked.read).toBe(places.length);
       const before = rowsOf(picked);

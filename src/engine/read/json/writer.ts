@@ -1,0 +1,282 @@
+/** Writes JSON items, flat or in the service's shape, as the service expects them (spec: Company, User). */
+import type { CellType } from '../../model.js';
+import { isObject } from '../../util/json-object.js';
+import type { Converter } from '../conversion/type.js';
+import { converterOf, misfit, sentAs } from '../conversion/types.js';
+import type { RowWriter } from '../format.js';
+import { cleaner, identifierCheck } from '../identifier.js';
+import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { tooDeep } from '../limits.js';
+import { METADATA } from '../mapping/targets.js';
+import { otherRun } from '../rejects-rows.js';
+import type { Rows } from '../rows.js';
+import type { Output } from '../text/output.js';
+import type { OpenedInput } from '../types.js';
+import { quoted, type Refusal, shown } from '../wording.js';
+import {
+  type Field,
+  Fields,
+  type JsonType,
+  jsonTypeOf,
+  type SeeField,
+  type TargetOf,
+  targetsIn,
+} from './fields.js';
+import { COMPACT, SPELLED, SUSPECT } from './look.js';
+import { type JsonRecord, recordReader, textReader } from './records.js';
+import { jsonString, lossIn, memberOf, membersText, objectMembers } from './text.js';
+
+type Fieldset = Record<string, unknown>;
+
+export class JsonWriter implements RowWriter {
+  id = '';
+  company = '';
+  readonly quotes = 0;
+  see: SeeField | null = null;
+  readonly #input: OpenedInput;
+  readonly #flat: TargetOf;
+  readonly #outer: Fields;
+  readonly #inner: Fields;
+  readonly #head: string;
+  readonly #constants: string;
+  readonly #constantKeys: ReadonlySet<string>;
+  readonly #empty: string | null;
+  readonly #converters = new Map<CellType, Converter>();
+  readonly #check: ReturnType<typeof identifierCheck>;
+  readonly #clean: ((text: string) => string) | null;
+  #lines: Rows['lines'] = new Uint32Array(0);
+  #refused: ReadonlyMap<number, string | null> | null = null;
+  #read: (number: number) => JsonRecord = () => ({ text: '', value: null, kind: 0, excess: null });
+  #textOf: (number: number) => string = () => '';
+  #line = 0;
+  // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
+  #reason: Refusal | null = null;
+  #body = '';
+  /** The keys so far; null if none can appear twice. */
+  #keys: Set<string> | null = null;
+
+  constructor(input: OpenedInput) {
+    const { rules, kind, constants } = input;
+    const { flat, inner } = targetsIn(input);
+    this.#input = input;
+    this.#flat = flat;
+    this.#outer = new Fields(flat);
+    this.#inner = new Fields(inner);
+    this.#head = headOf(kind);
+    this.#constants = membersText(constants);
+    this.#constantKeys = new Set(rules.set.map(([key]) => key));
+    this.#empty = EMPTY[rules.empty];
+    this.#check = identifierCheck(rules);
+    this.#clean = cleaner(rules);
+  }
+
+  begin(batch: Rows): void {
+    this.#lines = batch.lines;
+    this.#refused = batch.odd ? new Map(batch.odd.map(({ number, reason }) => [number, reason])) : null;
+    this.#read = recordReader(batch, this.#input);
+    this.#textOf = textReader(batch);
+  }
+
+  original(number: number): { item: string } {
+    return { item: this.#textOf(number) };
+  }
+
+  write(number: number, out: Output): Refusal | null {
+    const refused = this.#refused?.get(number);
+    if (refused) return refused;
+    this.#line = this.#lines[number]!;
+    const record = this.#read(number);
+    const reason = record.excess ?? this.#layOut(record);
+    if (reason !== null) return reason;
+    let item = this.#head + jsonString(this.id);
+    if (this.company !== '') item += COMPANY + jsonString(this.company);
+    if (this.#body !== '') item += METADATA_OPEN + this.#body.slice(1) + METADATA_CLOSE;
+    out.write(`${item}}`);
+    return null;
+  }
+
+  /** Finds identifiers and members of an item. @returns why it cannot be sent; null if it can */
+  #layOut(record: JsonRecord): Refusal | null {
+    const { value, text, kind } = record;
+    if (!isObject(value)) return `is ${article(value)}, not an object`;
+    const { again, idColumn } = this.#input;
+    const other = again ? otherRun(value._profiles_run, again.runs) : null;
+    if (other !== null) return other;
+    this.#reason = kind & SUSPECT ? this.#lossOf(value, text) : null;
+    this.#body = this.id = this.company = '';
+    const fields = this.#outer.of(value);
+    this.#keys = this.#outer.areTwins || isObject(value[METADATA]) ? new Set() : null;
+    // Writing all members at once takes half the time of writing one by one.
+    const isPlain = (kind & SUSPECT) === 0 && this.#clean === null && this.#constants === '';
+    const others = isPlain ? this.#outer.others : null;
+    const values = Object.values(value);
+    let spread: Fieldset | null = null;
+    for (let at = 0; at < fields.length; at++) {
+      const field = fields[at]!;
+      const { name, target } = field;
+      const member = this.#cleaned(values[at]);
+      if (target.role === 'spread') {
+        if (isObject(member)) spread = member;
+        else if (member !== null) this.#reason ??= `${name} is ${article(member)}, not an object`;
+        continue;
+      }
+      // A value that cleaning emptied is treated like an empty cell.
+      const emptied = member === '' && values[at] !== '';
+      if (!emptied) this.see?.(target, member, this.#line);
+      if (target.role === 'metadata') {
+        if (others === null) this.#place(field, member, emptied);
+      } else if (target.role === 'id' || (target.role === 'company' && member !== null)) {
+        this.#identify(field, member, record);
+      }
+    }
+    if (this.id === '') {
+      this.#reason ??= `${idColumn} is ${Object.hasOwn(value, idColumn) ? 'empty' : 'missing'}`;
+    }
+    if (spread !== null) this.#spread(spread, value);
+    if (this.#reason !== null) return this.#reason;
+    if (others !== null) {
+      this.#body =
+        (kind & COMPACT ? afterId(text, fields[0]!, others) : null) ?? membersWithout(value, others);
+    }
+    this.#body += this.#constants;
+    return null;
+  }
+
+  #spread(spread: Fieldset, value: Fieldset): void {
+    const fields = this.#inner.of(spread);
+    const members = Object.values(spread);
+    for (let at = 0; at < fields.length; at++) {
+      const field = fields[at]!;
+      const { name, target } = field;
+      const member = this.#cleaned(members[at]);
+      const emptied = member === '' && members[at] !== '';
+      const isAlsoFlat = Object.hasOwn(value, name);
+      const isCounted = isAlsoFlat && this.#flat(name).column === target.column;
+      if (!emptied && !isCounted) this.see?.(target, member, this.#line);
+      if (target.role !== 'metadata' || this.#constantKeys.has(target.key!)) continue;
+      if (target.key === name && this.#keys!.has(name) && isAlsoFlat) {
+        this.#reason ??= `${quoted(name)} appears both beside metadata and inside it`;
+      }
+      this.#place(field, member, emptied);
+    }
+  }
+
+  #cleaned(member: unknown): unknown {
+    return this.#clean !== null && typeof member === 'string' ? this.#clean(member) : member;
+  }
+
+  /** Takes the identifier of the item, or that of a user's company. */
+  #identify({ name, target }: Field, member: unknown, { text, kind }: JsonRecord): void {
+    const isSpelled = (kind & (SUSPECT | SPELLED)) !== 0;
+    const number = typeof member !== 'number' ? null : isSpelled ? memberOf(text, name)! : String(member);
+    const identifier = number !== null && WHOLE.test(number) ? number : member;
+    if (typeof identifier !== 'string') {
+      this.#reason ??= notText(name, member, number);
+      return;
+    }
+    if (identifier !== '') this.#reason ??= this.#check(identifier, name);
+    const sent = target.pinned === 'lower' ? identifier.toLowerCase() : identifier;
+    if (target.role === 'id') this.id = sent;
+    else this.company = sent;
+  }
+
+  /** Adds a member. */
+  #place({ target, key: keyText }: Field, member: unknown, emptied: boolean): void {
+    const { column, key, pinned } = target;
+    if (this.#keys?.has(key!)) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
+    let json: string | null;
+    if (emptied) json = this.#empty;
+    else if (pinned !== null && isText(member, pinned))
+      json = this.#converted(column, String(member), pinned);
+    else {
+      if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
+        const reason = `${column}: ${shown(member)} is not of type ${pinned}`;
+        this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
+      }
+      const deep = tooDeep(member, this.#input.maxDepth);
+      if (deep !== null) this.#reason ??= `${column} ${deep}`;
+      json = deep !== null ? null : typeof member === 'string' ? jsonString(member) : JSON.stringify(member);
+    }
+    if (json === null) return;
+    this.#keys?.add(key!);
+    this.#body += keyText + json;
+  }
+
+  /** The JSON of a text of a pinned type. */
+  #converted(column: string, text: string, type: CellType): string | null {
+    if (text === '') return this.#empty;
+    const converter = this.#converters.get(type) ?? converterOf(type)!;
+    this.#converters.set(type, converter);
+    const json = converter.json(text);
+    if (json === null) this.#reason ??= misfit(column, text, type, converter);
+    return json;
+  }
+
+  /** What would be lost of an item. Numeric identifiers are sent as text, so they may have any length. */
+  #lossOf(value: Fieldset, text: string): string | null {
+    const { idColumn, companyIdColumn, roundNumbers } = this.#input;
+    const names = new Set<string>();
+    for (const [name, json] of objectMembers(text)) {
+      if (names.has(name)) return `the key ${quoted(name)} appears twice`;
+      names.add(name);
+      const half = lossIn(JSON.stringify(name));
+      if (half !== null) return half;
+      const isId = name === idColumn || name === companyIdColumn;
+      const loss = isId && WHOLE.test(json) ? null : lossIn(json, roundNumbers);
+      if (loss === null) continue;
+      const inside = name === METADATA && isObject(value[name]) ? objectMembers(json) : [];
+      const inner = inside.find(([, member]) => lossIn(member, roundNumbers) === loss);
+      return `${inner ? `${METADATA}.${inner[0]}` : name}: ${loss}`;
+    }
+    return null;
+  }
+}
+
+/**
+ * The members of an item that is written as we write it, each with a comma before it, if only its first one is left out:
+ * as they are. Writing them again takes a fifth of an import (bench/README.md). Null for other items.
+ */
+function afterId(text: string, { name, target }: Field, others: readonly string[]): string | null {
+  if (others.length !== 1 || target.role !== 'id') return null;
+  const start = `{${jsonString(name)}:"`;
+  return text.startsWith(start) ? text.slice(text.indexOf('"', start.length) + 1, -1) : null;
+}
+
+/** The members of an object, each with a comma before it. The others are removed from the object. */
+function membersWithout(object: Fieldset, others: readonly string[]): string {
+  for (const name of others) object[name] = undefined;
+  const json = JSON.stringify(object);
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
+}
+
+/** Whether a value is converted like the text of a cell. */
+const isText = (member: unknown, type: CellType): member is string | number =>
+  (typeof member === 'string' && type !== 'string') ||
+  (typeof member === 'number' && type === 'datetime:epoch');
+
+const WHOLE = /^-?\d+$/;
+
+/** JSON values keep their types; a pinned type only checks those that are not text. `null` fits: it removes the key. */
+function isOfType(actual: JsonType, type: CellType): boolean {
+  const sent = sentAs(type);
+  if (actual === 'null') return true;
+  // Text that must be converted does not have the type yet.
+  if (actual === 'string') return type === 'string';
+  if (type === 'datetime:epoch') return false;
+  return actual === sent || (sent === 'number' && actual === 'integer');
+}
+
+/** @param number the digits as written, if the value is a number: in quotes, they would be sent as they are */
+function notText(field: string, value: unknown, number: string | null): string {
+  if (number === null || WHOLE.test(number)) return `${field} is ${article(value)}, not a text`;
+  return /e/i.test(number)
+    ? `${field} is the number ${number}, which has an exponent; write all its digits in quotes`
+    : `${field} is the number ${number}, which has decimals; write it in quotes: "${number}"`;
+}
+
+function article(value: unknown): string {
+  const type = jsonTypeOf(value);
+  if (type === 'null') return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return type === 'integer' || type === 'object' ? `an ${type}` : `a ${type === 'string' ? 'text' : type}`;
+}
