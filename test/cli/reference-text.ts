@@ -30,7 +30,7 @@ const code = (text: string | null | undefined): string => (text ? `\`${text}\`` 
 
 const list = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n');
 
-const WHERE = { section: 'mapping', top: 'mapping (top)' } as const;
+const WHERE = { section: '*mapping*', top: '*top*' } as const;
 
 /** What can be typed: what it does, its default, and where else it may stand. `of` says which commands have it. */
 function optionLine(option: Entry, of = ''): string {
@@ -113,7 +113,7 @@ export async function referenceText(): Promise<string> {
   return `${[
     '# Reference',
     'Made from the program itself: `npm run reference` writes this page. `profiles <command> --help` shows the same for one command, and `profiles help` lists topics, such as `types` and `settings`.',
-    'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. Behind a dot stand the config key, the environment variable, and whether a mapping file may hold the option: in the section of a kind, or only at its *top*.',
+    'A flag or `-o` overrides the environment, which overrides the config file, which overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes. Behind a dot stand the config key, the environment variable, and where a mapping file may hold the option: in a section of *mapping*, or only at its *top*.',
     '## Options of every command',
     optionList(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',
