@@ -6,7 +6,7 @@ import type { Scope } from './scopes.js';
 export class Access {
   /** Row ids that were read outside a transaction: such rows are committed, and never deleted. */
   readonly #scopes = new Map<string, number>();
-  /** Begins to write records that wait for others (`Commits.flush`). */
+  /** Writes records that wait for others (`Commits.flush`). */
   flush: () => Promise<void> = async () => {};
   /** The number of the session of a run. What was found in an earlier one may be outdated. */
   session = 0;
@@ -37,7 +37,7 @@ export class Access {
 
   /** Runs one transaction after waiting records. @throws StateError */
   async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    void this.flush();
+    await this.flush();
     try {
       return await this.db.write(work);
     } catch (error) {

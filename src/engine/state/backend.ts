@@ -31,10 +31,9 @@ export interface Writer {
   readonly isStarted: boolean;
   /**
    * Writes one transaction, which is on disk when this resolves. Transactions of the main thread wait for it.
-   * @param ready called first; if it rejects, nothing is written
    * @param now wall clock, milliseconds since the epoch
    */
-  put(some: readonly Recorded[], ready: () => Promise<void>, now: number): Promise<void>;
+  put(some: readonly Recorded[], now: number): Promise<void>;
   close(): Promise<void>;
 }
 

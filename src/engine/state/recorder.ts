@@ -29,7 +29,7 @@ export class Requests {
     private readonly writer?: Writer,
   ) {
     this.#commits = new Commits(
-      (some, ready) => (writer?.isStarted ? writer.put(some, ready, access.now()) : this.write(some, ready)),
+      (some) => (writer?.isStarted ? writer.put(some, access.now()) : this.write(some)),
       access.folder,
     );
     access.flush = () => this.#commits.flush();
@@ -89,14 +89,10 @@ export class Requests {
     return this.#commits.commit([]);
   }
 
-  /**
-   * Writes records in one transaction, which the database may run again from the start.
-   * @param ready see `Writer`
-   */
-  async write(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
+  /** Writes records in one transaction, which the database may run again from the start. */
+  async write(some: readonly Recorded[]): Promise<void> {
     let isAgain = false;
     await this.access.db.write(async (tx) => {
-      await ready();
       // What is in memory may be wrong then: all sends so far count as those of others.
       if (isAgain) this.#overlaps = null;
       isAgain = true;

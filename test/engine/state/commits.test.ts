@@ -40,9 +40,8 @@ const test = base.extend<Fixtures>({
 });
 
 const committing = (db: SqliteDatabase): Commits<Change> =>
-  new Commits(async (changes, ready) => {
+  new Commits(async (changes) => {
     await db.write(async (tx) => {
-      await ready();
       for (const change of changes) await change(tx);
     });
   }, '/state');
@@ -81,8 +80,7 @@ describe('Commits', () => {
 
   test('is not written before it is known what became of the group in front of it', async () => {
     const written: string[] = [];
-    const commits = new Commits<string>(async ([word], ready) => {
-      await ready();
+    const commits = new Commits<string>(async ([word]) => {
       if (word === 'a') {
         await setImmediate();
         throw new Error('disk full');
@@ -217,17 +215,13 @@ describe('Commits', () => {
     /** Groups of words as they are written, one after the other, each until it is ended. */
     const slowDisk = () => {
       const groups: { words: readonly string[]; end: (error?: Error) => void }[] = [];
-      let turn: Promise<void> = Promise.resolve();
-      const commits = new Commits<string>((words, ready) => {
-        const mine = turn.then(async () => {
-          await ready();
-          return new Promise<void>((resolve, reject) =>
+      const commits = new Commits<string>(
+        (words) =>
+          new Promise<void>((resolve, reject) =>
             groups.push({ words, end: (error) => (error ? reject(error) : resolve()) }),
-          );
-        });
-        turn = mine.catch(() => {});
-        return mine;
-      }, '/state');
+          ),
+        '/state',
+      );
       return { commits, groups, written: () => groups.map(({ words }) => words) };
     };
 

@@ -25,7 +25,7 @@ parentPort!.on('message', async (order: WriterOrder) => {
     now = order.now;
     db ??= openDatabase(folder);
     requests ??= new Requests(new Access(db, folder, () => now));
-    await requests.write(order.some, async () => {});
+    await requests.write(order.some);
   } catch (error) {
     reply = error instanceof Error ? error.message : String(error);
   }

@@ -67,9 +67,8 @@ export class WriterThread implements Writer {
     thread.unref();
   }
 
-  put(some: readonly Recorded[], ready: () => Promise<void>, now: number): Promise<void> {
+  put(some: readonly Recorded[], now: number): Promise<void> {
     return this.db.alone(async () => {
-      await ready();
       const thread = this.#thread!;
       const failure = this.#failure ?? (await this.#order(thread, { some, now }));
       thread.unref();
