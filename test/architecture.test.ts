@@ -202,7 +202,7 @@ describe('imports point down', () => {
     const users = imports.filter(({ from, to }) => layerOf(to) === 'sandbox' && layerOf(from) !== 'sandbox');
     for (const { from } of users)
       expect(from).toMatch(
-        /^cli\/(?:commands\/(?:sandbox(?:-data)?|topics)\.ts|create-context\.ts|options\/others\.ts)$/,
+        /^cli\/(?:commands\/(?:sandbox(?:-data)?|help)\.ts|create-context\.ts|options\/others\.ts)$/,
       );
   });
 

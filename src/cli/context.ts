@@ -8,6 +8,7 @@ import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import type { Clock } from '../engine/util/clock.js';
 import type { Commands } from './advice/commands.js';
+import type { Advice } from './advice/hint.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
 import type { Secret } from './settings/secret.js';
@@ -85,8 +86,8 @@ export interface Context extends World {
    * token.
    */
   tokenHash(texts: readonly string[]): Promise<string>;
-  /** Prints a warning on stderr, unless `--quiet` was given. */
-  warn(message: string): void;
+  /** Prints a warning, or a hint as one, on stderr, unless `--quiet` was given. */
+  warn(advice: Advice): void;
   /**
    * The same context with other global flags. It has its own settings, client, and scope, but shares the
    * state.

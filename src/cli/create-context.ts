@@ -6,6 +6,7 @@ import type { Scope, State } from '../engine/state/state.js';
 import { closeAll } from '../engine/util/close-all.js';
 import { formatDuration } from '../engine/util/duration.js';
 import { commandsOf } from './advice/commands.js';
+import { type Advice, hintText } from './advice/hint.js';
 import { type ClientUse, type Context, EMBEDDED, type GlobalFlags, type World } from './context.js';
 import { safeHint, safeLine } from './output/safe.js';
 import {
@@ -26,8 +27,9 @@ export function createContext(
   parent?: { context: Context; chosen: SettingsFlags },
 ): Context {
   const closers: (() => void | Promise<void>)[] = [];
-  const warn = (message: string): void => {
-    if (!flags.quiet) world.stderr.write(`warning: ${safeHint(message, world.platform)}\n`);
+  const warn = (advice: Advice): void => {
+    const text = hintText(advice, context.commands) ?? '';
+    if (!flags.quiet) world.stderr.write(`warning: ${safeHint(text, world.platform)}\n`);
   };
 
   /** Reports retries of polls and lookups. An import reports retries of its requests with its own events. */

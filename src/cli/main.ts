@@ -4,9 +4,8 @@
  *
  * Modules are loaded when they are needed, because each one adds to the start-up time.
  */
-import type { Command } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { Exit, type ExitCode, OutputError } from '../engine/errors.js';
-import type { Commands } from './advice/commands.js';
 import type { Flags, Tree, Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import type { Context, GlobalFlags, World } from './context.js';
@@ -26,26 +25,24 @@ const HELP_COLUMNS = 80;
  * Runs the command of this process, and returns its exit code. Never calls `process.exit`, because output may
  * be pending.
  */
-export async function main(host: NodeJS.Process): Promise<ExitCode> {
-  const world = worldOf(host);
-  return runCommand(host.argv.slice(2), world);
-}
+export const main = (host: NodeJS.Process): Promise<ExitCode> =>
+  runCommand(host.argv.slice(2), worldOf(host));
+
+/** The command that commander was parsing when it found an error. */
+const parsing = new WeakMap<CommanderError, Command>();
 
 /** Runs one command line in a given world, and prints its error if it fails. */
 export async function runCommand(argv: readonly string[], world: World): Promise<ExitCode> {
-  const early: GlobalFlags = {
-    json: argv.includes('--json'),
-    debug: argv.includes('--debug'),
-    color: !argv.includes('--no-color'),
-  };
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
   const wire: Wire = (of) => {
     return async (...all: unknown[]) => {
-      const { createContext } = await import('./create-context.js');
+      const [{ createContext }, { checkFlags, withSettings }, { pathOf }] = await Promise.all([
+        import('./create-context.js'),
+        import('./options/flags.js'),
+        import('./options/index.js'),
+      ]);
       const command = all.at(-1) as Command;
-      const { checkFlags, withSettings } = await import('./options/flags.js');
-      const { pathOf } = await import('./options/index.js');
       const path = pathOf(command);
       const flags = withSettings(path, command.optsWithGlobals<Flags>());
       const opened = createContext(world, flags as GlobalFlags, argv);
@@ -60,27 +57,45 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     };
   };
   let failed = false;
+  /** Prints an error; its exit code is that of the command. */
+  const report = async (thrown: unknown): Promise<void> => {
+    const [{ CommanderError }, { errorLines }, { commandsOf }] = await Promise.all([
+      import('commander'),
+      import('./output/error.js'),
+      import('./advice/commands.js'),
+    ]);
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return; // --help, --version
+    const error =
+      thrown instanceof CommanderError
+        ? (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!)
+        : thrown;
+    const early = {
+      json: argv.includes('--json'),
+      debug: argv.includes('--debug'),
+      color: !argv.includes('--no-color'),
+    };
+    const commands = context?.commands ?? commandsOf({ argv, world });
+    const { text, exit } = errorLines(error, context?.flags ?? early, commands, world.platform);
+    await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
+    code = exit;
+    failed = true;
+  };
   try {
     if (argv.length === 1 && VERSION_WORDS.has(argv[0]!)) await writeOut(world.stdout, `${VERSION}\n`);
-    else {
-      const program = await commandTree(argv, world, wire);
-      await program.parseAsync([...argv], { from: 'user' });
-    }
+    else await (await commandTree(argv, world, wire)).parseAsync([...argv], { from: 'user' });
   } catch (error) {
-    code = await report(error, world, context?.flags ?? early, context?.commands ?? argv);
-    failed = code !== Exit.done;
+    await report(error);
   }
   try {
     await context?.close();
   } catch (error) {
     // The error that ended the command comes first, and was already reported.
-    if (code === Exit.done) {
-      code = await report(error, world, context!.flags, context!.commands);
-      failed = true;
-    }
+    if (code === Exit.done) await report(error);
   }
-  const lost = failed ? null : await outputLost(world);
-  return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;
+  await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
+  // Output that nobody awaited, such as help and warnings.
+  if (!failed && world.stop.reason instanceof OutputError) await report(world.stop.reason);
+  return code;
 }
 
 /** Declares the commands of which a running one knows only the names. */
@@ -90,16 +105,8 @@ function loaderFor(running: Command): Tree['load'] {
     const isDeclared = command === running || command === running.parent;
     if (!entry || isDeclared || command.parent?.parent !== null) return;
     const { declare } = await import('./commands/command.js');
-    await declare(entry, command, unwired);
+    declare((await entry.load()).command, command, () => async () => {});
   };
-}
-
-const unwired: Wire = () => async () => {};
-
-/** The error of output that nobody awaited, such as help and warnings; otherwise null. */
-async function outputLost({ stop }: World): Promise<OutputError | null> {
-  await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
-  return stop.reason instanceof OutputError ? stop.reason : null;
 }
 
 const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && columns) || HELP_COLUMNS;
@@ -109,22 +116,16 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [
-    { Command },
-    { builtIn, declareOptions },
-    { addExamples, declare },
-    { firstPage },
-    { firstSteps, unknownCommand, usageError },
-    { typedIn },
-  ] = await Promise.all([
-    import('commander'),
-    import('./options/index.js'),
-    import('./commands/command.js'),
-    import('./commands/help-page.js'),
-    import('./commands/usage.js'),
-    import('./advice/typed.js'),
-  ]);
+  const [{ Command }, { builtIn, declareOptions }, { addExamples, declare }, { typedIn }] = await Promise.all(
+    [
+      import('commander'),
+      import('./options/index.js'),
+      import('./commands/command.js'),
+      import('./advice/typed.js'),
+    ],
+  );
   const [version, help] = [builtIn('version'), builtIn('help')];
+  const { firstPage } = await import('./commands/help-page.js');
   const program: Command = new Command('profiles')
     .description(
       'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
@@ -135,7 +136,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
     // is still an error.
     .action(async () => {
-      const steps = argv.length === 0 ? await firstSteps(world) : null;
+      const steps = argv.length > 0 ? null : (await import('./commands/usage.js')).firstSteps(world);
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
@@ -149,12 +150,13 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = typedIn(argv).command;
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary).helpGroup(entry.heading);
-    if (entry.name === called) await declare(entry, command, wire);
+    if (entry.name === called) declare((await entry.load()).command, command, wire);
   }
   for (const command of [program, ...descendants(program)]) {
     command
       .exitOverride((error) => {
-        throw error.exitCode === 0 ? error : usageError(error, command);
+        parsing.set(error, command);
+        throw error;
       })
       .configureOutput({
         writeOut: (text) => world.stdout.write(text),
@@ -164,34 +166,13 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       });
   }
   const names = COMMANDS.map(({ name }) => name);
-  if (called === undefined || names.includes(called) || followsUnknownFlag(argv, called, program))
-    return program;
-  throw unknownCommand(called, names);
+  // In `--regoin eu import`, the flag is the mistake, and not `eu`: commander reports the flag.
+  const before = argv[argv.indexOf(called ?? '') - 1];
+  const followsUnknownFlag =
+    before?.startsWith('-') && !program.options.some((option) => option.long === before);
+  if (called === undefined || names.includes(called) || followsUnknownFlag) return program;
+  throw (await import('./commands/usage.js')).unknownCommand(called, names);
 }
 
-function descendants(command: Command): Command[] {
-  return command.commands.flatMap((child) => [child, ...descendants(child)]);
-}
-
-/** In `--regoin eu import`, the flag is the mistake, and not `eu`: commander reports the flag. */
-function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
-  const before = argv[argv.indexOf(word) - 1];
-  return before?.startsWith('-') === true && !options.some((option) => option.long === before);
-}
-
-/** Prints an error and returns its exit code. */
-async function report(
-  error: unknown,
-  world: World,
-  flags: GlobalFlags,
-  from: Commands | readonly string[],
-): Promise<ExitCode> {
-  const { CommanderError } = await import('commander');
-  if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
-  const { errorLines } = await import('./output/error.js');
-  const { commandsOf } = await import('./advice/commands.js');
-  const commands = 'command' in from ? from : commandsOf({ argv: from, world });
-  const { text, exit } = errorLines(error, flags, commands, world.platform);
-  await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
-  return exit;
-}
+const descendants = (command: Command): Command[] =>
+  command.commands.flatMap((child) => [child, ...descendants(child)]);

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { COMMANDS } from '../../src/cli/commands/index.js';
-import { USUAL } from '../../src/cli/commands/topics.js';
+import TEXTS from '../../src/cli/commands/topics.json' with { type: 'json' };
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
 import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
@@ -135,6 +135,10 @@ export async function referenceText(): Promise<string> {
     '### Others',
     list(small.flatMap(([names, options]) => options.map((option) => optionLine(option, names)))),
     '## Usual variables',
-    list(USUAL.map(([name, text]) => `${name.split(', ').map(code).join(', ')}: ${prose(text)}`)),
+    list(
+      Object.entries(TEXTS.usual).map(
+        ([name, text]) => `${name.split(', ').map(code).join(', ')}: ${prose(text)}`,
+      ),
+    ),
   ].join('\n\n')}\n`;
 }

@@ -4,11 +4,14 @@
  */
 import type { ProfilesError } from '../../engine/errors.js';
 import type { Problem, ProblemOf } from '../../engine/problems.js';
+import type { SettingsFlags } from '../settings/sources.js';
 import type { Changes, Commands } from './commands.js';
 import { commandLines } from './shell.js';
 
-/** A command of this program (`run`), or the one that was typed with changes (`again`), and what it is for. */
-export type Command = { do: string; run: readonly string[]; below?: string } | { do: string; again: Changes };
+/** A command of this program (`run`), or the one that was typed with changes (`again`). */
+export type Call = { run: readonly string[]; below?: string } | { again: Changes };
+/** What commands are for. @property at settings that they need besides those of this command */
+export type Command = Call & { do: string; or?: readonly Call[]; at?: SettingsFlags };
 /** A sentence, or a command. */
 export type Line = string | Command;
 /** The lines of a hint. Without any, there is none. */
@@ -22,7 +25,7 @@ export interface Words {
 }
 
 /** What is said about a problem. */
-type Said = Advice | Words;
+export type Said = Advice | Words;
 /** What is said about each problem. A code that is not there does not compile. */
 export type Dictionary = {
   [C in Problem['code']]: Said | ((problem: ProblemOf<C>, commands: Commands) => Said);
@@ -36,15 +39,23 @@ export const toRun = (purpose: string, ...commands: readonly string[]): string =
 const COMMAND = '  ';
 
 /** A command that works when pasted. */
-export const commandText = (line: Command, { command, again }: Commands): string =>
-  'again' in line ? again(line.again) : command(...line.run) + (line.below ?? '');
+export const commandText = (call: Call, { command, again }: Commands): string =>
+  ('again' in call ? again(call.again) : command(...call.run) + (call.below ?? '')).replace(
+    // The reader fills it in.
+    "'https://…'",
+    'https://…',
+  );
+
+/** A purpose, and its commands below it. */
+function commandLine({ do: purpose, or = [], at, ...call }: Command, commands: Commands): string {
+  const there = at ? commands.at(at, null) : commands;
+  return toRun(purpose, ...[call, ...or].map((each) => commandText(each, there)));
+}
 
 /** A hint as text; undefined without lines. */
 export function hintText(advice: Advice, commands: Commands): string | undefined {
   const lines = typeof advice === 'object' && 'length' in advice ? advice : [advice];
-  const texts = lines.map((line) =>
-    typeof line === 'string' ? line : toRun(line.do, commandText(line, commands)),
-  );
+  const texts = lines.map((line) => (typeof line === 'string' ? line : commandLine(line, commands)));
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 
@@ -62,16 +73,15 @@ export const hintLines = (hint: string, platform: NodeJS.Platform): string[] =>
         : [line],
     );
 
-const hints = new WeakMap<ProfilesError, Hint>();
-export type Hint = Advice | ((commands: Commands) => Advice);
+const hints = new WeakMap<ProfilesError, Advice>();
 
 /** `throw hinted(new UsageError('…'), { do: 'to list all imports', run: ['runs'] })` */
-export function hinted<E extends ProfilesError>(error: E, hint: Hint): E {
+export function hinted<E extends ProfilesError>(error: E, hint: Advice): E {
   hints.set(error, hint);
   return error;
 }
 
 export function hintOf(error: ProfilesError, commands: Commands): string | undefined {
   const hint = hints.get(error);
-  return hint && hintText(typeof hint === 'function' ? hint(commands) : hint, commands);
+  return hint && hintText(hint, commands);
 }

@@ -78,7 +78,6 @@ function asStored(type: string): string {
 const wrong = (message: string, hint?: string | Line): Words => ({ message, ...(hint && { hint }) });
 
 export const INPUT_WORDS = {
-  unknown_encoding: ({ label }) => wrong(`--encoding: "${label}" is not a known encoding`),
   wrong_encoding: ({ suggestions }) => {
     if (suggestions.length === 0)
       return 'name the encoding of the file with --encoding, or export the file as UTF-8';
@@ -87,44 +86,19 @@ export const INPUT_WORDS = {
     return ['choose the encoding in which the line reads right:', ...lines];
   },
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
-  title_above_header: ({ lines }) => `to leave out what is above it, add --skip-lines ${lines}`,
   duplicate_column: ({ column }) =>
     `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   wrong_format: ({ likely }) =>
     likely === null
       ? 'name the format with --format'
       : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
-  wrong_path: 'name the path to the array of items with --json-path',
-  bad_path: ({ path }) => wrong(`--json-path: "${path}" must be names separated by dots`),
-  path_of_lines: ({ format }) =>
-    wrong(
-      `--json-path leads to an array in a JSON file; the format is ${format}`,
-      'leave --json-path out, or set --format json',
-    ),
-  both_kinds: 'import them one after the other: add --kind companies, then --kind users',
-  item_too_long: 'it does not fit into a request; check the format, or set it with --format',
-  cell_too_long: 'shorten it, or raise it with -o max_cell',
-  quote_not_closed:
-    'close it, double a quote that belongs to the text (""), or raise -o max_cell for a longer cell',
-  unknown_sheet: ({ path, sheet }) => wrong(`--sheet: ${path} has no sheet "${sheet}"`),
-  sheet_of_other_format: ({ format }) =>
-    wrong(`--sheet names a sheet of a workbook; the format is ${format}`, 'leave --sheet out'),
   sheet_empty: ({ others: [other] }) =>
     other === undefined
       ? 'check the workbook, and save it again'
       : `read another sheet: ${flag('sheet', other)}`,
   other_sheets: ({ others }) => `choose one with --sheet, such as ${flag('sheet', others[0]!)}`,
   error_cells: ({ text }) => `fix the formula, or read it as empty with ${flag('null', text)}`,
-  stdin_is_terminal: { do: 'pipe a file in', run: ['import', '-'], below: ' < companies.csv' },
 
-  one_rejects_file: wrong(
-    '--rejects takes one file, but there are several inputs',
-    'leave it out: each input then gets its own rejects file',
-  ),
-  other_kind_of_file: {},
-
-  kind_mismatch: ({ path, kind, found }) =>
-    wrong(`--kind ${kind}: ${path} contains {"${found}": […]}`, 'leave --kind out'),
   kind_unknown: readAs,
   no_identifier: readAs,
   rows_in_array: ({ path, jsonPath, otherwise }, commands) => [
@@ -178,7 +152,6 @@ export const INPUT_WORDS = {
         : `leave that out, and name the column instead: ${flag(name, column)}`,
     );
   },
-  same_key: 'leave one of them out with --exclude, or give it another key with --map',
   constant_of_other_type: ({ key, value, type }) =>
     wrong(
       `--set ${key}: "${value}" is not of type ${type} (--type)`,
@@ -190,24 +163,15 @@ export const INPUT_WORDS = {
       ? `they have no "%": ${typeFlag(column, type)} sends the numbers as they are (a workbook has 12.5 % as 0.125)`
       : `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}${isWorkbook ? asStored(type) : ''}`,
 
-  backslash_escapes: `if backslashes make quotes text in this file, add --escape '\\'`,
-  stray_quotes: '--lenient-quotes reads them',
-  short_rows: 'if only their last cells are missing, --short-rows pad reads them as empty',
   missing_value: ({ texts, optional }) => {
     const allowed = `${flags('allow-id', texts)} accepts it`;
     return optional
       ? `${flags('null', texts)} leaves it out; ${allowed} as an identifier`
       : `if it is an identifier, ${allowed}`;
   },
-  white_space: '--trim removes the white space around them',
-  inexact_number: '--round-numbers rounds them',
 
-  nameless_column: 'name it in the header to send it',
-  excel_text: '--excel-text reads them as 0012',
   space_before_quote: ({ delimiter }) =>
     `if every cell is written like this, ${flag('delimiter', delimiter.replace('\t', '\\t'))} reads them`,
-  quotes_in_text: 'if quotes are text in this file, add --quote none',
-  apostrophes: `if they are quotes, add --quote "'"`,
   odd_identifiers: ({ white, inside }) => {
     if (!white) return 'remove them where the file comes from';
     return inside

@@ -8,7 +8,8 @@ import { NUMBERS } from '../../engine/options.js';
 import type { Problem, Warning } from '../../engine/problems.js';
 import { formatDuration } from '../../engine/util/duration.js';
 import { type Commands, commandsOf } from './commands.js';
-import { type Dictionary, hintOf, hintText, type Line, type Words } from './hint.js';
+import { type Dictionary, hintOf, hintText, type Line, type Said, type Words } from './hint.js';
+import HINTS from './hints.json' with { type: 'json' };
 import { INPUT_WORDS, limitFlags } from './input-words.js';
 import { shellWord } from './shell.js';
 
@@ -47,6 +48,7 @@ function orAllow(wait: string, setting: string, commands: Commands): readonly Li
 }
 
 const WORDS: Dictionary = {
+  ...HINTS,
   ...INPUT_WORDS,
 
   too_many_columns: ({ columns }) => {
@@ -55,17 +57,10 @@ const WORDS: Dictionary = {
     return { do: `${cut}; to read them all`, again: { plus: ['-o', `max_columns=${columns}`] } };
   },
   over_limit: (problem) => `${limitFlags(problem).join(' ')} reads them`,
-  zone_open: {
-    do: 'write it there, or name it with --zone, such as',
-    again: { plus: ['--zone', 'Europe/Berlin'] },
-  },
   no_input: ({ path, what }) =>
     what === 'plan'
       ? { do: 'to send it', run: ['apply', path] }
       : 'name it with --mapping, beside the file that it is for',
-
-  isolation_not_started:
-    'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
 
   state_folder: ({ reason }) => `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state`,
   state_damaged: (_, { state }) =>
@@ -76,19 +71,10 @@ const WORDS: Dictionary = {
     command === null
       ? `use a folder of its own, such as --state ${shellWord(`${path}/profiles`)}`
       : `${command} ${shellWord(path)}`,
-  state_version:
-    'use the version of profiles that wrote it, or choose another folder or database with --state',
   state_moved: ({ to }) => ({
     do: `import with --state ${shellWord(to)}, or set it for good`,
     run: ['config', 'set', 'state', to],
   }),
-  state_incomplete: 'finish the copy: run the same profiles state migrate command again',
-  state_went_back:
-    'the summary names what was sent; what the database has no record of is sent again when you continue',
-  lock_lost: {
-    do: 'another import may have started in the meantime; look, then resume this one',
-    run: ['runs'],
-  },
   import_running: ({ run }, { isOf }) => {
     const does = ['import', 'apply', 'resume'].some(isOf) ? ' (--wait-for-lock 10m does)' : '';
     return {
@@ -100,11 +86,7 @@ const WORDS: Dictionary = {
     `put ${shellWord(`${path}.json`)} beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'`,
   constants_missing: ({ keys }) =>
     `repeat ${privateFlags({ set: keys, where: [] })}, or leave a key out with --exclude`,
-  rejects_file: 'choose a writable file with --rejects <path>',
 
-  run_not_unfinished: LIST_RUNS,
-  plan_begun: { do: 'to continue it, or to see that it has finished', again: {} },
-  resumable: ({ run }) => ({ do: 'continue with', run: ['resume', run] }),
   input_changed: ({ paths, kind, id }, { isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
     const again = isOf('import')
@@ -116,40 +98,18 @@ const WORDS: Dictionary = {
   },
   values_missing: (problem) => `add them: ${privateFlags(problem)}`,
   values_differ: (problem) => `repeat the values that the run began with: ${privateFlags(problem)}`,
-  run_input: ({ path }) => `name a file with the same content: add --input <new path of ${path}>`,
   jobs_unfinished: ({ jobs }) => ({ do: 'to follow them', run: ['job', ...jobs, '--watch'] }),
 
-  plan_newer: 'upgrade profiles, or make the plan with this version',
-  not_a_plan: { do: 'to save one', run: ['import', 'companies.csv', '--save-plan', 'plan.json'] },
-  plan_edited: 'get the file as it was saved, or make a new plan',
   plan_elsewhere: ({ region, account }) => {
     const owner = account === null || region === 'sandbox' ? [] : ['--account', account];
     const without = ['--region', '--account', '--base-url'];
     return { do: 'apply it there', again: { without, plus: ['--region', region, ...owner] } };
   },
-  plan_input: ({ path }) => [
-    `if the file has moved: add --input <new path of ${path}>`,
-    'if it has changed: make a new plan',
-  ],
-  plan_outdated: {},
 
-  bad_job_id: LIST_JOBS,
-  http_host: ({ host }) =>
-    `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
-  no_lookup_host: 'set lookup_base_url for this region, or add --lookup-base-url',
   token_refused: (_, { account }) => ({
     do: 'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one',
     run: ['config', 'set', account === null ? 'token' : `accounts.${account}.token`],
   }),
-  wrong_address: [
-    'check the host and the path of the base URL',
-    { do: 'to see each setting and where it comes from', run: ['config', 'list'] },
-  ],
-  read_refused: [
-    'check the base URL and, for a job, its id',
-    { do: 'to see the settings', run: ['config', 'list'] },
-    LIST_JOBS,
-  ],
   no_answer: (_, commands) => [
     'check the network, the base URL and the proxy settings',
     ...checksTheRest(commands),
@@ -163,12 +123,6 @@ const WORDS: Dictionary = {
   busy_too_long: (_, commands) => orAllow('later', 'busy_timeout=2h', commands),
   retry_after_too_long: ({ waitMs }, commands) =>
     orAllow('after that time', `max_retry_after=${Math.ceil(waitMs / 60_000)}m`, commands),
-  outcomes_file: 'choose another file with --outcomes <file>',
-  report_file: 'choose another file with --report <file>',
-  canary_not_completed: ({ run }) => [
-    'rows or mapping at fault: fix them and import again',
-    { do: 'service fixed: send the same rows again as the new canary', run: ['resume', run] },
-  ],
   request_refused: ({ run }, commands) => [
     { do: 'if single rows are at fault, find them', run: ['resume', run, '--on-failure', 'isolate'] },
     { do: 'if the service is fixed, send the same rows again', run: ['resume', run] },
@@ -179,13 +133,21 @@ const WORDS: Dictionary = {
 /** Commands for callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
+/** What is said, with the data of the problem where the text names them in braces. */
+const filled = (said: Said, problem: Problem): Said =>
+  JSON.parse(JSON.stringify(said), (_, part: unknown) =>
+    typeof part !== 'string'
+      ? part
+      : part.replace(/\{(\w+)\}/g, (all, name: string) => String((problem as never)[name] ?? all)),
+  ) as Said;
+
 /** The texts for a problem. @param commands composes commands for this command line */
 export function wordsOf(
   problem: Problem,
   commands: Commands = BARE,
 ): { message?: string | undefined; hint?: string | undefined } {
   const entry = WORDS[problem.code] as Dictionary['plan_newer'];
-  const said = typeof entry === 'function' ? entry(problem as never, commands) : entry;
+  const said = typeof entry === 'function' ? entry(problem as never, commands) : filled(entry, problem);
   const isWords = typeof said === 'object' && !('length' in said) && !('do' in said);
   const { message, hint }: Words = isWords ? said : { hint: said };
   return { message, hint: hint && hintText(hint, commands) };

@@ -11,7 +11,7 @@ import type { State } from '../../engine/state/state.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
-import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, usage, WAITING } from '../options/index.js';
+import { given, OTHERS, REJECTING, RETRYING, SENDING, usage, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { type Ended, spec } from './command.js';
 import { changesOf, checkFilesDiffer, type Report, reportOf } from './import-options.js';
@@ -35,15 +35,8 @@ const { waitForLock, interval } = WAITING;
 const HOW = { waitForLock, interval, ...RETRYING, canary, concurrency, maxChanged, isolateJobs, onFailure };
 
 export const command = spec({
-  words: { '<plan>': 'file that import --save-plan wrote' },
-  examples: [
-    'profiles apply plan.json --region sandbox',
-    'profiles apply plan.json --input companies.csv --region sandbox',
-    'profiles apply plan.json --again --region sandbox --json',
-  ],
   options: async ([file = ''], flags, { cwd, settings }): Promise<Options> => {
-    const { expect, again = false } = given(APPLY, flags);
-    const { inputs = [] } = given(MOVED, flags);
+    const { expect, again = false, inputs = [] } = given(OTHERS, flags);
     const report = reportOf(flags, (await settings()).importDefaults);
     return { file, report, inputs, expect, again, how: changesOf(HOW, flags, cwd) };
   },

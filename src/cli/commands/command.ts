@@ -2,9 +2,13 @@
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
+import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { declareOptions, type Flags, usage } from '../options/index.js';
+import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
+import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { safeHint } from '../output/safe.js';
 import { writeJson, writeOut } from '../output/write.js';
+import TEXTS from './commands.json' with { type: 'json' };
 
 export type { Flags };
 
@@ -26,16 +30,10 @@ export interface Tree {
 
 /** `O`: what `options` makes of the words and flags; without it, the words. */
 export interface Spec<O = readonly string[]> {
-  /** For a subcommand: what it does. */
-  summary?: string;
-  /** Its words: `<id>`, `[run]`, `<input...>`, and what each is. */
-  words?: Readonly<Record<string, string>>;
   /** For words that help does not list: the command itself says which one is wrong. */
   anyWords?: true;
-  /** The `Examples` section of its help. A test runs each line. */
-  examples?: readonly string[];
   /** Another section of its help. */
-  more?: string;
+  more?(): readonly string[];
   hidden?: true;
   /** Turns words and flags into a checked object. @throws UsageError */
   options?(words: readonly string[], flags: Flags, context: Context): O | Promise<O>;
@@ -49,30 +47,36 @@ export type AnySpec = Spec<any>;
 /** Infers the type of the options. */
 export const spec = <O = readonly string[]>(of: Spec<O>): Spec<O> => of;
 
-export interface CommandEntry {
-  /** Where help lists it. */
-  heading: string;
-  name: string;
+/** What help says of a command. */
+interface About {
   summary: string;
-  /** Loads the command's file. */
-  load(): Promise<{ command: AnySpec }>;
+  /** Its words: `<id>`, `[run]`, `<input...>`, and what each is. */
+  words?: Readonly<Record<string, string>>;
+  /** A test runs each line. */
+  examples?: readonly string[];
+  /** Another section. */
+  more?: readonly string[];
 }
+const aboutOf = (path: string): About => TEXTS[path as keyof typeof TEXTS];
 
 /** Makes the action of a command; `main` handles its errors. */
 export type Wire = (of: AnySpec) => (...commanderArguments: unknown[]) => Promise<void>;
 
 /** Declares a command: its words, examples, and subcommands, with their options from the table. */
-export async function declare({ load }: CommandEntry, command: Command, wire: Wire): Promise<void> {
-  add((await load()).command, command, wire);
+export function declare(of: AnySpec, command: Command, wire: Wire): void {
+  add(of, command, wire);
   declareOptions(command);
 }
 
 function add(of: AnySpec, command: Command, wire: Wire): void {
-  for (const [word, what] of Object.entries(of.words ?? {})) command.argument(word, what);
-  if (of.more !== undefined) command.addHelpText('after', `\n${of.more}`);
-  addExamples(command, of.examples ?? []);
+  const { summary, words = {}, examples = [], more = [] } = aboutOf(pathOf(command));
+  command.description(summary);
+  for (const [word, what] of Object.entries(words)) command.argument(word, what);
+  const rest = [...more, ...(of.more?.() ?? [])];
+  if (rest.length > 0) command.addHelpText('after', `\n${rest.join('\n')}`);
+  addExamples(command, examples);
   for (const [name, child] of Object.entries(of.commands ?? {})) {
-    add(child, command.command(name, { hidden: child.hidden === true }).description(child.summary!), wire);
+    add(child, command.command(name, { hidden: child.hidden === true }), wire);
   }
   const group = spec({ run: async ([word]) => refuse(word, command) });
   command.allowExcessArguments(of.anyWords === true || of.run === undefined);
@@ -94,6 +98,19 @@ export function addExamples(command: Command, lines: readonly string[]): void {
   command.addHelpText('after', `\nExamples\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
+/** The word that names one of several. @throws UsageError that names the nearest, or all */
+export function oneOf<T extends string>(
+  what: string,
+  word: string,
+  names: readonly T[],
+  { all, before = '' }: { all: string; before?: string },
+): T {
+  const found = names.find((name) => name === word);
+  if (found !== undefined) return found;
+  const like = nearest(word, names);
+  throw usage(`unknown ${what} "${word}"`, like ? `did you mean "${before}${like}"?` : all);
+}
+
 /** Prints a result: a document for programs, otherwise text. @param indent 0 for a document on one line */
 export const print = (
   { stdout, flags }: Pick<Context, 'stdout' | 'flags'>,
@@ -102,3 +119,15 @@ export const print = (
   indent = 2,
 ): Promise<void> =>
   flags.json ? writeJson(stdout, JSON.stringify(document, null, indent)) : writeOut(stdout, text);
+
+/** Prints a line, or a hint, on stderr, unless `--quiet` was given. */
+export async function say({ flags, stderr, platform, commands }: Context, advice: Advice): Promise<void> {
+  if (!flags.quiet) await writeOut(stderr, `${safeHint(hintText(advice, commands) ?? '', platform)}\n`);
+}
+
+/** Does work that may take long: a spinner shows what for, and a signal ends it. */
+export const waiting = <T>(
+  text: string,
+  context: Context,
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> => whileWaiting(text, context, () => stopOnSignal(context, work));

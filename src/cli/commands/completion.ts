@@ -8,13 +8,6 @@ import { print, spec, type Tree } from './command.js';
 import { SHELLS, type Suggestions, suggest } from './suggest.js';
 
 export const command = spec({
-  words: { '<shell>': SHELLS.join(', ') },
-  more: `Load it in your shell's startup file:
-  bash        source <(profiles completion bash)    in ~/.bashrc
-  zsh         source <(profiles completion zsh)     in ~/.zshrc, after compinit
-  fish        profiles completion fish | source     in config.fish
-  powershell  profiles completion powershell | Out-String | Invoke-Expression`,
-  examples: ['profiles completion bash', 'profiles completion fish'],
   options: ([word = '']) => {
     const shell = SHELLS.find((known) => known === word);
     if (shell) return shell;
@@ -29,8 +22,6 @@ export const command = spec({
   commands: {
     complete: spec({
       hidden: true,
-      summary: 'print completions: a value, a tab, its description; then : and a directive',
-      words: { '[words...]': 'after --: the words typed so far, the last one unfinished' },
       options: (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : words),
       run: answer,
     }),
@@ -48,7 +39,7 @@ async function answer(words: readonly string[], context: Context, tree: Tree): P
     (found.open ? DIRECTIVE.noSpace : 0) +
     (found.files ? 0 : DIRECTIVE.noFiles) +
     (found.ordered ? DIRECTIVE.keepOrder : 0);
-  const lines = found.values.map(({ value, description }) => `${value}\t${safeLine(description)}`);
+  const lines = found.values.map(([value, about]) => `${value}\t${safeLine(about)}`);
   await writeOut(context.stdout, `${[...lines, `:${directive}`].join('\n')}\n`);
 }
 

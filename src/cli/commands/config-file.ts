@@ -5,29 +5,17 @@ import { withoutPassword } from '../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../context.js';
 import { usage } from '../options/index.js';
 import { stopOnSignal } from '../output/display.js';
-import { safeHint } from '../output/safe.js';
-import {
-  asUsage,
-  type ConfigFile,
-  configLocation,
-  type Key,
-  parseKey,
-  type ReadConfig,
-  readConfig,
-  type Scalar,
-  Secret,
-  withValue,
-  writeConfig,
-} from '../settings/index.js';
+import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
+import * as settings from '../settings/index.js';
 
 /** Reads the config file; a missing one counts as empty. @throws ConfigError */
 export const openConfig = (context: Context): Promise<ReadConfig> =>
-  readConfig(configLocation(context, context.flags).value, context);
+  settings.readConfig(settings.configLocation(context, context.flags).value, context);
 
 /** Reads a key. With `--account prod`, `token` means `accounts.prod.token`. @throws UsageError that names the nearest */
 export function givenKey(name: string, { account }: GlobalFlags): Key {
   const isOwn = account !== undefined && name !== 'account' && !name.startsWith('accounts.');
-  return asUsage(() => parseKey(isOwn ? `accounts.${account}.${name}` : name));
+  return settings.asUsage(() => settings.parseKey(isOwn ? `accounts.${account}.${name}` : name));
 }
 
 export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
@@ -35,31 +23,26 @@ export type Values = Iterable<readonly [path: readonly string[], value: Scalar |
 /** Returns the content of the file with these values; `undefined` removes one. */
 export function changed({ content }: ReadConfig, values: Values): ConfigFile {
   let after = content;
-  for (const [path, value] of values) after = withValue(after, path, value);
+  for (const [path, value] of values) after = settings.withValue(after, path, value);
   return after;
 }
 
 /** Writes the file with these values, and returns its content. @throws ConfigError */
 export async function change(config: ReadConfig, values: Values): Promise<ConfigFile> {
   const content = changed(config, values);
-  await writeConfig(config.path, content);
+  await settings.writeConfig(config.path, content);
   return content;
 }
 
 /** The value as it may be printed: the last four characters of a token, and a URL without its password. */
 export function shown(key: string, value: Scalar): Scalar {
-  if (/(^|\.)token$/.test(key)) return String(new Secret(String(value)));
+  if (/(^|\.)token$/.test(key)) return String(new settings.Secret(String(value)));
   return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
 }
 
 /** Converts a host to the form in which it is stored. @throws ConfigError that names the key */
 export const hostValue = (text: string, key: string, { env }: Context): string =>
   parseHost(text, key, env.PROFILES_ALLOW_HTTP);
-
-/** Prints a line on stderr, and a command below it, unless `--quiet` was given. */
-export function say({ flags, stderr, platform }: Context, line: string): void {
-  if (!flags.quiet) stderr.write(`${safeHint(line, platform)}\n`);
-}
 
 /** In seconds. A CI system may leave stdin open without writing to it; a password manager may first ask the user. */
 const PATIENCE_S = 30;

@@ -1,29 +1,15 @@
 /** `profiles config init`: writes the config file from flags, from answers at a terminal, or from both. */
 import { AuthError, ConfigError, Exit, type ExitCode } from '../../engine/errors.js';
-import { toRun } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
-import { writeJson } from '../output/write.js';
 import { type Check, canAsk, openPrompter, type Prompter } from '../prompts/index.js';
-import {
-  type ConfigFile,
-  decideSettings,
-  hasToken,
-  hostLines,
-  parseKey,
-  type ReadConfig,
-  readToken,
-  requireToken,
-  type Scalar,
-  Secret,
-  TOKEN_KEYS,
-  valueAt,
-} from '../settings/index.js';
+import type { ConfigFile, ReadConfig, Scalar } from '../settings/index.js';
+import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
-import type { Ended } from './command.js';
-import { change, changed, givenKey, hostValue, openConfig, readAll, say, shown } from './config-file.js';
+import { type Ended, print, say } from './command.js';
+import { change, changed, givenKey, hostValue, openConfig, readAll, shown } from './config-file.js';
 import { checkService, type Finding, worst } from './doctor-checks.js';
 
 /**
@@ -33,16 +19,16 @@ import { checkService, type Finding, worst } from './doctor-checks.js';
 export async function init(check: boolean, context: Context): Promise<Ended> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? await openPrompter(context) : null;
-  if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
+  if (prompt) await say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
   const { region, answers } = await askAll({ content: config.content, prompt, context });
   const failure = check ? await tryOut({ ...config, content: changed(config, answers) }, context) : Exit.done;
   if (failure !== Exit.done && !(await prompt?.confirm('Write these settings anyway?', false))) {
     const message = `nothing was written to ${config.path}`;
-    say(context, `${message}; to write it without trying it, as when you are offline, add --no-check`);
+    await say(context, `${message}; to write it without trying it, as when you are offline, add --no-check`);
     return { exit: failure, message };
   }
   const content = await change(config, answers);
-  say(context, `wrote ${config.path}`);
+  await say(context, `wrote ${config.path}`);
   await report({ path: config.path, region, content }, context);
 }
 
@@ -54,20 +40,17 @@ interface Asking {
 }
 
 /** The value in the file: only the chosen account's own, or the one at the top if no account is chosen. */
-function own(name: string, content: ConfigFile, { flags }: Context): string | undefined {
-  const value = valueAt(content, givenKey(name, flags).path);
-  return value === undefined ? undefined : String(value);
+function own(name: string, { content, context }: Pick<Asking, 'content' | 'context'>): string | undefined {
+  return settings.valueAt(content, givenKey(name, context.flags).path)?.toString();
 }
 
 /** The value in the file: the chosen account's own, otherwise the one at the top. */
-function current(name: string, content: ConfigFile, context: Context): string | undefined {
-  const value = own(name, content, context) ?? valueAt(content, name.split('.'));
-  return value === undefined ? undefined : String(value);
-}
+const current = (name: string, asking: Pick<Asking, 'content' | 'context'>): string | undefined =>
+  own(name, asking) ?? settings.valueAt(asking.content, name.split('.'))?.toString();
 
 /** Gets each value from its flag, otherwise from a question at a terminal; otherwise it stays as it is. */
 async function askAll(asking: Asking): Promise<{ region: string; answers: Map<readonly string[], Scalar> }> {
-  const { content, prompt, context } = asking;
+  const { prompt, context } = asking;
   const { flags } = context;
   const answers = new Map<readonly string[], Scalar>();
   /** @param read converts the text to the value to store @param fallback for Enter if the file has none */
@@ -78,7 +61,7 @@ async function askAll(asking: Asking): Promise<{ region: string; answers: Map<re
     read: (text: string) => Scalar,
     fallback?: string,
   ): Promise<string | undefined> => {
-    const before = current(name, content, context) ?? fallback;
+    const before = current(name, asking) ?? fallback;
     let text = given;
     if (given === undefined && prompt) {
       const check = checked((typed) => typed !== '' && read(typed), context);
@@ -89,7 +72,7 @@ async function askAll(asking: Asking): Promise<{ region: string; answers: Map<re
     answers.set(givenKey(name, flags).path, value);
     return String(value);
   };
-  const isRegion = (text: string): Scalar => parseValue(parseKey('region'), text);
+  const isRegion = (text: string): Scalar => parseValue(settings.parseKey('region'), text);
   const which = 'Region (default, eu, sandbox, or your own)';
   const region = (await settle('region', flags.region, which, isRegion, 'default')) ?? 'default';
   if (region === 'sandbox') {
@@ -110,15 +93,14 @@ async function askAll(asking: Asking): Promise<{ region: string; answers: Map<re
 }
 
 /** Gets the token from a hidden answer, or from stdin; null if it stays, or comes from a program or a file. */
-async function askToken({ content, prompt, context }: Asking): Promise<Secret | null> {
-  if (['token_command', 'token_file'].some((key) => own(key, content, context) !== undefined)) return null;
-  if (prompt) {
-    const before = own('token', content, context);
-    const read = (text: string): Secret | null => readToken(text, 'the prompt');
-    const question = `API key, hidden as you type [${before === undefined ? 'none' : new Secret(before)}]`;
-    return read(await prompt.hidden(question, { check: checked(read, context) }));
-  }
-  return context.stdin().isTTY ? null : readToken(await readAll(context), 'stdin');
+async function askToken(asking: Asking): Promise<settings.Secret | null> {
+  const { prompt, context } = asking;
+  if (['token_command', 'token_file'].some((key) => own(key, asking) !== undefined)) return null;
+  if (!prompt) return context.stdin().isTTY ? null : settings.readToken(await readAll(context), 'stdin');
+  const before = own('token', asking);
+  const read = (text: string): settings.Secret | null => settings.readToken(text, 'the prompt');
+  const now = before === undefined ? 'none' : new settings.Secret(before);
+  return read(await prompt.hidden(`API key, hidden as you type [${now}]`, { check: checked(read, context) }));
 }
 
 /** Turns an error of `read` into what to say about the answer. */
@@ -131,41 +113,35 @@ const checked =
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const { message, hint } = errorWords(error, commands);
-      return [message, ...(hint === undefined ? [] : [hint])].map(safeLine).join('; ');
+      return [message, hint ?? []].flat().map(safeLine).join('; ');
     }
   };
-
-interface Written {
-  path: string;
-  region: string;
-  content: ConfigFile;
-}
 
 /** Prints what the file contains now, and what is still missing. */
-async function report({ path, region, content }: Written, context: Context): Promise<void> {
-  const { commands, flags } = context;
+async function report(
+  { path, region, content }: { path: string; region: string; content: ConfigFile },
+  context: Context,
+): Promise<void> {
+  const { flags } = context;
   const account = flags.account ?? null;
-  const host = (key: string): string | null => {
+  const written = { content, context };
+  const host = (key: 'base_url' | 'lookup_base_url', what: string): string | null => {
     if (region === 'sandbox') return null;
-    const direct = account === null ? undefined : own(key, content, context);
-    return direct ?? current(`regions.${region}.${key}`, content, context) ?? null;
+    const direct = account === null ? undefined : own(key, written);
+    const found = direct ?? current(`regions.${region}.${key}`, written) ?? null;
+    const set = settings.setHost(region, key);
+    if (!found) context.warn({ do: `region "${region}" has no ${what} yet; run`, ...set });
+    return found;
   };
-  const [base_url, lookup_base_url] = [host('base_url'), host('lookup_base_url')];
-  if (region !== 'sandbox') {
-    const [base, lookup] = hostLines(region, commands);
-    if (!base_url) context.warn(`region "${region}" has no host yet; run:\n${base}`);
-    if (!lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run:\n${lookup}`);
-    if (TOKEN_KEYS.every((key) => own(key, content, context) === undefined)) {
-      const set = commands.command('config', 'set', account === null ? 'token' : `accounts.${account}.token`);
-      context.warn(toRun('no token is set yet; run', set));
-    }
+  const [base_url, lookup_base_url] = [host('base_url', 'host'), host('lookup_base_url', 'lookup host')];
+  const secret = own('token', written);
+  if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key, written) === undefined)) {
+    const key = account === null ? 'token' : `accounts.${account}.token`;
+    context.warn({ do: 'no token is set yet; run', run: ['config', 'set', key] });
   }
-  say(context, toRun('check it with', commands.command('doctor')));
-  if (!flags.json) return;
-  const secret = own('token', content, context);
+  await say(context, { do: 'check it with', run: ['doctor'] });
   const token = secret === undefined ? null : shown('token', secret);
-  const document = { path, account, region, base_url, lookup_base_url, token };
-  await writeJson(context.stdout, JSON.stringify(document));
+  await print(context, { path, account, region, base_url, lookup_base_url, token }, '', 0);
 }
 
 /** Variables that are ignored in the trial, because later commands may run without them. */
@@ -181,23 +157,23 @@ async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
   const { account, config: file, requestTimeout } = context.flags;
   const given = Object.entries({ account, config: file, requestTimeout });
   const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  const settings = decideSettings({ world: { ...context, env }, flags, config });
-  if (settings.embedded || settings.baseUrl === null || !hasToken(settings)) return Exit.done;
-  say(context, `trying ${settings.baseUrl}…`);
+  const found = settings.decideSettings({ world: { ...context, env }, flags, config });
+  if (found.embedded || found.baseUrl === null || !settings.hasToken(found)) return Exit.done;
+  await say(context, `trying ${found.baseUrl}…`);
   const findings: Finding[] = [];
   try {
-    const token = await requireToken(settings, context);
-    for await (const finding of checkService(context, settings, token)) {
+    const token = await settings.requireToken(found, context);
+    for await (const finding of checkService(context, found, token)) {
       findings.push(finding);
       const { check, status, message, hint } = finding;
-      if (status !== 'ok') say(context, `  ${check}: ${message}${hint === null ? '' : `\n${hint}`}`);
+      if (status !== 'ok') await say(context, [`  ${check}: ${message}`, hint ?? []].flat());
     }
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;
-    say(context, `  token: ${error.message}`);
+    await say(context, `  token: ${error.message}`);
     return error.exit;
   }
   const exit = worst(findings);
-  if (exit === Exit.done) say(context, '  it answers, and accepts the token');
+  if (exit === Exit.done) await say(context, '  it answers, and accepts the token');
   return exit;
 }

@@ -5,7 +5,7 @@ import type { Confirm } from '../../engine/run/deps.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
@@ -27,13 +27,10 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   const { confirm, origins } = await context.settings();
   if (!confirm || context.flags.yes === true) return undefined;
   if (!isAttended(context)) {
+    const send = context.commands.isOf('import') ? 'look at the plan with --dry-run, then send' : 'send';
     throw hinted(
       usage(`nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`),
-      ({ again, isOf }) =>
-        toRun(
-          `${isOf('import') ? 'look at the plan with --dry-run, then send' : 'send'} without being asked`,
-          again({ plus: ['--yes'] }),
-        ),
+      { do: `${send} without being asked`, again: { plus: ['--yes'] } },
     );
   }
   return async (what) => {

@@ -1,19 +1,13 @@
 /** Findings of `profiles doctor`, and those about the service: does it answer, accept the token, and agree on the time? */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import {
-  AuthError,
-  Exit,
-  type ExitCode,
-  InterruptedError,
-  ProfilesError,
-  ServiceError,
-} from '../../engine/errors.js';
+import * as errors from '../../engine/errors.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import { formatDuration } from '../../engine/util/duration.js';
-import type { Commands } from '../advice/commands.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import type { Secret, Settings } from '../settings/index.js';
+
+const { Exit } = errors;
 
 export interface Finding {
   /** The name of the check. */
@@ -23,7 +17,7 @@ export interface Finding {
   /** What to run or change. */
   hint: string | null;
   /** For a failure: the exit code that other commands would have. */
-  exit: ExitCode;
+  exit: errors.ExitCode;
 }
 
 export const ok = (check: string, message: string): Finding => {
@@ -34,26 +28,25 @@ export const warn = (check: string, message: string, hint: string): Finding => {
   return { check, status: 'warn', message, hint, exit: Exit.done };
 };
 
-/** An error as a failed check. @throws the error itself if it is not a `ProfilesError`, or a signal ended the check */
-function fail(check: string, error: unknown, commands: Commands): Finding {
-  if (!(error instanceof ProfilesError) || error instanceof InterruptedError) throw error;
-  // A state that cannot be opened is a setting to fix, not an unexpected failure.
-  const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
-  const { message, hint = null } = errorWords(error, commands);
-  return { check, status: 'fail', message, hint, exit };
-}
-
-/** Looks at something. @param look returns what is right, or a finding */
+/**
+ * Looks at something. An error is a failed check.
+ * @param look returns what is right, or a finding
+ * @throws an error that is not a `ProfilesError`, and one of a signal that ended the check
+ */
 export async function checked(
   check: string,
-  commands: Commands,
+  { commands }: Context,
   look: () => string | Finding | Promise<string | Finding>,
 ): Promise<Finding> {
   try {
     const found = await look();
     return typeof found === 'string' ? ok(check, found) : found;
   } catch (error) {
-    return fail(check, error, commands);
+    if (!(error instanceof errors.ProfilesError) || error instanceof errors.InterruptedError) throw error;
+    // A state that cannot be opened is a setting to fix, not an unexpected failure.
+    const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
+    const { message, hint = null } = errorWords(error, commands);
+    return { check, status: 'fail', message, hint, exit };
   }
 }
 
@@ -61,7 +54,7 @@ export async function checked(
  * The exit code for all checks. Settings come first, because they cause other failures; the rest is as in
  * contract §7.
  */
-export function worst(findings: readonly Finding[]): ExitCode {
+export function worst(findings: readonly Finding[]): errors.ExitCode {
   const codes = new Set(findings.map((finding) => finding.exit));
   return [Exit.usage, Exit.unauthorised, Exit.service].find((code) => codes.has(code)) ?? Exit.done;
 }
@@ -79,25 +72,27 @@ export async function* checkService(
   settings: Settings,
   token: Secret | null,
 ): AsyncGenerator<Finding> {
-  const { commands, stop, clock } = context;
-  let client: ServiceClient;
-  try {
-    client = await clientFor(context, settings, token);
-  } catch (error) {
-    // For example, the embedded service cannot open its data.
-    yield fail('service', error, commands);
+  const { stop, clock } = context;
+  const opened: ServiceClient[] = [];
+  const failed = await checked('service', context, async () => {
+    opened.push(await clientFor(context, settings, token));
+    return '';
+  });
+  const [client] = opened;
+  if (!client) {
+    yield failed; // for example, the embedded service cannot open its data
     return;
   }
   let isAccepted = false;
   let refusal: unknown;
   const asked = (check: string, ask: () => Promise<string>): Promise<Finding> =>
-    checked(check, commands, async () => {
+    checked(check, context, async () => {
       try {
         const answer = await ask();
         isAccepted = true;
         return answer;
       } catch (error) {
-        if (!(error instanceof AuthError)) throw error;
+        if (!(error instanceof errors.AuthError)) throw error;
         refusal ??= error;
         return 'answers, but refuses the token';
       }
@@ -106,7 +101,7 @@ export async function* checkService(
   try {
     yield await asked('service', async () => {
       await client.job(NO_JOB, stop).catch((error: unknown) => {
-        const isUnknownJob = error instanceof ServiceError && error.status === 404;
+        const isUnknownJob = error instanceof errors.ServiceError && error.status === 404;
         // A page instead of the service's JSON is the 404 of another server or a proxy.
         if (!isUnknownJob || error.problem?.code === 'wrong_address') throw error;
       });
@@ -118,8 +113,12 @@ export async function* checkService(
         return `${client.lookupBaseUrl} answers`;
       });
     }
-    if (refusal) yield fail('authorization', refusal, commands);
-    else if (isAccepted) yield ok('authorization', 'the token is accepted');
+    if (refusal || isAccepted) {
+      yield await checked('authorization', context, () => {
+        if (refusal) throw refusal;
+        return 'the token is accepted';
+      });
+    }
     const skew = dates.skew();
     if (skew !== null) yield checkClock(skew);
   } finally {
@@ -145,10 +144,10 @@ async function clientFor(context: Context, settings: Settings, token: Secret | n
 
 /** @param skewMs milliseconds by which this machine is ahead of the service; negative if it is behind */
 export function checkClock(skewMs: number): Finding {
-  const size = formatDuration(Math.abs(skewMs));
   if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
   const side = skewMs > 0 ? 'ahead of' : 'behind';
-  return warn('clock', `${size} ${side} the service`, "set this machine's clock (NTP)");
+  const message = `${formatDuration(Math.abs(skewMs))} ${side} the service`;
+  return warn('clock', message, "set this machine's clock (NTP)");
 }
 
 const CHANNEL = 'undici:request:headers';

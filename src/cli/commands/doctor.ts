@@ -2,23 +2,15 @@
 import { statfs } from 'node:fs/promises';
 import type { ExitCode } from '../../engine/errors.js';
 import { proxySettings } from '../../engine/service/address.js';
-import type { StateAge } from '../../engine/state/state.js';
 import { formatSize } from '../../engine/util/size.js';
-import { hintLines } from '../advice/hint.js';
+import { hintLines, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { ago } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
 import { stylesOn, terminalWidth } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
-import {
-  configLocation,
-  hostLines,
-  readConfig,
-  requireBaseUrl,
-  requireLookupBaseUrl,
-  type Settings,
-} from '../settings/index.js';
+import * as settings from '../settings/index.js';
 import { spec } from './command.js';
 import { checked, checkService, type Finding, ok, warn, worst } from './doctor-checks.js';
 import { statePlace } from './recorded.js';
@@ -29,7 +21,6 @@ const NODE_FLOOR = [20, 20] as const;
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
 export const command = spec({
-  examples: ['profiles doctor --region sandbox', 'profiles doctor --region sandbox --json'],
   run: async (_, context): Promise<ExitCode> => {
     const { stdout, flags } = context;
     const findings: Finding[] = [];
@@ -43,7 +34,7 @@ export const command = spec({
       }
     });
     if (flags.json) {
-      const checks = findings.map(({ check, status, message, hint }) => ({ check, status, message, hint }));
+      const checks = findings.map(({ exit: _, ...finding }) => finding);
       const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
       await writeJson(stdout, JSON.stringify({ status, checks }, null, 2));
     }
@@ -53,46 +44,43 @@ export const command = spec({
 
 /** Runs the checks in order of dependency: a check is skipped if one that it needs has failed. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
-  const check = (name: string, look: () => string | Finding | Promise<string | Finding>) =>
-    checked(name, context.commands, look);
   yield checkNode(context.nodeVersion);
-  const config = await check('config', () => configFile(context));
+  const config = await checked('config', context, () => configFile(context));
   yield config;
-  const proxy = await check('proxy', () => proxyText(context.env));
+  const proxy = await checked('proxy', context, () => proxyText(context.env));
   yield proxy;
   if (config.status === 'fail') return;
-  let settings: Settings | undefined;
-  const found = await check('settings', async () => {
-    settings = await context.settings();
+  const found = await checked('settings', context, async () => {
+    await context.settings();
     return '';
   });
-  if (settings === undefined) {
+  if (found.status === 'fail') {
     yield found;
     return;
   }
-  const { account, region, origins, embedded, baseUrl } = settings;
+  const known = await context.settings();
+  const { account, region, origins, embedded, baseUrl } = known;
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
   yield ok('region', `${region} (${origins.region})`);
   let isReachable = embedded;
   if (embedded) yield ok('hosts', 'the sandbox is embedded');
   else {
-    const { commands } = context;
-    const known = settings;
-    yield await check('base_url', () => `${requireBaseUrl(known)} (${origins.base_url})`);
-    const lookup = await check('lookup_base_url', () => {
-      return `${requireLookupBaseUrl(known)} (${origins.lookup_base_url})`;
-    });
-    const set = `run:\n${hostLines(region, commands)[1]}`;
+    const from = (what: unknown, key: string): string => `${what} (${origins[key]})`;
+    yield await checked('base_url', context, () => from(settings.requireBaseUrl(known), 'base_url'));
+    const lookup = await checked('lookup_base_url', context, () =>
+      from(settings.requireLookupBaseUrl(known), 'lookup_base_url'),
+    );
+    const set = hintText({ do: 'run', ...settings.setHost(region, 'lookup_base_url') }, context.commands)!;
     yield lookup.status === 'ok'
       ? lookup
       : warn('lookup_base_url', `${lookup.message}: lookups will not work`, set);
-    const token = await check('token', async () => `${await context.token()} (${origins.token})`);
+    const token = await checked('token', context, async () => from(await context.token(), 'token'));
     yield token;
     isReachable = baseUrl !== null && token.status === 'ok';
   }
-  yield await check('state', () => stateText(settings!, context));
+  yield await checked('state', context, () => stateText(known, context));
   if (!isReachable || proxy.status === 'fail') return;
-  yield* checkService(context, settings, embedded ? null : await context.token());
+  yield* checkService(context, known, embedded ? null : await context.token());
 }
 
 /** @param version such as `20.20.2` */
@@ -104,26 +92,29 @@ export function checkNode(version: string): Finding {
 }
 
 async function configFile(context: Context): Promise<string> {
-  const { value: path, origin } = configLocation(context, context.flags);
-  const { exists, mode } = await readConfig(path, context, origin === 'default' ? undefined : origin);
+  const { value: path, origin } = settings.configLocation(context, context.flags);
+  const { exists, mode } = await settings.readConfig(
+    path,
+    context,
+    origin === 'default' ? undefined : origin,
+  );
   if (!exists) return `no file at ${path}: flags, environment and defaults apply`;
   return mode === null ? path : `${path} (mode ${mode.toString(8).padStart(4, '0')})`;
 }
 
 /** The proxy variables without the passwords that they may contain. */
 function proxyText(env: Context['env']): string {
-  const settings = proxySettings(env);
-  if (!settings) return 'none';
-  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = settings;
-  const set = Object.entries({ HTTPS_PROXY, HTTP_PROXY })
-    .filter(([, url]) => url !== '')
-    .map(([name, url]) => `${name} ${new URL(url).host}`);
-  const except = NO_PROXY === '' ? '' : `; not for ${NO_PROXY}`;
-  return `${set.join(', ')}${except}; never for loopback`;
+  const found = proxySettings(env);
+  if (!found) return 'none';
+  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = found;
+  const set = Object.entries({ HTTPS_PROXY, HTTP_PROXY }).flatMap(([name, url]) =>
+    url === '' ? [] : [`${name} ${new URL(url).host}`],
+  );
+  return `${set.join(', ')}${NO_PROXY === '' ? '' : `; not for ${NO_PROXY}`}; never for loopback`;
 }
 
 /** Checks that the state can be opened and read and has not moved, and that its disk has enough free space. */
-async function stateText({ stateDir }: Settings, context: Context): Promise<string | Finding> {
+async function stateText({ stateDir }: settings.Settings, context: Context): Promise<string | Finding> {
   const { name, origin, isFolder } = await statePlace(context);
   const state = await context.state();
   await state.refuseMoved();
@@ -137,16 +128,13 @@ async function stateText({ stateDir }: Settings, context: Context): Promise<stri
     return warn('state', `${stateDir}: only ${free}`, hint);
   }
   const room = isFolder && name === stateDir ? free : `${free} in ${stateDir}`;
-  return `${name} (${origin}), ${room}${remembered(known, context.clock.now())}`;
-}
-
-/** The age of the state: a restored older copy looks like any other state. */
-function remembered(known: readonly StateAge[], now: number): string {
-  const times = known.flatMap((each) => [each.oldest_completed_at, each.newest_completed_at]);
-  const sorted = times.filter((at) => at !== null).sort();
-  if (sorted.length === 0) return '';
-  const [oldest, newest] = [sorted[0]!, sorted.at(-1)!].map((at) => ago(now - Date.parse(at)));
-  return `; knows profiles completed ${oldest === newest ? newest : `from ${oldest} to ${newest}`}`;
+  // Its age: a restored older copy looks like any other state.
+  const since = (at: string): string => ago(context.clock.now() - Date.parse(at));
+  const completed = known.flatMap((each) => [each.oldest_completed_at, each.newest_completed_at]);
+  const sorted = completed.filter((at) => at !== null).sort();
+  const ages = [...new Set([...sorted.slice(0, 1), ...sorted.slice(-1)].map(since))];
+  const times = ages.length > 1 ? `from ${ages.join(' to ')}` : ages[0];
+  return `${name} (${origin}), ${room}${times ? `; knows profiles completed ${times}` : ''}`;
 }
 
 const WIDTH = 'lookup_base_url'.length;
@@ -158,9 +146,9 @@ function line({ check, status, message, hint }: Finding, { stdout, env, flags, p
   const styles = stylesOn(stdout, env, flags);
   const style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
   const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
-  const what = safeLine(hint == null ? message : `${message} | hint: ${hint}`);
+  const what = safeLine(hint === null ? message : `${message} | hint: ${hint}`);
   const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;
   if (what.length < room && !hint?.includes('\n')) return `${head}${what}\n`;
-  const hints = hint == null ? [] : hintLines(hint, platform).map((text) => `${INDENT}${safeLine(text)}\n`);
+  const hints = hint === null ? [] : hintLines(hint, platform).map((text) => `${INDENT}${safeLine(text)}\n`);
   return `${head}${safeLine(message)}\n${hints.join('')}`;
 }

@@ -1,34 +1,79 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
-import type { Command } from 'commander';
-import type { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
-import { usage } from '../options/index.js';
+import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN_HELP } from '../../sandbox/fault-spec.js';
+import { OPTIONS, usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
+import { KEYS, sentence } from '../settings/index.js';
 import { print, spec, type Tree } from './command.js';
-import { furtherPage, furtherPages } from './help-page.js';
-import { TOPICS } from './topics.js';
+import { furtherPage, furtherPages, settingsPage } from './help-page.js';
+import TEXTS from './topics.json' with { type: 'json' };
 
 export const command = spec({
   // The words are not declared: the list of commands would show arguments only for this command.
   anyWords: true,
-  more: `Topics\n${twoColumns(TOPICS.map(({ name, summary }) => [name, summary] as const))}`,
-  examples: ['profiles help import', 'profiles help exit-codes'],
+  more: () => [
+    'Topics',
+    twoColumns(Object.entries(TEXTS.topics).map(([name, { summary }]) => [name, summary])),
+  ],
   run: async (words, context, tree) => {
     const help = await textAbout(words, tree);
     await print(context, { help }, `${help}\n`, 0);
   },
 });
 
+/** What stands in the texts of topics where they name it in braces. */
+const TABLES: Readonly<Record<string, () => string | Promise<string>>> = {
+  types: async () => {
+    const { TYPES } = await import('../../engine/read/index.js'); // which few topics need
+    return twoColumns([...TYPES.flatMap(({ examples }) => examples), ...Object.entries(TEXTS.types)]);
+  },
+  variables: () => twoColumns(OPTIONS.flatMap(({ env, summary }) => (env ? [[env, summary] as const] : []))),
+  usual: () => twoColumns(Object.entries(TEXTS.usual)),
+  keys: () => {
+    const own = KEYS.filter(({ config }) => !config.startsWith('import.'));
+    return twoColumns([
+      ...own.map((option) => [option.config, sentence(option)] as const),
+      ...Object.entries(TEXTS.keys),
+    ]);
+  },
+  settings: () => settingsPage().settings,
+  global: () => settingsPage().global,
+  what: () =>
+    twoColumns(
+      Object.entries(FAULTS).map(([name, { help }]) => [name === 'status' ? '<status>' : name, help]),
+    ),
+  when: () => twoColumns(WHEN_HELP),
+  options: () => twoColumns(Object.entries(FAULT_OPTIONS).map(([name, [, help]]) => [name, help])),
+};
+
+async function textOf({ text }: { text: readonly string[] }): Promise<string> {
+  const lines: string[] = [];
+  for (const line of text) {
+    const [, name] = /^\{(\w+)\}$/.exec(line) ?? [];
+    lines.push(name === undefined ? line : await TABLES[name]!());
+  }
+  return lines.join('\n');
+}
+
 /** A topic comes before a command with its name: `profiles config --help` shows the command. @throws UsageError */
 async function textAbout(words: readonly string[], { command, load }: Tree): Promise<string> {
-  const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
-  if (topic) return topic.text();
+  const [topic] = Object.entries(TEXTS.topics).filter(([name]) => words.join(' ') === name);
+  if (topic) return textOf(topic[1]);
   const page = words.length > 1 ? furtherPage(words.slice(0, -1).join(' '), words.at(-1)!) : null;
   if (page !== null) return page;
   let at = command.parent!;
   for (const [index, word] of words.entries()) {
     const child = at.commands.find((candidate) => candidate.name() === word);
-    if (!child) throw unknown(word, at, words.slice(0, index));
+    if (!child) {
+      const before = words.slice(0, index);
+      const others = [...furtherPages(before.join(' ')), ...(index === 0 ? Object.keys(TEXTS.topics) : [])];
+      // `config` is a command and a topic.
+      const all = [...new Set([...at.commands.map((each) => each.name()), ...others])];
+      const like = nearest(word, all);
+      const named = all.length > 0 ? `available: ${all.join(', ')}` : `see profiles help ${before.join(' ')}`;
+      const hint = like ? `did you mean "${['profiles help', ...before, like].join(' ')}"?` : named;
+      throw usage(`no help for "${[...before, word].join(' ')}"`, hint);
+    }
     await load(child);
     at = child;
   }
@@ -36,16 +81,4 @@ async function textAbout(words: readonly string[], { command, load }: Tree): Pro
   at.configureOutput({ writeOut: (part) => (text += part) });
   at.outputHelp();
   return text.trimEnd();
-}
-
-function unknown(word: string, command: Command, before: readonly string[]): UsageError {
-  const path = before.join(' ');
-  const topics = before.length === 0 ? TOPICS.map(({ name }) => name) : [];
-  // `config` is a command and a topic.
-  const names = [...command.commands.map((child) => child.name()), ...furtherPages(path), ...topics];
-  const all = [...new Set(names)];
-  const like = nearest(word, all);
-  const named = all.length > 0 ? `available: ${all.join(', ')}` : `see profiles help ${path}`;
-  const meant = ['profiles help', ...before, like].join(' ');
-  return usage(`no help for "${[...before, word].join(' ')}"`, like ? `did you mean "${meant}"?` : named);
 }

@@ -1,89 +1,74 @@
 /** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
-import type { ExitCode, UsageError } from '../../engine/errors.js';
+import type { UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
-import {
-  DEFAULT_LIMITS,
-  identifierCheck,
-  isOdd,
-  jsonOfCell,
-  lossIn,
-  NO_RULES,
-  oddWords,
-  tooDeep,
-} from '../../engine/read/index.js';
+import * as reading from '../../engine/read/index.js';
 import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
-import type { Context } from '../context.js';
-import { COLUMNS, engineValues, given, IDENTIFY, RETRYING, usage } from '../options/index.js';
-import { stopOnSignal, whileWaiting } from '../output/display.js';
-import { fieldsText } from '../output/fields.js';
+import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage } from '../options/index.js';
+import { fieldsOn } from '../output/fields.js';
 import { safeLine } from '../output/safe.js';
-import { stylesOn } from '../output/terminal.js';
-import { type Flags, print, spec } from './command.js';
+import { print, spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';
 
-interface Options {
-  profile: Profile;
-  wait: boolean;
-  waitTimeoutMs: number | null;
-}
-
-export const command = spec({
-  examples: [
-    'profiles identify company c-100 --set plan=gold --region sandbox',
-    'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
-  ],
-  commands: {
-    company: spec({
-      summary: 'create or update one company',
-      words: { '<id>': 'company_id' },
-      examples: [
-        'profiles identify company c-100 --set plan=gold --region sandbox',
-        'profiles identify company c-100 --unset plan --region sandbox',
-        'profiles identify company c-1 --metadata \'{"staff":12}\' --region sandbox',
-      ],
-      options: ([id = ''], flags) => options('companies', id, flags),
-      run,
-    }),
-    user: spec({
-      summary: 'create or update one user, and follow its job',
-      words: { '<id>': 'user_id' },
-      examples: [
-        'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
-        'profiles identify user u-7 --metadata \'{"vip":true}\' --region sandbox',
-      ],
-      options: ([id = ''], flags) => options('users', id, flags),
-      run,
-    }),
-  },
-});
-
 const NOUN = { companies: 'company', users: 'user' } as const;
 
-function options(kind: Kind, id: string, flags: Flags): Options {
-  if (id === '') throw usage('the identifier is empty', `profiles identify ${NOUN[kind]} <id>`);
-  const { company = null, ...values } = given({ ...IDENTIFY, set: COLUMNS.set }, flags);
-  if (company === '') {
-    throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
-  }
-  for (const [key, value] of values.set ?? []) {
-    if (key === ID_FIELD[kind])
-      throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
-    if (key !== ID_FIELD.companies) continue;
-    const hint = `write --company ${shellWord(value)}`;
-    throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
-  }
-  const profile = { kind, id, company, metadata: metadataOf(values) };
-  for (const [field, text] of identifiersOf(profile)) {
-    // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
-    const reason = identifierCheck({ ...NO_RULES, allowIds: [text] })(text, field);
-    if (reason !== null) throw usage(reason, 'write the identifier as the service has it');
-  }
-  return { profile, ...waitingIn(flags) };
-}
+const identifyOf = (kind: Kind) =>
+  spec({
+    options: ([id = ''], flags) => {
+      if (id === '') throw usage('the identifier is empty', `profiles identify ${NOUN[kind]} <id>`);
+      const { company = null, ...values } = given({ ...OTHERS, set: COLUMNS.set }, flags);
+      if (company === '') {
+        throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
+      }
+      for (const [key, value] of values.set ?? []) {
+        if (key === ID_FIELD[kind])
+          throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
+        if (key !== ID_FIELD.companies) continue;
+        const hint = `write --company ${shellWord(value)}`;
+        throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
+      }
+      const profile = { kind, id, company, metadata: metadataOf(values) };
+      for (const [field, text] of identifiersOf(profile)) {
+        // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
+        const reason = reading.identifierCheck({ ...reading.NO_RULES, allowIds: [text] })(text, field);
+        if (reason !== null) throw usage(reason, 'write the identifier as the service has it');
+      }
+      return { profile, ...waitingIn(flags) };
+    },
+    run: async ({ profile, wait, waitTimeoutMs }, context) => {
+      const { id, metadata } = profile;
+      const { stdout, clock, abort, warn } = context;
+      const odd = identifiersOf(profile)
+        .filter(([, text]) => reading.isOdd(text))
+        .map(([field, text]) => `${field}: ${reading.oddWords(text)}`);
+      for (const warning of odd) warn(warning);
+      const settings = await context.settings();
+      const what = `${NOUN[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
+      await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
+      const deps = {
+        client: await context.client(),
+        state: await context.state(),
+        scope: await context.scope(),
+        ...{ clock, random: Math.random, abort },
+        onWait: ({ job_id }: { job_id: string }) =>
+          warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
+      };
+      const how = { wait, waitTimeoutMs, ...engineValues(RETRYING, settings.importDefaults) };
+      const result = await waiting(`sending ${id}`, context, (stop) =>
+        identify(profile, deps, { ...how, stop }),
+      );
+      const { warnings, job, id_field, status } = result;
+      const fields = job ?? { [id_field]: result.id, status };
+      await print(context, { ...result, warnings: [...odd, ...warnings] }, fieldsOn(stdout, context, fields));
+      for (const warning of warnings) warn(warning);
+      return exitOfProfile(result);
+    },
+  });
+
+export const command = spec({ commands: { company: identifyOf('companies'), user: identifyOf('users') } });
 
 const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: string][] => [
   [ID_FIELD[kind], id],
@@ -102,7 +87,7 @@ interface Metadata {
  */
 function metadataOf({ metadata: json, set = [], unset = [] }: Metadata): Map<string, string> {
   const metadata = new Map(json === undefined ? [] : membersOf(json));
-  for (const [key, value] of set) metadata.set(key, jsonOfCell(value));
+  for (const [key, value] of set) metadata.set(key, reading.jsonOfCell(value));
   for (const key of unset) {
     if (key === '') throw usage('--unset: the key is empty', 'write --unset <key>');
     if (set.some(([name]) => name === key)) {
@@ -124,43 +109,11 @@ function membersOf(json: string): [key: string, value: string][] {
     throw wrong('not valid JSON');
   }
   if (!isObject(value)) throw wrong('not a JSON object');
-  const loss = lossIn(json);
+  const loss = reading.lossIn(json);
   if (loss !== null) throw wrong(loss, 'correct the JSON');
   return Object.entries(value).map(([key, one]) => {
-    const deep = tooDeep(one, DEFAULT_LIMITS.maxDepth);
+    const deep = reading.tooDeep(one, reading.DEFAULT_LIMITS.maxDepth);
     if (deep !== null) throw wrong(`${key} is nested too deeply`, 'make it flatter, or pass it as text');
     return [key, JSON.stringify(one)];
   });
-}
-
-async function run({ profile, ...waiting }: Options, context: Context): Promise<ExitCode> {
-  const { kind, id, metadata } = profile;
-  const { stdout, env, flags, clock, abort } = context;
-  const odd = identifiersOf(profile)
-    .filter(([, text]) => isOdd(text))
-    .map(([field, text]) => `${field}: ${oddWords(text)}`);
-  for (const warning of odd) context.warn(warning);
-  const settings = await context.settings();
-  const what = `${NOUN[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
-  await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
-  const deps = {
-    client: await context.client(),
-    state: await context.state(),
-    scope: await context.scope(),
-    clock,
-    random: Math.random,
-    abort,
-    onWait: ({ job_id }: { job_id: string }) =>
-      context.warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
-  };
-  const how = { ...waiting, ...engineValues(RETRYING, settings.importDefaults) };
-  const result = await whileWaiting(`sending ${id}`, context, () =>
-    stopOnSignal(context, (stop) => identify(profile, deps, { ...how, stop })),
-  );
-  const { warnings, job, id_field, status } = result;
-  const fields = job ?? { [id_field]: result.id, status };
-  const text = fieldsText(fields, stylesOn(stdout, env, flags));
-  await print(context, { ...result, warnings: [...odd, ...warnings] }, text);
-  for (const warning of warnings) context.warn(warning);
-  return exitOfProfile(result);
 }

@@ -20,12 +20,6 @@ interface Options {
 }
 
 export const command = spec({
-  words: { '<input...>': 'a file, folder, quoted pattern, zip:member, https:// URL, or - (stdin)' },
-  examples: [
-    'profiles import companies.csv --region sandbox',
-    'profiles import export.csv -m crm.json --save-plan plan.json',
-    'profiles import users.ndjson --changed-only --max-changed 5% --json',
-  ],
   options,
   run,
 });
@@ -59,7 +53,7 @@ async function run(asked: Options, context: Context): Promise<Ended> {
     throw await (await import('../guide/files.js')).withBeside(error, asked.paths, context);
   });
   if (commands.length > 0) {
-    const last = toRun('The same import without questions', ...commands);
+    const last = toRun('The same import without questions', ...commands.map(context.commands.again));
     await writeOut(context.stderr, `${safeHint(last, context.platform)}\n`);
   }
   return ended;

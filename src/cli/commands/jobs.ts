@@ -13,87 +13,71 @@ import { isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
-import { hintLines, toRun } from '../advice/hint.js';
+import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { engineValues, WAITING } from '../options/index.js';
-import { createDisplay, lineWidth, stopOnSignal, whileWaiting } from '../output/display.js';
+import { createDisplay, lineWidth, stopOnSignal } from '../output/display.js';
 import { recordText } from '../output/fields.js';
 import { JobBoard } from '../output/job-board.js';
-import type { ListRecord } from '../output/records.js';
-import { safeLine } from '../output/safe.js';
+import { safeHint } from '../output/safe.js';
 import { progressMode, stylesOn } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { type Ended, type Flags, spec } from './command.js';
+import { type Ended, print, say, spec, waiting } from './command.js';
 import { waitingIn } from './import-options.js';
-import {
-  type JobName,
-  knownJobs,
-  meant,
-  readJobName,
-  type Services,
-  servicesOf,
-  unfinished,
-} from './job-names.js';
-import { type Listing, listingOf, printList } from './list.js';
+import { knownJobs, meant, readJobName, type Services, servicesOf, unfinished } from './job-names.js';
+import { list } from './list.js';
 import { contextOf, namedAccount, saveJobs, stateToRead } from './recorded.js';
 
-interface Options {
-  jobs: JobName[];
-  /** Whether several ids were given, even if they name one job: the result is then an array. */
-  several: boolean;
-  watch: boolean;
-  intervalMs: number | null;
-  waitTimeoutMs: number | null;
-}
-
 export const job = spec({
-  words: {
-    '[id...]':
-      'job ids or job URLs, or a start or end that only one known job has (default with --watch: all unfinished jobs)',
-  },
-  examples: [
-    'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
-    'profiles job urn:profiles:job:default/712b5eea-1 --watch --region sandbox',
-    'profiles job --watch',
-    'profiles job urn:profiles:job:default/712b5eea-1 --json --region sandbox',
-  ],
-  options: (words, flags): Options => ({
-    jobs: [...new Map(words.map(readJobName).map((named) => [named.id, named])).values()],
-    several: words.length > 1,
+  options: (words, flags) => ({
+    named: [...new Map(words.map(readJobName).map((name) => [name.id, name])).values()],
+    /** Whether several ids were given, even if they name one job: the result is then an array. */
+    isArray: words.length > 1,
     watch: flags.watch === true,
     ...engineValues({ interval: WAITING.interval }, flags),
     waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
   }),
-  run: showJobs,
+  run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
+    const { clock, stdout, flags, stderr, commands, platform } = context;
+    const jobs = named.length > 0 ? await meant(named, context) : await unfinished(watch, context);
+    if (jobs.length === 0) {
+      if (flags.json) return writeJson(stdout, '[]');
+      return say(context, 'no unfinished jobs');
+    }
+    const services = await servicesOf(jobs, watch, context);
+    const ids = jobs.map(({ id }) => id);
+    const show = (records: readonly Job[]): Promise<void> =>
+      printJobs(records, isArray || jobs.length > 1, context);
+    if (!watch) {
+      const records = await waiting('reading', context, (signal) =>
+        readJobs(services, ids, { clock, signal }),
+      );
+      for (const record of records) await services.save(record);
+      return show(records);
+    }
+    const failed = (await follow(ids, how, { services, show }, context)).filter(
+      ({ status }) => status === 'failed',
+    );
+    if (failed.length === 0) return;
+    const runs = new Map((await knownJobs(context)).map(({ job_id, run }) => [job_id, run]));
+    for (const { job_id } of failed) {
+      const run = runs.get(job_id);
+      const resume = run && commands.command('resume', run, '--failed', '--on-failure', 'isolate');
+      const next = resume ? `\n${toRun('send its rows again', resume)}` : '';
+      await writeOut(stderr, `profiles: ${safeHint(`job ${job_id} failed${next}`, platform)}\n`);
+    }
+    return Exit.jobFailed;
+  },
 });
 
-async function showJobs(options: Options, context: Context): Promise<Ended> {
-  const { jobs: named, watch } = options;
-  const { stdout, stderr, flags, clock } = context;
-  const jobs = named.length > 0 ? await meant(named, context) : await unfinished(watch, context);
-  const several = options.several || jobs.length > 1;
-  if (jobs.length === 0) {
-    if (flags.json) await writeJson(stdout, '[]');
-    else if (!flags.quiet) await writeOut(stderr, 'no unfinished jobs\n');
-    return;
-  }
-  const services = await servicesOf(jobs, watch, context);
-  const ids = jobs.map(({ id }) => id);
-  if (watch) return follow(ids, { ...options, several }, services, context);
-  const records = await whileWaiting('reading', context, () =>
-    stopOnSignal(context, (signal) => readJobs(services, ids, { clock, signal })),
-  );
-  for (const record of records) await services.save(record);
-  await print(records, several, context);
-}
-
+/** Shows the jobs until all have ended. @returns their last records, in order */
 async function follow(
   ids: readonly string[],
-  { several, intervalMs, waitTimeoutMs }: Options,
-  services: Services,
+  { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
+  { services, show }: { services: Services; show(records: readonly Job[]): Promise<void> },
   context: Context,
-): Promise<Ended> {
-  const { clock, stderr, env, flags, commands, platform } = context;
+): Promise<Job[]> {
+  const { clock, stderr, env, flags, commands } = context;
   const board = new JobBoard(clock, stylesOn(stderr, env, flags));
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
   const records = new Map<string, Job>();
@@ -116,81 +100,64 @@ async function follow(
     await stopOnSignal(context, watching, toRun('the jobs continue; follow them with', again));
   } catch (error) {
     display.close();
-    if (error instanceof WaitTimeoutError) await print(inOrder(), several, context);
+    if (error instanceof WaitTimeoutError) await show(inOrder());
     throw error;
   } finally {
     display.close();
   }
-  await print(inOrder(), several, context);
-  const failed = inOrder().filter(({ status }) => status === 'failed');
-  if (failed.length === 0) return;
-  const runs = new Map((await knownJobs(context)).map(({ job_id, run }) => [job_id, run]));
-  for (const { job_id } of failed) {
-    const run = runs.get(job_id);
-    const resume = run && commands.command('resume', run, '--failed', '--on-failure', 'isolate');
-    const next = resume ? hintLines(toRun('send its rows again', resume), platform) : [];
-    await writeOut(stderr, `${[`profiles: job ${safeLine(job_id)} failed`, ...next].join('\n  ')}\n`);
-  }
-  return Exit.jobFailed;
+  await show(inOrder());
+  return inOrder();
 }
 
 /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
-async function print(jobs: readonly Job[], several: boolean, { stdout, env, flags }: Context): Promise<void> {
-  const document = several ? jobs : jobs[0];
+async function printJobs(jobs: readonly Job[], isArray: boolean, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
   const styles = stylesOn(stdout, env, flags);
-  if (!flags.json) await writeOut(stdout, jobs.map((one) => recordText(one, styles)).join('\n'));
-  else if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
+  const document = isArray ? jobs : jobs[0];
+  if (document || !flags.json) {
+    await print(context, document, jobs.map((one) => recordText(one, styles)).join('\n'));
+  }
 }
 
-const LIST = {
-  fields: 'job_id kind status rows completed_rows account region base_url run submitted_at seen_at'.split(
-    ' ',
-  ),
-  tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
-  id: 'job_id',
-  times: ['submitted_at', 'seen_at'],
-  empty: 'no jobs yet',
-  styles: {
-    status: (status: string) => (status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow'),
-  },
-} as const;
+const FIELDS = 'job_id kind status rows completed_rows account region base_url run submitted_at seen_at';
+const COLORS: Readonly<Record<string, 'green' | 'red'>> = { completed: 'green', failed: 'red' };
 
-export const command = spec({
-  examples: [
-    'profiles jobs',
-    'profiles jobs --refresh --region sandbox',
-    'profiles jobs --filter status=failed --columns job_id,run --json',
-  ],
-  options: (_, flags: Flags) => ({ refresh: flags.refresh === true, listing: listingOf(flags) }),
-  run: async ({ refresh, listing }: { refresh: boolean; listing: Listing }, context) => {
-    const state = await (refresh ? context.state() : stateToRead(context));
-    if (refresh) {
+export const command = list({
+  options: (_, flags) => flags.refresh === true,
+  find: async (isRefreshed, context) => {
+    const state = await (isRefreshed ? context.state() : stateToRead(context));
+    if (isRefreshed) {
       await state.refuseMoved();
-      await look(await state.jobs.all(), context);
+      await refresh(await state.jobs.all(), context);
     }
-    const records = (await state.jobs.all()).map(recordOf);
-    await printList({ ...LIST, records }, listing, context);
+    const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
+      const all: Record<string, unknown> = {
+        ...known,
+        ...scope,
+        completed_rows: record.completed_rows ?? null,
+      };
+      return Object.fromEntries(FIELDS.split(' ').map((field) => [field, all[field]]));
+    });
+    return {
+      ...{ records, fields: FIELDS.split(' '), id: 'job_id', empty: 'no jobs yet' },
+      tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
+      times: ['submitted_at', 'seen_at'],
+      styles: { status: (status) => COLORS[status] ?? 'yellow' },
+    };
   },
-});
-
-const recordOf = ({ job_id, kind, status, rows, record, scope, run, ...times }: KnownJob): ListRecord => ({
-  ...{ job_id, kind, status, rows, completed_rows: record.completed_rows ?? null },
-  ...{ account: scope.account, region: scope.region, base_url: scope.base_url },
-  ...{ run, submitted_at: times.submitted_at, seen_at: times.seen_at },
 });
 
 /** Polls unfinished jobs, each in its own region and account. A token is never sent to another host. */
-async function look(known: readonly KnownJob[], context: Context): Promise<void> {
-  const open = known.filter(({ status }) => !isFinal(status));
+async function refresh(known: readonly KnownJob[], context: Context): Promise<void> {
   const groups: KnownJob[][] = [];
-  for (const one of open) {
+  for (const one of known.filter(({ status }) => !isFinal(status))) {
     const group = groups.find(([first]) => sameScope(first!.scope, one.scope));
     if (group) group.push(one);
     else groups.push([one]);
   }
   for (const group of groups) {
     try {
-      await lookAt(group, context);
+      await poll(group, context);
     } catch (error) {
       const here = error instanceof ConfigError || error instanceof UsageError || error instanceof AuthError;
       // The other jobs can still be polled.
@@ -201,7 +168,7 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
 }
 
 /** @param group jobs of one scope */
-async function lookAt(group: readonly KnownJob[], context: Context): Promise<void> {
+async function poll(group: readonly KnownJob[], context: Context): Promise<void> {
   const what = count(group.length, 'unfinished job');
   const { scope } = group[0]!;
   const recorded = { what, scope, account: namedAccount(scope), words: ['jobs', '--refresh'] };
@@ -211,18 +178,14 @@ async function lookAt(group: readonly KnownJob[], context: Context): Promise<voi
     context.warn(`${what} of another account (${scope.account}, ${scope.base_url}) not checked`);
     return;
   }
-  await whileWaiting(`checking ${count(group.length, 'job')}`, context, () =>
-    stopOnSignal(context, async (signal) => {
-      for (const { job_id: id } of group) {
-        try {
-          await saveJobs(there, [await client.job(id, signal)], scope);
-        } catch (error) {
-          if (!(error instanceof ServiceError && error.status === 404)) throw error;
-          context.warn(
-            `job ${id}: not found at the service; if its rows are missing there, import them again`,
-          );
-        }
+  await waiting(`checking ${count(group.length, 'job')}`, context, async (signal) => {
+    for (const { job_id: id } of group) {
+      try {
+        await saveJobs(there, [await client.job(id, signal)], scope);
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.status === 404)) throw error;
+        context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
       }
-    }),
-  );
+    }
+  });
 }

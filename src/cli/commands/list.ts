@@ -1,21 +1,13 @@
-/** What all commands share that list records: how records are selected, and the four forms of the result. */
+/** What all commands share that list records: a list is data, printed in one of four forms. */
 import { count } from '../../engine/util/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
-import {
-  agoBriefly,
-  cellText,
-  type ListRecord,
-  type Selection,
-  select,
-  selectsAll,
-  toCsv,
-  toNdjson,
-} from '../output/records.js';
+import type { ListRecord, Selection } from '../output/records.js';
+import * as lists from '../output/records.js';
 import { safeLine } from '../output/safe.js';
 import { formOn, type Styles } from '../output/terminal.js';
 import { jsonFor, writeJson, writeOut } from '../output/write.js';
-import type { Flags } from './command.js';
+import { type Flags, type Spec, say, spec, type Tree } from './command.js';
 
 /** A list: its records, and how they are shown. */
 export interface List {
@@ -36,6 +28,10 @@ export interface List {
   empty: string;
   /** Colors of a field's values. */
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
+  /** What is still to be selected, if some of it was done when the records were read. */
+  selection?: Selection;
+  /** What is said behind the list. */
+  after?: readonly string[];
 }
 
 /** What the flags ask for. */
@@ -43,6 +39,22 @@ export interface Listing {
   form: 'table' | 'json' | 'csv' | 'ndjson';
   selection: Selection;
 }
+
+/** A command that prints a list. `O`: what it makes of its words and flags; without it, the words. */
+interface ListSpec<O> extends Pick<Spec<O>, 'options' | 'commands'> {
+  find(options: O, context: Context, listing: Listing, tree: Tree): Promise<List>;
+}
+
+export const list = <O = readonly string[]>({ options, find, ...about }: ListSpec<O>) =>
+  spec({
+    ...about,
+    options: async (words, flags, context) => ({
+      asked: options ? await options(words, flags, context) : (words as O),
+      listing: listingOf(flags),
+    }),
+    run: async ({ asked, listing }, context, tree) =>
+      printList(await find(asked, context, listing, tree), listing, context),
+  });
 
 export function listingOf(flags: Flags): Listing {
   const { filter, sort, ...others } = given(LISTING, flags);
@@ -54,33 +66,33 @@ export function listingOf(flags: Flags): Listing {
 }
 
 /** Prints the selected records in the requested form. @throws UsageError for an unknown field */
-export async function printList(list: List, { form, selection }: Listing, context: Context): Promise<void> {
-  const { stdout, stderr, flags } = context;
-  const { records: all, fields, newest = Number.POSITIVE_INFINITY, source } = list;
-  const whole = selectsAll(selection);
-  if (form === 'json' && source !== undefined && whole) {
-    return writeJson(stdout, source.replace(/\n$/, ''));
-  }
-  const say = async (text: string): Promise<void> => {
-    if (!flags.quiet) await writeOut(stderr, `${text}\n`);
-  };
+export async function printList(list: List, listing: Listing, context: Context): Promise<void> {
+  const { stdout } = context;
+  const { form } = listing;
+  const { records: all, fields, newest = Number.POSITIVE_INFINITY, source, after = [] } = list;
+  const { selection = listing.selection } = list;
+  const whole = lists.selectsAll(selection);
   const total = all.length;
   const isShortened = form === 'table' && total > newest && whole;
-  const { records, columns } = select(all, isShortened ? { limit: newest } : selection, fields);
-  if (records.length === 0)
-    await say(total === 0 ? list.empty : `no matches among ${count(total, 'record')}`);
-  if (form === 'json') await writeJson(stdout, JSON.stringify(records, null, 2));
-  else if (form === 'ndjson') await writeOut(stdout, jsonFor(stdout, toNdjson(records)));
+  const { records, columns } = lists.select(all, isShortened ? { limit: newest } : selection, fields);
+  const isSource = form === 'json' && source !== undefined && whole;
+  if (records.length === 0 && !isSource)
+    await say(context, total === 0 ? list.empty : `no matches among ${count(total, 'record')}`);
+  if (isSource) await writeJson(stdout, source.replace(/\n$/, ''));
+  else if (form === 'json') await writeJson(stdout, JSON.stringify(records, null, 2));
+  else if (form === 'ndjson') await writeOut(stdout, jsonFor(stdout, lists.toNdjson(records)));
   else if (form === 'csv') {
-    const csv = toCsv(records, columns);
+    const csv = lists.toCsv(records, columns);
     await writeOut(stdout, stdout.isTTY ? csv.split('\n').map(safeLine).join('\n') : csv);
   } else if (records.length > 0) {
     const hidden = await printTable(records, selection.columns ? columns : null, list, context);
     if (hidden.length > 0) {
-      await say(`hidden to fit the terminal: ${safeLine(hidden.join(', '))}; choose with --columns`);
+      await say(context, `hidden to fit the terminal: ${safeLine(hidden.join(', '))}; choose with --columns`);
     }
   }
-  if (isShortened) await say(`the newest ${newest} of ${count(total, 'record')}; for all: --limit ${total}`);
+  if (isShortened)
+    await say(context, `the newest ${newest} of ${count(total, 'record')}; for all: --limit ${total}`);
+  for (const line of after) await say(context, line);
 }
 
 /**
@@ -96,7 +108,7 @@ async function printTable(
   // Loaded here, because the code that measures text takes 35 ms to load, and `--json` does not need it.
   const { renderFitting, renderTable } = await import('../output/table.js');
   const { id, styles = {}, times = [], fields, tableFields } = list;
-  const shown = named ?? tableFields ?? select(records, {}, fields).columns;
+  const shown = named ?? tableFields ?? lists.select(records, {}, fields).columns;
   const heads = shown.map((field) => {
     const style = styles[field];
     const isNumeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
@@ -106,10 +118,10 @@ async function printTable(
   const now = clock.now();
   const rows = records.map((record) =>
     shown.map((field) => {
-      const cell = cellText(record[field]);
+      const cell = lists.cellText(record[field]);
       const isTime = stdout.isTTY && times.includes(field) && !Number.isNaN(Date.parse(cell));
       // The age comes first, so that a narrow terminal cuts the time.
-      return isTime ? `${agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
+      return isTime ? `${lists.agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
     }),
   );
   const form = formOn(stdout, env, flags);

@@ -7,7 +7,7 @@ import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
-import { type Hint, hinted, inOneLine, toRun } from '../advice/hint.js';
+import { type Advice, hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
@@ -78,7 +78,7 @@ export const severalFit = (word: string, ids: readonly string[]): UsageError =>
 export function unknownRun(runs: readonly StoredRun[], id: string): never {
   const ids = runs.map(({ run }) => run);
   const like = nearest(id, ids);
-  const hint: Hint = like ? `did you mean ${like}?` : LIST_RUNS;
+  const hint: Advice = like ? `did you mean ${like}?` : LIST_RUNS;
   throw hinted(usage(`run "${id}" not found`), hint);
 }
 
@@ -116,12 +116,9 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
   const { what, scope, words } = recorded;
   if (sameService(here, scope)) return there;
   const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
-  throw hinted(usage(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), () => {
-    const flags = {
-      region: scope.region,
-      ...(scope.region === 'sandbox' ? {} : { baseUrl: scope.base_url }),
-    };
-    return toRun('name its region and host', context.withFlags(flags).commands.command(...words));
+  const at = { region: scope.region, ...(scope.region !== 'sandbox' && { baseUrl: scope.base_url }) };
+  throw hinted(usage(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), {
+    ...{ do: 'name its region and host', run: words, at },
   });
 }
 

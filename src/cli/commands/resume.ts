@@ -12,16 +12,15 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
-import { type Hint, hinted } from '../advice/hint.js';
+import { type Advice, hinted } from '../advice/hint.js';
 import { LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import {
   COLUMNS,
   engineValues,
   given,
-  MOVED,
+  OTHERS,
   REJECTING,
-  RESUME,
   SELECTING,
   usage,
   WAITING,
@@ -46,18 +45,8 @@ const { onFailure, isolateJobs } = REJECTING;
 const TIMING = { interval: WAITING.interval, waitForLock: WAITING.waitForLock };
 
 export const command = spec({
-  words: {
-    '[run]':
-      'run id (default: the newest with unsent rows that no process is running, then the newest with unfinished jobs; with --failed, the newest with failed rows)',
-  },
-  examples: [
-    'profiles resume',
-    'profiles resume 20261120-101500-x7k2 --json',
-    'profiles resume --failed --on-failure isolate',
-    'profiles resume --input users.csv --wait 5h30m',
-  ],
   options: async ([run], flags, { cwd, settings }): Promise<Options> => {
-    const { failed = false, inputs = [] } = given({ ...RESUME, ...MOVED }, flags);
+    const { failed = false, inputs = [] } = given(OTHERS, flags);
     const { set, where } = given({ set: COLUMNS.set, where: SELECTING.where }, flags);
     const report = reportOf(flags, (await settings()).importDefaults);
     const how = changesOf({ ...TIMING, onFailure, isolateJobs }, flags, cwd);
@@ -119,13 +108,13 @@ async function choose(state: State, id: string | undefined): Promise<StoredRun> 
   if (!found.finished || hasUnseenJobs(found)) return found;
   const { run, status } = found;
   const hasFailed = (await failedIn(found, state)).length > 0;
-  const hint: Hint = hasFailed
+  const hint: Advice = hasFailed
     ? { do: 'send its failed rows again', run: ['resume', run, '--failed'] }
     : { do: 'to see what became of its rows', run: ['runs', run] };
   return refuse(`run ${run} is finished (${status}): there is nothing to resume`, hint);
 }
 
-function refuse(message: string, hint: Hint): never {
+function refuse(message: string, hint: Advice): never {
   throw hinted(usage(message), hint);
 }
 
@@ -142,7 +131,7 @@ async function newest(runs: readonly StoredRun[], state: State): Promise<StoredR
 }
 
 /** Says that nothing is unfinished, and names a finished run whose jobs failed. */
-async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise<[string, Hint]> {
+async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise<[string, Advice]> {
   const failed: StoredRun[] = [];
   for (const run of runs) {
     const requests = run.finished ? await failedIn(run, state) : [];
@@ -151,7 +140,7 @@ async function withFailedJobs(runs: readonly StoredRun[], state: State): Promise
   }
   const [first] = failed;
   const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
-  const hint: Hint =
+  const hint: Advice =
     first === undefined
       ? LIST_RUNS
       : { do: what, run: ['resume', first.run, '--failed', '--on-failure', 'isolate'] };

@@ -17,11 +17,12 @@ import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
 import { documentOf } from '../output/document.js';
-import { fieldsText } from '../output/fields.js';
+import { fieldsOn } from '../output/fields.js';
 import { type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
-import { printReportPath, writeJson, writeOut } from '../output/write.js';
+import { printReportPath } from '../output/write.js';
+import { print as printed } from './command.js';
 import { commandsAt } from './recorded.js';
 
 export const commandsFor = (
@@ -56,15 +57,7 @@ export function recordOf(run: StoredRun, commands: Commands): ListRecord {
 }
 
 /** Read once for all parts of the output, because a continued run could change in between. */
-interface Loaded {
-  run: StoredRun;
-  requests: readonly RequestRecord[];
-  commands: Commands;
-  /** Null if no session has ended. */
-  facts: Facts | null;
-  /** How to continue an unfinished run, or the steps of the summary of a finished one. */
-  next: Facts['next'];
-}
+type Loaded = Awaited<ReturnType<typeof loaded>>;
 
 /**
  * Prints the run, and writes the report if one is asked for. If the report's file cannot be written, nothing is printed.
@@ -100,13 +93,14 @@ export async function reportWriter(
   };
 }
 
-export async function loaded(recorded: StoredRun, state: State, context: Context): Promise<Loaded> {
+export async function loaded(recorded: StoredRun, state: State, context: Context) {
   const commands = await commandsFor(recorded, context);
   const run = await seenFrom(context.cwd, recorded, state);
   const requests = await state.requests.of(run.run);
   const facts = factsOfRun(run, requests, commands);
   const resume = resumeOf(run, commands);
   const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
+  // How to continue an unfinished run, or the steps of the summary of a finished one.
   return { run, requests, commands, facts, next: run.finished ? (facts?.next ?? []) : unfinished };
 }
 
@@ -139,31 +133,21 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
 }
 
 async function print({ run, commands, requests, facts, next }: Loaded, context: Context): Promise<void> {
-  const { stdout, env, flags } = context;
+  const { stdout, env, flags, platform } = context;
   const paths = run.inputs.map(({ path }) => path);
   const { resume, ...record } = recordOf(run, commands);
   const outcomes_file = (run.options as Partial<ImportOptions> | null)?.outcomes ?? null;
-  if (flags.json) {
-    const { causes: _, ...summary } = facts ? documentOf(facts) : {};
-    const detail = {
-      ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
-      ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
-      next: next.map(({ command }) => command),
-      outcomes_file,
-      inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({
-        path,
-        kind,
-        digest,
-        rejects_file,
-      })),
-      requests: requests.map(({ job: _job, ...request }) => request),
-      jobs: jobsOf(requests, paths),
-      summary: facts && summary,
-    };
-    await writeJson(stdout, JSON.stringify(detail, null, 2));
-    return;
-  }
-  const styles = stylesOn(stdout, env, flags);
+  const { causes: _, ...summary } = facts ? documentOf(facts) : {};
+  const document = {
+    ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
+    ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
+    next: next.map(({ command }) => command),
+    outcomes_file,
+    inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
+    requests: requests.map(({ job: _job, ...request }) => request),
+    jobs: jobsOf(requests, paths),
+    summary: facts && summary,
+  };
   const reason = reasonOf(run);
   const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
   const detail = {
@@ -173,10 +157,10 @@ async function print({ run, commands, requests, facts, next }: Loaded, context: 
     ...(outcomes_file !== null && { outcomes_file }),
     ...(resume !== null && { resume }),
   };
-  const shown = [detail, ...requests.filter(isShown).map((request) => requestRecord(request, paths))];
-  await writeOut(stdout, shown.map((record) => fieldsText(record, styles)).join('\n'));
-  const lines = nextLines(next, styles.bold, context.platform);
-  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`);
+  const shown = requests.filter(isShown).map((request) => requestRecord(request, paths));
+  const lines = nextLines(next, stylesOn(stdout, env, flags).bold, platform);
+  const steps = lines.length === 0 ? '' : `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`;
+  await printed(context, document, fieldsOn(stdout, context, detail, ...shown) + steps);
 }
 
 function requestRecord(request: RequestRecord, paths: readonly string[]): Record<string, unknown> {

@@ -6,59 +6,57 @@ import { count } from '../../engine/util/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../sandbox/index.js';
 import type { Context } from '../context.js';
 import { given, SANDBOX_REGION, usage } from '../options/index.js';
-import { fieldsText } from '../output/fields.js';
+import { fieldsOn } from '../output/fields.js';
 import type { ListRecord } from '../output/records.js';
-import { stylesOn } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
 import { type Flags, spec } from './command.js';
-import { listingOf, printList } from './list.js';
+import { list as listed } from './list.js';
 
-export const list = spec({
-  summary: 'list companies or users',
-  words: { '<kind>': 'companies or users' },
-  examples: [
-    'profiles sandbox list companies --search berlin --sort -updated --limit 20',
-    'profiles sandbox list users --region eu --csv',
-  ],
+type Data = NonNullable<ReturnType<typeof openSandboxData>>;
+
+/** Looks at the data of the sandbox, if there are any, and closes them. */
+async function reading<T>(data: string, { clock }: Context, look: (held: Data | undefined) => T): Promise<T> {
+  const held = openSandboxData(data, clock) ?? undefined;
+  try {
+    return await look(held);
+  } finally {
+    held?.close();
+  }
+}
+
+export const list = listed({
   options: async ([word = ''], flags, context) => {
     const kind = (['companies', 'users'] as const).find((one) => one === word);
     if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
-    const data = await dataFolder(flags, context);
-    return { data, kind, region: regionIn(flags, context), listing: listingOf(flags) };
+    return { data: await dataFolder(flags, context), kind, region: regionIn(flags, context) };
   },
   /** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
-  run: async ({ data, kind, region, listing }, context, { command }) => {
+  find: async ({ data, kind, region }, context, listing, { command }) => {
     refuseServerOptions(command);
     const { search, sort, limit, ...selection } = listing.selection;
     // With `--filter`, the limit is applied after it.
     const limitsQuery = selection.filter === undefined;
     const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
     const query = { kind, region, search, sort: by, limit: limitsQuery ? limit : undefined };
-    const held = openSandboxData(data, context.clock);
-    let page: ProfilePage = { total: 0, found: 0, rows: [] };
-    try {
-      page = (await held?.profiles(query)) ?? page;
-    } finally {
-      held?.close();
-    }
-    const { rows, total, found } = page;
+    const page = await reading<ProfilePage | Promise<ProfilePage> | undefined>(data, context, (held) =>
+      held?.profiles(query),
+    );
+    const { rows, total, found } = page ?? { total: 0, found: 0, rows: [] };
     const records = rows.map((row) => recordOf(kind, row));
     if (by !== undefined) checkSort(by.by, records);
     const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
-    const shown = {
+    const counted = (n: number): string => count(n, kind === 'users' ? 'user' : 'company', kind);
+    const of = search === undefined ? '' : `${counted(found)} of `;
+    return {
       records,
       fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
       id: ID_FIELD[kind],
       source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
       empty: total === 0 ? none : `no ${kind} match this search`,
+      selection: limitsQuery || limit === undefined ? selection : { ...selection, limit },
+      after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
     };
-    const after = limitsQuery || limit === undefined ? selection : { ...selection, limit };
-    await printList(shown, { ...listing, selection: after }, context);
-    if (context.flags.quiet || total === 0) return;
-    const counted = (n: number): string => count(n, kind === 'users' ? 'user' : 'company', kind);
-    const of = search === undefined ? '' : `${counted(found)} of `;
-    await writeOut(context.stderr, `${of}${counted(total)} in region ${region}\n`);
   },
 });
 
@@ -88,9 +86,6 @@ function sourceOf(kind: Kind, row: Row): string {
 }
 
 export const show = spec({
-  summary: 'show one company or user',
-  words: { '<kind>': 'company or user', '<id>': 'its identifier' },
-  examples: ['profiles sandbox show company acme-001', 'profiles sandbox show user u-1001 --json'],
   options: async ([noun = '', id = ''], flags, context) => {
     if (noun !== 'company' && noun !== 'user') {
       const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
@@ -100,30 +95,24 @@ export const show = spec({
   },
   run: async ({ data, noun, id, region }, context, { command }) => {
     refuseServerOptions(command);
-    const { stdout, env, flags } = context;
+    const { stdout, flags } = context;
     const kind = noun === 'company' ? 'companies' : 'users';
-    const held = openSandboxData(data, context.clock);
-    try {
+    const { json, companyId, metadata } = await reading(data, context, (held) => {
       const profile = held?.profile(kind, id, region);
-      if (profile === undefined) {
-        const other = region === 'eu' ? 'default' : 'eu';
-        const hint = held?.pending(kind, id, region)
-          ? 'the job that imports it has not completed yet'
-          : held?.profile(kind, id, other)
-            ? `region ${other} has it: use --region ${other}`
-            : `import it ${howToImport(region)} first`;
-        throw usage(`no ${noun} "${id}" in the sandbox (region ${region})`, hint);
-      }
-      // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
-      if (flags.json) return await writeJson(stdout, profile.json);
-      const { companyId, metadata } = profile;
-      const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
-      const styles = stylesOn(stdout, env, flags);
-      const fields = Object.keys(metadata).length === 0 ? '' : `\n${fieldsText(metadata, styles)}`;
-      await writeOut(stdout, fieldsText({ ...head, region }, styles) + fields);
-    } finally {
-      held?.close();
-    }
+      if (profile) return profile;
+      const other = region === 'eu' ? 'default' : 'eu';
+      const hint = held?.pending(kind, id, region)
+        ? 'the job that imports it has not completed yet'
+        : held?.profile(kind, id, other)
+          ? `region ${other} has it: use --region ${other}`
+          : `import it ${howToImport(region)} first`;
+      throw usage(`no ${noun} "${id}" in the sandbox (region ${region})`, hint);
+    });
+    // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
+    if (flags.json) return writeJson(stdout, json);
+    const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
+    const more = Object.keys(metadata).length === 0 ? [] : [metadata];
+    await writeOut(stdout, fieldsOn(stdout, context, { ...head, region }, ...more));
   },
 });
 

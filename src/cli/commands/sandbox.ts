@@ -5,27 +5,16 @@ import { KINDS } from '../../engine/model.js';
 import { isLoopback } from '../../engine/service/address.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
-import {
-  openSandboxData,
-  readLookups,
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-} from '../../sandbox/index.js';
+import * as embedded from '../../sandbox/index.js';
 import { shellWord } from '../advice/shell.js';
 import { type Context, EMBEDDED } from '../context.js';
 import { SANDBOX, usage, valuesOf } from '../options/index.js';
-import { writeOut } from '../output/write.js';
-import { type Flags, print, refuse, spec } from './command.js';
+import { type Flags, print, refuse, say, spec } from './command.js';
 import { statePlace } from './recorded.js';
 import { dataFolder, list, refuseServerOptions, show } from './sandbox-data.js';
 
 export const command = spec({
   anyWords: true,
-  examples: [
-    'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
-    'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --fault 503:first=3',
-  ],
   options: async ([word], flags, context) => ({ word, serve: () => serverOptions(flags, context) }),
   run: async ({ word, serve }, context, { command }) =>
     word === undefined ? run(await serve(), context) : refuse(word, command),
@@ -33,8 +22,6 @@ export const command = spec({
     list,
     show,
     reset: spec({
-      summary: 'erase all profiles and jobs',
-      examples: ['profiles sandbox reset', 'profiles sandbox reset --json'],
       options: (_, flags, context) => dataFolder(flags, context),
       run: (data, context, { command }) => {
         refuseServerOptions(command);
@@ -44,19 +31,18 @@ export const command = spec({
   },
 });
 
-async function serverOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
-  const { memory, data: _, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
+async function serverOptions(flags: Flags, context: Context): Promise<embedded.SandboxOptions> {
   const {
-    port,
-    lookupPort,
-    euPort,
-    pagePort,
-    page,
-    controlPort,
+    memory,
+    data: _,
+    host,
+    seed,
+    fault = [],
+    lookups,
     expectToken = null,
-    latency,
-    ...limits
-  } = given;
+    ...given
+  } = valuesOf(SANDBOX, flags);
+  const { port, lookupPort, euPort, pagePort, page, controlPort, latency, ...limits } = given;
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
     const hint = 'an API key is one word of ASCII characters';
     throw usage('--expect-token contains white space or non-ASCII characters', hint);
@@ -77,15 +63,15 @@ async function serverOptions(flags: Flags, context: Context): Promise<SandboxOpt
     seed,
     limits: Object.fromEntries(asked),
     faults: fault,
-    ...(lookups === undefined ? {} : { lookups: readLookups(resolve(context.cwd, lookups)) }),
+    ...(lookups === undefined ? {} : { lookups: embedded.readLookups(resolve(context.cwd, lookups)) }),
     // Only the control API shows the ledger. Without it, stored identifiers would only use memory.
     ledgerIds: controlPort !== undefined,
   };
 }
 
-async function run(options: SandboxOptions, context: Context): Promise<void> {
-  const { stderr, flags, stop } = context;
-  const sandbox = await startSandbox(options);
+async function run(options: embedded.SandboxOptions, context: Context): Promise<void> {
+  const { stop } = context;
+  const sandbox = await embedded.startSandbox(options);
   try {
     const { host = '127.0.0.1', expectToken, dataDir } = options;
     if (!isLoopback(host.includes(':') ? `[${host}]` : host)) {
@@ -95,13 +81,11 @@ async function run(options: SandboxOptions, context: Context): Promise<void> {
       );
     }
     await printAddresses(sandbox, context);
-    if (!flags.quiet) {
-      const control = sandbox.controlUrl === null ? '' : `, control ${sandbox.controlUrl}`;
-      const page = sandbox.pageUrl === null ? '' : `sandbox: page ${sandbox.pageUrl}\n`;
-      const kept = dataDir === undefined ? 'in memory' : `in ${dataDir}`;
-      const where = `${page}sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}`;
-      await writeOut(stderr, `${where}; press Ctrl-C to stop\n`);
-    }
+    const { controlUrl, pageUrl, euUrl } = sandbox;
+    if (pageUrl !== null) await say(context, `sandbox: page ${pageUrl}`);
+    const control = controlUrl === null ? '' : `, control ${controlUrl}`;
+    const kept = dataDir === undefined ? 'in memory' : `in ${dataDir}`;
+    await say(context, `sandbox: EU region ${euUrl}${control}; data ${kept}; press Ctrl-C to stop`);
     await new Promise<void>((resolve) => {
       if (stop.aborted) resolve();
       stop.addEventListener('abort', () => resolve(), { once: true });
@@ -112,16 +96,8 @@ async function run(options: SandboxOptions, context: Context): Promise<void> {
 }
 
 /** Prints the variables that point any client at it. */
-function printAddresses(sandbox: Sandbox, context: Context): Promise<void> {
+function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<void> {
   const { url, euUrl, lookupUrl, controlUrl, pageUrl, token } = sandbox;
-  const document = {
-    base_url: url,
-    eu_base_url: euUrl,
-    lookup_base_url: lookupUrl,
-    control_url: controlUrl,
-    page_url: pageUrl,
-    token,
-  };
   const { hostname } = new URL(url);
   const variables = {
     PROFILES_BASE_URL: url,
@@ -130,7 +106,8 @@ function printAddresses(sandbox: Sandbox, context: Context): Promise<void> {
     ...(isLoopback(hostname) ? {} : { PROFILES_ALLOW_HTTP: hostname }),
   };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
-  return print(context, document, lines.join(''));
+  const others = { lookup_base_url: lookupUrl, control_url: controlUrl, page_url: pageUrl, token };
+  return print(context, { base_url: url, eu_base_url: euUrl, ...others }, lines.join(''));
 }
 
 /**
@@ -148,7 +125,7 @@ async function reset(data: string, context: Context): Promise<void> {
   const locks: HeldLease[] = [];
   try {
     if (state) await lock(state, locks);
-    const held = openSandboxData(data, clock);
+    const held = embedded.openSandboxData(data, clock);
     const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
     held?.close();
     const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
@@ -165,12 +142,11 @@ async function reset(data: string, context: Context): Promise<void> {
 async function lock(state: State, locks: HeldLease[]): Promise<void> {
   for (const kind of KINDS) {
     const taken = await state.locks.take(EMBEDDED, kind, 'sandbox reset');
-    if (!taken) {
-      const holder = (await state.locks.held(EMBEDDED)).find((held) => held.kind === kind)?.holder;
-      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder ?? 'it'}`, {
-        hint: 'wait for it to end, or interrupt it',
-      });
+    if (taken) locks.push(taken);
+    else {
+      const holder = (await state.locks.held(EMBEDDED)).find((held) => held.kind === kind)?.holder ?? 'it';
+      const hint = 'wait for it to end, or interrupt it';
+      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, { hint });
     }
-    locks.push(taken);
   }
 }

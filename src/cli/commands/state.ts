@@ -7,52 +7,49 @@ import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { given, STATE_MIGRATE, STATE_UNLOCK, usage } from '../options/index.js';
-import { fieldsText } from '../output/fields.js';
+import { given, OTHERS, UNLOCK, usage } from '../options/index.js';
+import { fieldsOn } from '../output/fields.js';
 import { ago } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
-import { stylesOn } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import { stateElsewhere, stateNamed } from '../settings/index.js';
 import { print, spec } from './command.js';
-import { requireState, type StatePlace, statePlace } from './recorded.js';
+import { requireState, statePlace } from './recorded.js';
 
 /** How often progress is printed: a copy of millions of profiles takes minutes. */
 const SAY_EVERY_MS = 5_000;
 
 export const command = spec({
-  examples: [
-    'profiles state info',
-    'profiles state check',
-    'profiles state backup state-backup.db',
-    'profiles state migrate --to postgres://ci@db.internal/profiles',
-  ],
   commands: {
     info: spec({
-      summary: 'show where the state is, its contents and age, and which processes hold locks',
-      examples: ['profiles state info', 'profiles state info --json'],
       run: (_, context) => info(context),
     }),
     check: spec({
-      summary: 'check the database for damage and inconsistent records',
-      examples: ['profiles state check', 'profiles state check --json'],
-      run: (_, context) => check(context),
+      run: async (_, context) => {
+        const { name: state } = await requireState(context);
+        const problems = await (await context.state()).problems();
+        const isFine = problems.length === 0;
+        const lines = problems.map(({ check, message }) => `${check.padEnd(12)}  ${safeLine(message)}\n`);
+        const text = isFine ? `${safeLine(state)}: no problems found\n` : lines.join('');
+        await print(context, { state, ok: isFine, problems }, text);
+        if (isFine) return;
+        throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
+          hint: 'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again',
+        });
+      },
     }),
     backup: spec({
-      summary: 'back up the database, even while imports run',
-      words: { '<file>': 'new file to write; to restore it, copy it into an empty directory as state.db' },
-      examples: ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
-      options: ([file = ''], _, { cwd }) => resolve(cwd, file),
-      run: backup,
+      run: async ([name = ''], context) => {
+        const { name: state, database } = await requireState(context);
+        const backup = resolve(context.cwd, name);
+        const bytes = await (await context.state()).backup(backup);
+        const text = `copied ${safeLine(database)} to ${safeLine(backup)} (${formatSize(bytes)})\n`;
+        await print(context, { state, backup, bytes }, text, 0);
+      },
     }),
     migrate: spec({
-      summary: 'move the state to another place; imports with this one are refused from then on',
-      examples: [
-        "profiles state migrate --to 'postgres://ci@db.internal/profiles?schema=p'",
-        'profiles state migrate --to sqlite:new-state --json',
-      ],
       options: (_, flags) => {
-        const { to } = given(STATE_MIGRATE, flags);
+        const { to } = given(OTHERS, flags);
         if (to !== undefined) return to;
         const hint = 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>';
         throw usage('--to is missing: it says where to copy the state', hint);
@@ -60,9 +57,7 @@ export const command = spec({
       run: migrate,
     }),
     unlock: spec({
-      summary: 'release locks of a database whose owners are gone',
-      examples: ['profiles state unlock', 'profiles state unlock --force'],
-      options: (_, flags) => given(STATE_UNLOCK, flags).force ?? false,
+      options: (_, flags) => given(UNLOCK, flags).force ?? false,
       run: unlock,
     }),
   },
@@ -70,12 +65,12 @@ export const command = spec({
 
 /** Shows what distinguishes this state from another one, or from an older copy. */
 async function info(context: Context): Promise<void> {
-  const { stdout, env, flags, clock } = context;
+  const { stdout, clock } = context;
   const { name, origin, exists } = await statePlace(context);
   const place = { state: name, origin, exists };
-  const styles = stylesOn(stdout, env, flags);
   const named = `${name} (${origin})`;
-  if (!exists) return print(context, place, fieldsText({ state: named, holds: 'nothing yet' }, styles));
+  if (!exists)
+    return print(context, place, fieldsOn(stdout, context, { state: named, holds: 'nothing yet' }));
   const state = await context.state();
   const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.held() };
   const when = (time: string | null): string | null =>
@@ -93,39 +88,16 @@ async function info(context: Context): Promise<void> {
     last_job_seen_at: when(last_job_seen_at),
     locks: locks.length === 0 ? 'not held' : locks.map(lockText).join('; '),
   };
-  const ofKind = known.map((each) => {
-    const { oldest_completed_at: oldest, newest_completed_at: newest } = each;
+  const ofKind = known.map(({ oldest_completed_at: oldest, newest_completed_at: newest, ...each }) => {
     return { ...each, oldest_completed_at: when(oldest), newest_completed_at: when(newest) };
   });
-  const text = [summary, ...ofKind].map((record) => fieldsText(record, styles)).join('\n');
-  return print(context, { ...place, ...held }, text);
+  await print(context, { ...place, ...held }, fieldsOn(stdout, context, summary, ...ofKind));
 }
 
 /** A lock in words: its account, its holder, and the time since the holder's last heartbeat. */
 function lockText({ kind, account, region, holder, heartbeat_age }: HeldLock): string {
   const heard = heartbeat_age === null ? '' : `, last heard of ${ago(1_000 * heartbeat_age)}`;
   return `${kind} of ${account} (${region}) held by ${holder ?? 'another process'}${heard}`;
-}
-
-/** @throws StateError if there are problems, after printing them */
-async function check(context: Context): Promise<void> {
-  const { name: state } = await requireState(context);
-  const problems = await (await context.state()).problems();
-  const lines = problems.map(({ check: name, message }) => `${name.padEnd(12)}  ${safeLine(message)}\n`);
-  const text = problems.length === 0 ? `${safeLine(state)}: no problems found\n` : lines.join('');
-  await print(context, { state, ok: problems.length === 0, problems }, text);
-  if (problems.length === 0) return;
-  throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
-    hint: 'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again',
-  });
-}
-
-/** Writes a consistent copy, even while imports run. */
-async function backup(file: string, context: Context): Promise<void> {
-  const { name, database } = await requireState(context);
-  const bytes = await (await context.state()).backup(file);
-  const text = `copied ${safeLine(database)} to ${safeLine(file)} (${formatSize(bytes)})\n`;
-  await print(context, { state: name, backup: file, bytes }, text, 0);
 }
 
 /** Copies the state to another place, which imports must use from then on. @param to in the form of `--state` */
@@ -167,10 +139,15 @@ async function migrate(to: string, context: Context): Promise<void> {
  * @throws LockedError if the holder of a lock is active, and `--force` was not given
  */
 async function unlock(force: boolean, context: Context): Promise<void> {
-  const place = await requireState(context);
-  const state = await context.state();
-  const held = await state.locks.held();
-  if (place.isFolder) return explain(held, place, context);
+  const { name, isFolder } = await requireState(context);
+  const { locks } = await context.state();
+  const held = await locks.held();
+  if (isFolder) {
+    const lines = held.length === 0 ? ['no lock is held'] : held.map((lock) => safeLine(lockText(lock)));
+    const why =
+      'Locks of a state directory need no unlocking: the operating system releases each when its process ends.';
+    return print(context, { state: name, released: [] }, `${[...lines, why].join('\n')}\n`);
+  }
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
     throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), {
@@ -179,18 +156,10 @@ async function unlock(force: boolean, context: Context): Promise<void> {
     });
   }
   if (fresh.length > 0) await askToTake(fresh, context);
-  const released = await state.locks.unlock(force);
+  const released = await locks.unlock(force);
   const lines = released.map((lock) => `released: ${safeLine(lockText(lock))}\n`);
   const text = released.length === 0 ? 'no lock is held by a process that is gone\n' : lines.join('');
-  await print(context, { state: place.name, released }, text);
-}
-
-/** Says that there is nothing to release: a lock in a folder ends with its process. */
-function explain(held: readonly HeldLock[], { name }: StatePlace, context: Context): Promise<void> {
-  const lines = held.length === 0 ? ['no lock is held'] : held.map((lock) => safeLine(lockText(lock)));
-  const why =
-    'Locks of a state directory need no unlocking: the operating system releases each when its process ends.';
-  return print(context, { state: name, released: [] }, `${[...lines, why].join('\n')}\n`);
+  await print(context, { state: name, released }, text);
 }
 
 /** @throws UsageError if there is no terminal to ask at, or if the answer is not yes */

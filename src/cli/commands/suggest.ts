@@ -1,24 +1,23 @@
 /** What can be typed next: from the command tree, the table of options, and what this machine knows. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { LOOKUP_LISTS } from '../../engine/service/names.js';
 import type { State } from '../../engine/state/state.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
+import { typedIn } from '../advice/typed.js';
 import type { Context } from '../context.js';
 import { settingsOf } from '../options/flags.js';
-import { builtIn, type Entry, OPTIONS, optionOf, pathOf, spelled } from '../options/index.js';
+import { builtIn, descriptionOf, type Entry, OPTIONS, optionsOf, pathOf } from '../options/index.js';
 import { BUILT_IN_REGIONS, type ConfigFile, configLocation, knownKeys } from '../settings/index.js';
 import type { Tree } from './command.js';
+import TEXTS from './topics.json' with { type: 'json' };
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 /** The maximum number of jobs or runs: a longer list would not help. */
 const MOST = 50;
 
-export interface Suggestion {
-  value: string;
-  description: string;
-}
+type Suggestion = readonly [value: string, description: string];
 
 /** The answer to the shell. */
 export interface Suggestions {
@@ -31,30 +30,12 @@ export interface Suggestions {
   ordered: boolean;
 }
 
-/** Where in the command tree a typed line is. */
+/** Where a typed line ends. */
 interface Position {
   command: Command;
   /** Arguments of the command so far. */
   operands: string[];
-  /** The flag that takes the word being typed as its value. */
-  awaiting: Option | null;
-  /** Whether `--` was typed: no later word is a flag. */
-  ended: boolean;
-  /** The word being typed; for `--flag=val` only the value. */
-  current: string;
-}
-
-/** @param words of the line; the last one is being typed */
-export async function suggest(words: readonly string[], tree: Tree, context: Context): Promise<Suggestions> {
-  const at = await locate(words, tree, context);
-  const { values, files } = await candidates(at, context);
-  const complete = optionOf(at.awaiting?.long)?.complete;
-  return {
-    values: values.filter(({ value }) => value.startsWith(at.current) && isPlain(value)),
-    files,
-    open: complete === 'column=' || complete === 'settings',
-    ordered: ['job', 'resume', 'runs'].includes(pathOf(at.command)) || complete === 'runs',
-  };
+  context: Context;
 }
 
 /**
@@ -63,84 +44,77 @@ export async function suggest(words: readonly string[], tree: Tree, context: Con
  */
 const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
 
-const takesValue = ({ required, optional }: Option): boolean => required || optional;
-
-async function locate(
+/** @param words of the line; the last one is being typed */
+export async function suggest(
   words: readonly string[],
-  { command, load }: Tree,
+  { command: running, load }: Tree,
   context: Context,
-): Promise<Position> {
-  const root = rootOf(command);
-  const at: Position = { command: root, operands: [], awaiting: null, ended: false, current: '' };
+): Promise<Suggestions> {
+  const before = words.slice(0, -1);
+  const isEnded = before.includes('--');
+  const typed = typedIn(before);
   // `--config` and `--state` in the typed line apply to these look-ups, too.
-  const note = ({ long }: Option, value: string): void => {
-    for (const name of ['config', 'state'] as const) if (long === spelled(name)) context.flags[name] = value;
-  };
-  const optionAt = (name: string): Option | undefined =>
-    flagsAt(at.command).find(({ long, short }) => long === name || short === name);
-  for (const word of words.slice(0, -1)) {
-    const [name = '', ...value] = word.split('=');
-    const child = at.operands.length === 0 && at.command.commands.find((each) => each.name() === word);
-    if (at.awaiting) {
-      note(at.awaiting, word);
-      at.awaiting = null;
-    } else if (!at.ended && word === '--') at.ended = true;
-    else if (!at.ended && word.length > 1 && word.startsWith('-')) {
-      const option = optionAt(name);
-      if (option && takesValue(option) && value.length > 0) note(option, value.join('='));
-      else if (option && takesValue(option)) at.awaiting = option;
-    } else if (child) {
-      if (at.command === root) await load(child);
-      at.command = child;
-    } else at.operands.push(word);
+  for (const name of ['config', 'state'] as const) {
+    const given = typed.flags.findLast(([long]) => long === `--${name}`)?.[1];
+    if (given) context.flags[name] = given[1] ?? given[0]!.replace(/^[^=]*=/, '');
   }
-  at.current = words.at(-1) ?? '';
-  const [, flag = '', value = ''] = /^(--[^=]+)=(.*)$/s.exec(at.current) ?? [];
-  const option = at.ended ? undefined : optionAt(flag);
-  if (option && takesValue(option)) {
-    at.awaiting = option;
-    at.current = value;
+  let command = running;
+  while (command.parent) command = command.parent;
+  const operands = [typed.command ?? [], typed.paths].flat();
+  for (;;) {
+    const child = command.commands.find((each) => each.name() === operands[0]);
+    if (!child) break;
+    await load(child);
+    command = child;
+    operands.shift();
   }
-  return at;
-}
-
-const rootOf = (command: Command): Command => (command.parent ? rootOf(command.parent) : command);
-
-/** The flags of a command, and those of every command. */
-function flagsAt(command: Command): Option[] {
-  const root = rootOf(command);
-  const all = root === command ? root.options : [...command.options, ...root.options];
-  return all.filter((option) => !option.hidden && option.long !== '--version');
-}
-
-async function candidates(at: Position, context: Context): Promise<Pick<Suggestions, 'values' | 'files'>> {
-  const { command, awaiting, ended, current, operands } = at;
+  const at = { command, operands, context };
   const path = pathOf(command);
-  if (awaiting) {
-    const option = optionOf(awaiting.long);
-    const files = option?.type.kind === 'path' || option?.complete === 'folders';
-    return { values: option ? await valuesOf(option, at, context) : [], files };
+  const own = [...new Set([...optionsOf(path), ...optionsOf('*')])];
+  const flags = own.filter(({ hidden, flag }) => !hidden && flag !== false);
+  const last = words.at(-1) ?? '';
+  const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
+  /** The option whose value is being typed behind this word. */
+  const isValue = (name: string | undefined): Entry | undefined =>
+    isEnded
+      ? undefined
+      : flags.find(({ long, short, type }) => {
+          return type.placeholder !== '' && (long === name || `-${short}` === name);
+        });
+  const option = isValue(flag) ?? isValue(before.at(-1));
+  const current = isValue(flag) ? value! : last;
+  let values: Suggestion[] = [];
+  let files = false;
+  if (option) {
+    values = await valuesOf(option, at);
+    files = option.type.kind === 'path' || option.complete === 'folders';
+  } else if (!isEnded && current.startsWith('-')) {
+    const off = OPTIONS.filter((each) => each.off?.includes(path));
+    values = [
+      ...flags.map((each): Suggestion => [each.long, descriptionOf(each)]),
+      ...off.map(({ long, summary }): Suggestion => [long.replace('--', '--no-'), summary]),
+      [builtIn('help').long, builtIn('help').summary],
+    ];
+  } else {
+    values = [
+      ...(operands.length === 0 ? commandsIn(command) : []),
+      ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? [])),
+    ];
+    files = takesFile(at);
   }
-  if (!ended && current.startsWith('-')) {
-    const off = OPTIONS.filter((option) => option.off?.includes(path)).map(({ long, summary }) => {
-      return { value: long.replace('--', '--no-'), description: summary };
-    });
-    const help = { value: builtIn('help').long, description: builtIn('help').summary };
-    const flags = flagsAt(command).map(({ long, flags, description }) => {
-      return { value: long ?? flags, description };
-    });
-    return { values: [...flags, ...off, help], files: false };
-  }
-  const children = operands.length === 0 ? commandsIn(command) : [];
-  const words = await quietly(async () => (await OPERANDS[path]?.(at, context)) ?? []);
-  return { values: [...children, ...words], files: takesFile(at) };
+  return {
+    values: values.filter(([each]) => each.startsWith(current) && isPlain(each)),
+    files,
+    open: option?.complete === 'column=' || option?.complete === 'settings',
+    ordered: ['job', 'resume', 'runs'].includes(path) || option?.complete === 'runs',
+  };
 }
 
 const commandsIn = (command: Command): Suggestion[] =>
   command
     .createHelp()
     .visibleCommands(command)
-    .map((child) => ({ value: child.name(), description: child.description() }));
+    .map((child) => [child.name(), child.description()]);
 
 function takesFile({ command: { registeredArguments: declared }, operands }: Position): boolean {
   const next = declared[operands.length] ?? declared.at(-1);
@@ -148,74 +122,66 @@ function takesFile({ command: { registeredArguments: declared }, operands }: Pos
   return next.variadic || operands.length < declared.length;
 }
 
-const named = (names: readonly string[]): Suggestion[] =>
-  [...new Set(names)].map((value) => ({ value, description: '' }));
+const named = (names: readonly string[]): Suggestion[] => [...new Set(names)].map((name) => [name, '']);
 
 /** Suggests nothing if the look-up fails, because completion cannot show an error. */
 const quietly = (find: () => Promise<Suggestion[]>): Promise<Suggestion[]> => find().catch(() => []);
 
-/** Values of an option: from its type, or from the source named in the table of options. */
-function valuesOf({ type, complete }: Entry, at: Position, context: Context): Promise<Suggestion[]> {
-  if (type.words) return Promise.resolve(named(type.words));
-  return quietly(async () => {
-    switch (complete) {
-      case 'settings':
-        return settingsOf(pathOf(at.command)).map(({ key, summary }) => {
-          return { value: `${key}=`, description: summary };
-        });
-      case 'column=': // the user types the value after the `=`
-        return named((await columns(at.operands, context)).map((column) => `${column}=`));
-      case 'columns':
-        return named(await columns(at.operands, context));
-      case 'runs':
-        return await runs(context, {});
-      case 'accounts':
-        return named(Object.keys((await config(context)).accounts ?? {}));
-      case 'regions': {
-        const { regions, accounts } = await config(context);
-        const own = Object.values(accounts ?? {}).flatMap((account) => Object.keys(account.regions ?? {}));
-        return named([...BUILT_IN_REGIONS, ...Object.keys(regions ?? {}), ...own]);
-      }
-      default:
-        return [];
-    }
-  });
-}
+type Find = (at: Position) => Promise<Suggestion[]> | Suggestion[];
 
-type Find = (at: Position, context: Context) => Promise<Suggestion[]> | Suggestion[];
+/** Values by the source that the table of options names. */
+const SOURCES: Readonly<Record<NonNullable<Entry['complete']>, Find>> = {
+  settings: ({ command }) => settingsOf(pathOf(command)).map(({ key, summary }) => [`${key}=`, summary]),
+  // The user types the value after the `=`.
+  'column=': async (at) => named((await columns(at)).map((column) => `${column}=`)),
+  columns: async (at) => named(await columns(at)),
+  runs: ({ context }) => runs(context, {}),
+  accounts: async ({ context }) => named(Object.keys((await config(context)).accounts ?? {})),
+  regions: async ({ context }) => {
+    const { regions, accounts } = await config(context);
+    const own = [{ regions }, ...Object.values(accounts ?? {})].flatMap((each) =>
+      Object.keys(each.regions ?? {}),
+    );
+    return named([...BUILT_IN_REGIONS, ...own]);
+  },
+  folders: () => [],
+};
+
+/** Values of an option: from its type, or from its source. */
+const valuesOf = ({ type, complete }: Entry, at: Position): Promise<Suggestion[]> =>
+  quietly(async () => (type.words ? named(type.words) : complete ? SOURCES[complete](at) : []));
 
 /** For commands with one argument: suggests nothing after the first. */
 const first =
   (find: Find): Find =>
-  (at, context) =>
-    at.operands.length === 0 ? find(at, context) : [];
+  (at) =>
+    at.operands.length === 0 ? find(at) : [];
+
+const KEYS_OF_CONFIG = first(({ context }) => keys(context));
 
 /** Values of arguments, by the path of the command. */
 const OPERANDS: Readonly<Record<string, Find>> = {
   lookups: first(() => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
-  job: async ({ operands }, context) => {
+  job: async ({ operands, context }) => {
     const jobs = await inState(context, (state) => state.jobs.all());
     return jobs
       .filter(({ job_id }) => !operands.includes(job_id))
-      .map(({ job_id, kind, status, submitted_at }) => {
-        return { value: job_id, description: `${kind}, ${status}, ${submitted_at}` };
-      });
+      .map(({ job_id, kind, status, submitted_at }) => [job_id, `${kind}, ${status}, ${submitted_at}`]);
   },
-  resume: first((_, context) => runs(context, { finished: false })),
-  runs: first((_, context) => runs(context, {})),
+  resume: first(({ context }) => runs(context, { finished: false })),
+  runs: first(({ context }) => runs(context, {})),
   completion: first(() => named(SHELLS)),
-  help: first(async ({ command }) => {
-    const { TOPICS } = await import('./topics.js');
-    const topics = TOPICS.map(({ name, summary }) => ({ value: name, description: summary }));
+  help: first(({ command }) => {
+    const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
     return [...commandsIn(command.parent!), ...topics];
   }),
-  'config get': first((_, context) => keys(context)),
-  'config unset': first((_, context) => keys(context)),
-  'config set': (at, context) => {
-    if (at.operands.length === 0) return keys(context);
+  'config get': KEYS_OF_CONFIG,
+  'config unset': KEYS_OF_CONFIG,
+  'config set': (at) => {
+    if (at.operands.length === 0) return keys(at.context);
     const key = at.operands[0]!.replace(/^accounts\.[^.]+\./, '');
     const option = at.operands.length === 1 && OPTIONS.find((each) => each.config === key);
-    return option ? valuesOf(option, at, context) : [];
+    return option ? valuesOf(option, at) : [];
   },
   'sandbox show': first(() => named(['company', 'user'])),
 };
@@ -232,8 +198,8 @@ async function keys(context: Context): Promise<Suggestion[]> {
 }
 
 /** Columns of the first input file on the line that exists. */
-async function columns(files: readonly string[], { cwd, stop }: Context): Promise<string[]> {
-  const path = files.find((file) => existsSync(resolve(cwd, file)));
+async function columns({ operands, context: { cwd, stop } }: Position): Promise<string[]> {
+  const path = operands.find((file) => existsSync(resolve(cwd, file)));
   if (path === undefined) return [];
   const { columnsOf } = await import('../../engine/read/index.js');
   return columnsOf({ path, location: resolve(cwd, path) }, stop);
@@ -255,7 +221,8 @@ async function inState<T>(context: Context, look: (opened: State) => Promise<T[]
 
 async function runs(context: Context, which: { finished?: boolean }): Promise<Suggestion[]> {
   const found = await inState(context, (state) => state.runs.all(which));
-  return found.map(({ run, kinds, status, started_at }) => {
-    return { value: run, description: `${kinds.join(' and ')}, ${status}, ${started_at}` };
-  });
+  return found.map(({ run, kinds, status, started_at }) => [
+    run,
+    `${kinds.join(' and ')}, ${status}, ${started_at}`,
+  ]);
 }

@@ -5,86 +5,37 @@ import type { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
 import type { World } from '../context.js';
 import { OPTIONS, pathOf, usage } from '../options/index.js';
-
-const STEPS = `Nothing is set up yet. Try it without an account, then connect yours:
-  profiles import companies.csv --dry-run         what an import of your file would send
-  profiles import companies.csv --region sandbox  rehearse it against the embedded service
-  profiles config init                            set the hosts and the API key of your account
-profiles --help lists all commands.
-`;
+import { configLocation } from '../settings/index.js';
+import { wordsOf } from './help-page.js';
+import TEXTS from './topics.json' with { type: 'json' };
 
 /** What to run first, if stdout is a terminal and nothing is configured yet; otherwise null. */
-export async function firstSteps({ stdout, env, platform, cwd }: World): Promise<string | null> {
+export function firstSteps({ stdout, env, platform, cwd }: World): string | null {
   const set = ['PROFILES_CONFIG', 'PROFILES_ACCOUNT', 'PROFILES_REGION', 'PROFILES_BASE_URL'];
   if (!stdout.isTTY || set.some((name) => env[name])) return null;
-  const { configLocation } = await import('../settings/index.js');
   try {
-    return existsSync(configLocation({ env, platform, cwd }, {}).value) ? null : STEPS;
+    const isSetUp = existsSync(configLocation({ env, platform, cwd }, {}).value);
+    return isSetUp ? null : `${TEXTS.steps.join('\n')}\n`;
   } catch {
     return null; // no home folder
   }
 }
 
-const KEY = 'to set your API key: profiles config set token; for hosts and key: profiles config init';
-const SETUP = 'to write the config file: profiles config init';
-const IMPORT = 'to send a file: profiles import companies.csv';
-const RUNS = 'for imports and how they ended: profiles runs; for jobs: profiles jobs';
-const CONTINUE = 'to continue an import: profiles resume';
-
-/** Commands of other programs, and what to use here. */
-export const WORDS: Readonly<Record<string, string>> = {
-  login: KEY,
-  auth: KEY,
-  init: SETUP,
-  setup: SETUP,
-  configure: SETUP,
-  whoami: 'for the account and whether it works: profiles doctor',
-  check: 'for settings and connection: profiles doctor; for a file: profiles inspect companies.csv',
-  upload: IMPORT,
-  push: IMPORT,
-  send: IMPORT,
-  sync: 'to send what changed: profiles import companies.csv --changed-only',
-  retry: CONTINUE,
-  continue: CONTINUE,
-  list: RUNS,
-  ls: RUNS,
-  status: RUNS,
-};
+const said = (texts: Readonly<Record<string, string>>, word: string): string | undefined =>
+  Object.hasOwn(texts, word) ? texts[word] : undefined;
 
 export function unknownCommand(word: string, names: readonly string[]): UsageError {
   const like = nearest(word, names);
   const meant = like ? `did you mean "profiles ${like}"?` : 'see profiles --help';
-  return usage(`unknown command "${word}"`, Object.hasOwn(WORDS, word) ? WORDS[word] : meant);
+  return usage(`unknown command "${word}"`, said(TEXTS.commands, word) ?? meant);
 }
-
-/** Flags of other programs and earlier names, and what to use here. */
-const FLAGS: Readonly<Record<string, string>> = {
-  '-v': 'for the version: profiles --version; to log each request: --debug',
-  '--verbose': 'to log each request: --debug',
-  '-q': 'for errors and requested data only: --quiet',
-  '--output': 'the result is on stdout: --json > result.json',
-  '--file': 'files need no flag: profiles import companies.csv',
-  '--wait-timeout': 'did you mean --wait <duration>?',
-  '--state-dir': 'did you mean --state <folder>?',
-  '--types': "did you mean --type '*=string'?",
-  '--continue-on-error': 'did you mean --on-failure continue?',
-  '--isolate': 'did you mean --on-failure isolate?',
-  '--token-file': 'set PROFILES_TOKEN_FILE, or the key token_file of the config file',
-  '--timeout': 'did you mean -o request_timeout=<duration>?',
-  '--pk': 'did you mean --id?',
-  '--external-id': 'did you mean --id?',
-  '--async': 'did you mean --no-wait?',
-  '--batch-size': 'did you mean --chunk-size?',
-  '--max-errors': 'did you mean --max-invalid?',
-  '-L': 'did you mean --limit?',
-};
 
 /** What to use instead of a flag that does not exist. */
 function insteadOf(flag: string): string | undefined {
-  if (Object.hasOwn(FLAGS, flag)) return FLAGS[flag];
   const key = flag.replace(/^--(no-)?/, '').replaceAll('-', '_');
   const option = OPTIONS.find((each) => each.key === key && each.flag === false);
-  if (option === undefined) return undefined;
+  const known = said(TEXTS.flags, flag);
+  if (known !== undefined || option === undefined) return known;
   const value = option.type.kind !== 'flag' ? `<${option.type.placeholder}>` : !flag.startsWith('--no-');
   return `did you mean -o ${key}=${value}?`;
 }
@@ -99,7 +50,7 @@ export function usageError(error: CommanderError, command: Command): UsageError 
   const path = pathOf(command);
   const name = path === '*' ? 'profiles' : `profiles ${path}`;
   const help = `see ${name} --help`;
-  const declared = command.registeredArguments;
+  const { args, registeredArguments: declared } = command;
   const form = [name, ...wordsOf(command)].join(' ');
   switch (error.code) {
     case 'commander.missingArgument': {
@@ -116,17 +67,9 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.excessArguments': {
       const { length } = declared;
       const taken = length === 0 ? 'no arguments' : length === 1 ? '1 argument' : `${length} arguments`;
-      const { args } = command;
       const given = args.length === 1 ? `"${args[0]}" was given` : `${args.length} were given`;
       return usage(`${path} takes ${taken}, but ${given}`, length === 0 ? help : form);
     }
   }
   return usage(first, help);
 }
-
-/** The arguments of a command, as its usage shows them: `<kind> <id>`. */
-export const wordsOf = ({ registeredArguments }: Command): string[] =>
-  registeredArguments.map((argument) => {
-    const word = argument.variadic ? `${argument.name()}...` : argument.name();
-    return argument.required ? `<${word}>` : `[${word}]`;
-  });

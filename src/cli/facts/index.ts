@@ -1,91 +1,20 @@
 /** What is said about an import, worked out once: every output is a layout of these facts. */
 import type { ImportEvent } from '../../engine/events.js';
-import {
-  type FileRange,
-  type Plan,
-  type RejectionCause,
-  type RunJob,
-  rangesIn,
-  type Summary,
-} from '../../engine/model.js';
+import { type Plan, type RejectionCause, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
-import { type Known, nextSteps, type Step } from '../advice/next.js';
+import { type Known, nextSteps } from '../advice/next.js';
 import { warningText, wordsOf } from '../advice/words.js';
-import {
-  isCompletedShort,
-  isOnlyPlanned,
-  type Outcome,
-  outcomeOf,
-  type RowFact,
-  rowFacts,
-  rowsLine,
-  type Tone,
-  toneOf,
-} from './outcome.js';
+import { isCompletedShort, isOnlyPlanned, outcomeOf, rowFacts, rowsLine, toneOf } from './outcome.js';
 import { namesIn } from './plan.js';
 import { type Recorded, type Text, Texts } from './text.js';
 
-export interface Facts {
-  /** As the engine has it, with the hints and warnings of this command line. */
-  summary: Summary;
-  outcome: Outcome;
-  rows: RowFact[];
-  /** The rows in one line. */
-  rowsLine: string;
-  causes: CauseFact[];
-  jobs: JobFact[];
-  resent: ResentFact[];
-  warnings: WarningFact[];
-  /** The files of rejected rows. */
-  rejects: string[];
-  next: Step[];
-  /** The command that continues the run; null if there is nothing to continue. */
-  resume: string | null;
-  /** Where the token came from, if the region of a flag has none of its own. */
-  tokenFrom: string | undefined;
-  texts: Texts;
-}
-
-/** Rejected rows of a file with the same cause. */
-export interface CauseFact extends Pick<RejectionCause, 'file' | 'column' | 'rows' | 'first_line' | 'hint'> {
-  /** `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. */
-  text: Text;
-  reason: Text;
-  /** Where the first one is. */
-  at: Text;
-}
-
-export interface JobFact {
-  id: string;
-  status: string;
-  tone: Tone;
-  reason: Text | null;
-  completed: number;
-  total: number;
-  /** Whether it has not completed all its rows. */
-  isShort: boolean;
-  ranges: FileRange[];
-}
-
-/** A request that was sent again because its outcome was unknown. */
-export interface ResentFact {
-  rows: number;
-  job: string | null;
-  reason: Text;
-  ranges: FileRange[];
-}
-
-export interface WarningFact {
-  /** In one line. */
-  message: Text;
-  /** Without the command below it. */
-  sentence: Text;
-  /** Whether it was said about this layout before. */
-  isKnown: boolean;
-}
+export type Facts = ReturnType<typeof factsOf>;
+export type CauseFact = ReturnType<typeof causeFact>;
+export type JobFact = ReturnType<typeof jobFact>;
+export type ResentFact = Facts['resent'][number];
 
 /** A warning in words. `text`: the message for a terminal, if it has a command on a line of its own. */
 export interface Warned {
@@ -101,7 +30,7 @@ export interface Heard {
   requests?: Recorded;
 }
 
-export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}): Facts {
+export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}) {
   const { commands, tokenFrom } = known;
   const { run, rows, status } = found;
   const texts = new Texts(namesIn(plan), requests);
@@ -110,39 +39,51 @@ export function factsOf(found: Summary, known: Known, { plan, warnings, requests
     ...cause,
     hint: (cause.problem && wordsOf(cause.problem, commands).hint) ?? cause.hint,
   }));
-  const summary = { ...found, causes, ...(warnings && { warnings: warnings.map(({ message }) => message) }) };
+  const summary: Summary = {
+    ...{ ...found, causes },
+    ...(warnings && { warnings: warnings.map(({ message }) => message) }),
+  };
   const classes = rowFacts(rows, isOnlyPlanned(status));
   return {
-    ...{ summary, texts, tokenFrom },
+    /** As the engine has it, with the hints and warnings of this command line. */
+    summary,
+    texts,
+    /** Where the token came from, if the region of a flag has none of its own. */
+    tokenFrom,
     outcome: outcomeOf(found),
     rows: classes,
+    /** The rows in one line. */
     rowsLine: rowsLine(rows, classes),
     causes: causes.map((cause) => causeFact(cause, texts)),
     jobs: found.jobs.map((job) => jobFact(job, texts)),
+    /** Requests that were sent again because their outcome was unknown. */
     resent: found.maybe_sent_twice.map((entry) => ({
       ...{ rows: entry.rows, job: entry.job_id, ranges: rangesIn(entry) },
       reason: texts.of(entry.reason),
     })),
     warnings: (warnings ?? found.warnings.map((message): Warned => ({ message }))).map((warned) => ({
       message: texts.of(warned.message),
-      // A command below the sentence may hold values that are not for all readers.
+      /** Without the command below it, which may hold values that are not for all readers. */
       sentence: texts.of((warned.text ?? warned.message).split('\n', 1)[0]!),
+      /** Whether it was said about this layout before. */
       isKnown: warned.isKnown === true,
     })),
+    /** The files of rejected rows. */
     rejects: found.files.flatMap(({ rejects_file }) => rejects_file ?? []),
     next: nextSteps(found, known),
+    /** The command that continues the run; null if there is nothing to continue. */
     resume: run === null || found.resume === null ? null : commands.command('resume', run),
   };
 }
 
-/** Only a cause that concerns whole rows may quote cells or the service's words in its reason. */
-function causeFact(cause: RejectionCause, texts: Texts): CauseFact {
-  const { column, at, example } = cause;
-  const reason = column === null ? texts.of(cause.reason) : { full: cause.reason, shared: cause.reason };
-  const places = { full: example === null ? at : `${at} ${example}`, shared: at };
-  const textIn = (form: 'full' | 'shared'): string =>
-    causeText({ ...cause, reason: reason[form] }, places[form]);
-  return { ...cause, reason, at: places, text: { full: textIn('full'), shared: textIn('shared') } };
+/** Rejected rows of a file with the same cause. Only one that concerns whole rows may quote cells or the service's words. */
+function causeFact(cause: RejectionCause, texts: Texts) {
+  const { column, at: shared, example } = cause;
+  const reason: Text =
+    column === null ? texts.of(cause.reason) : { full: cause.reason, shared: cause.reason };
+  const at: Text = { full: example === null ? shared : `${shared} ${example}`, shared };
+  const textIn = (form: keyof Text): string => causeText({ ...cause, reason: reason[form] }, at[form]);
+  return { ...cause, reason, at, text: { full: textIn('full'), shared: textIn('shared') } };
 }
 
 /** `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. */
@@ -165,13 +106,14 @@ function predicate(reason: string, rows: number): string {
   return ` ${rows === 1 ? reason : adverb + plural + reason.slice(adverb.length + verb.length)}`;
 }
 
-function jobFact(job: RunJob, texts: Texts): JobFact {
+function jobFact(job: RunJob, texts: Texts) {
   const { job_id: id, status, completed_rows, total_rows } = job;
   const reason = failureReason(job);
   return {
     ...{ id, status, completed: completed_rows ?? 0, total: total_rows ?? 0, ranges: rangesIn(job) },
-    tone: isCompletedShort(job) ? 'warn' : toneOf(status),
+    tone: isCompletedShort(job) ? ('warn' as const) : toneOf(status),
     reason: reason === null ? null : texts.of(reason),
+    /** Whether it has not completed all its rows. */
     isShort: !isFinal(status) || (total_rows != null && completed_rows !== total_rows),
   };
 }

@@ -11,12 +11,7 @@ export type Tone = 'good' | 'warn' | 'bad' | 'none';
 export const toneOf = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'none';
 
-export interface Outcome {
-  tone: Tone;
-  words: string;
-  /** Why it is not a success, for the exit codes that have several reasons. */
-  why: string;
-}
+export type Outcome = ReturnType<typeof outcomeOf>;
 
 const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
   completed: ['good', 'completed'],
@@ -34,12 +29,13 @@ const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
 /** Whether there is only a plan, and nothing was sent. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
-export function outcomeOf(summary: Summary): Outcome {
+/** How it ended. `why`: why it is not a success, for the exit codes that have several reasons. */
+export function outcomeOf(summary: Summary) {
   const { status, rows } = summary;
   const [tone, words] = OUTCOMES[status];
   // A dry run that would reject rows is not a success.
   const isBad = status === 'planned' && rows.rejected > 0;
-  return { tone: isBad ? 'bad' : tone, words, why: whyOf(summary) };
+  return { tone: isBad ? ('bad' as const) : tone, words, why: whyOf(summary) };
 }
 
 /** What exit codes 5 and 9 mean for this result. */
@@ -68,15 +64,7 @@ export function whyOf({ status, rows, jobs, not_sent, plan }: Summary): string {
 export const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
-export interface RowFact {
-  name: keyof RowCounts;
-  title: string;
-  /** What became of these rows. */
-  means: string;
-  rows: number;
-  /** Those of them that are in no other class: these numbers add up to the rows read. */
-  alone: number;
-}
+export type RowFact = ReturnType<typeof rowFacts>[number];
 
 const CLASSES: readonly [name: keyof RowCounts, title: string, means: string][] = [
   ['filtered', 'Filtered', 'left out on request'],
@@ -90,8 +78,11 @@ const CLASSES: readonly [name: keyof RowCounts, title: string, means: string][] 
 ];
 const TO_SEND = { title: 'To send', means: 'an import would send them' };
 
-/** Each class of rows that this import has. @param isPlan whether nothing was sent yet */
-export const rowFacts = (rows: RowCounts, isPlan: boolean): RowFact[] =>
+/**
+ * Each class of rows that this import has, and what became of these. `alone`: those of them that are in no other class,
+ * numbers which add up to the rows read. @param isPlan whether nothing was sent yet
+ */
+export const rowFacts = (rows: RowCounts, isPlan: boolean) =>
   CLASSES.flatMap(([name, title, means]) => {
     const own = rows[name];
     if (own === undefined) return [];

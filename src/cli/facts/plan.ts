@@ -3,27 +3,12 @@ import type { FilePlan, Plan } from '../../engine/model.js';
 import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { count, roughly } from '../../engine/util/numbers.js';
 import { suggestedLines } from '../advice/input-words.js';
-import type { Text, Texts } from './text.js';
+import type { Texts } from './text.js';
 
-export interface ColumnFact {
-  name: string;
-  /** Null if it is left out. */
-  key: string | null;
-  /** Empty if it has none. */
-  type: string;
-  conversion: string | undefined;
-  why: Text;
-  /** Flags to paste, for the types that its text would fit. */
-  suggested: string[];
-  empty: number;
-  filled: number;
-  /** Rows that are not filtered. */
-  of: number;
-}
-
-export const columnFacts = ({ columns, rows }: FilePlan, texts: Texts): ColumnFact[] =>
+/** What is said of each column. `key`: null if it is left out. `suggested`: flags to paste, for types that its text would fit. */
+export const columnFacts = ({ columns, rows }: FilePlan, texts: Texts) =>
   columns.map(({ column, key, type, conversion, suggested = [], reason, empty }) => {
-    const of = Math.max(0, rows.read - rows.filtered);
+    const of = Math.max(0, rows.read - rows.filtered); // rows that are not filtered
     return {
       ...{ name: column, key, conversion, empty, of },
       type: type ?? (key === null ? '' : 'as written'),

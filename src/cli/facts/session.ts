@@ -1,6 +1,6 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
 import { ProfilesError } from '../../engine/errors.js';
-import { type FileRange, type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
+import { type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { placeOf } from '../../engine/send/row-counts.js';
 import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
 import type { RequestRecord, RequestState } from '../../engine/state/requests.js';
@@ -133,24 +133,7 @@ export async function storedSession(
 const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
   new Map((await state.jobs.all()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
-export interface RequestFact {
-  seq: number;
-  /** What became of it, and its rows. */
-  words: string;
-  tone: Tone;
-  done: number;
-  rows: number;
-  job: string | null;
-  /** Whether its job is unfinished. */
-  isOpen: boolean;
-  reason: Text | null;
-  ranges: FileRange[];
-  notes: string[];
-  retries: number;
-  /** From acceptance to the end of the job, or to the last poll; null without a job. */
-  span: Span | null;
-  waits: readonly Span[];
-}
+export type RequestFact = ReturnType<typeof requestFacts>[number];
 
 /** The words for requests without a job. */
 const STATES: Record<RequestState, [words: string, tone: Tone]> = {
@@ -170,7 +153,8 @@ const STATES: Record<RequestState, [words: string, tone: Tone]> = {
 /** Whether there is anything to say about a request. */
 export const isShown = ({ rows, left_out }: RequestRecord): boolean => rows > 0 || left_out > 0;
 
-export function requestFacts({ requests, paths, seen, waits, plan }: Session): RequestFact[] {
+/** What became of each request. `span`: from acceptance to the end of the job, or to the last poll; null without a job. */
+export function requestFacts({ requests, paths, seen, waits, plan }: Session) {
   const texts = new Texts(namesIn(plan), requests);
   return requests.filter(isShown).map((r) => {
     const { job, job_id } = r;

@@ -18,8 +18,6 @@ import { planLine } from '../facts/outcome.js';
 import type { Choice, Prompter } from '../prompts/index.js';
 import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
 
-type Of<A extends Question['ask']> = Extract<Question, { ask: A }>;
-
 /** Asks what the rows of an input are. */
 export async function askIdentity(
   { path, rows, whole, choices, columns }: IdentityQuestion,
@@ -73,35 +71,80 @@ export async function askAll(
   let nulls: readonly string[] = [];
   const isSent = ({ path, column }: ColumnOf): boolean =>
     !leftOut.some((one) => one.path === path && one.column === column);
+  /** Any of the choices, each with what is said about it. */
+  const tick = <T>(
+    question: string,
+    choices: readonly T[],
+    label: (one: T) => string,
+    hint: (one: T) => string,
+  ) =>
+    prompter.tick(
+      question,
+      choices.map((value) => ({ value, label: label(value), hint: hint(value) })),
+    );
   for (const question of questions) {
     switch (question.ask) {
-      case 'columns':
-        leftOut = await askColumns(question, keys, named, prompter);
+      case 'columns': {
+        const sent = await tick('Which columns to send?', question.choices, named, (choice) => {
+          const { column, key, values, filled, rows } = choice;
+          const sentAs = keys === null ? key : keyStyle(keys)(column);
+          const as = sentAs === column ? '' : `as ${sentAs}, `;
+          const inRows = filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
+          return `${as}${inRows}${values[0] === undefined ? '' : `, such as ${quoted(values[0])}`}`;
+        });
+        leftOut = question.choices.filter((choice) => !sent.includes(choice));
         break;
-      case 'keys':
-        keys = await askKeys(question, prompter);
+      }
+      case 'keys': {
+        const { columns, styles } = question;
+        const different = (column: string): number =>
+          new Set(styles.map((style) => keyStyle(style)(column))).size;
+        const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
+        keys = await prompter.choose(
+          'How are the columns named at the service?',
+          styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
+        );
         break;
+      }
       case 'types': {
         const choices = question.choices.filter(isSent);
-        if (choices.length > 0) types.push(...(await askTypes(choices, named, prompter)));
+        if (choices.length > 0)
+          types.push(...(await tick('Which values to convert?', choices, named, aboutType)));
         break;
       }
       case 'reading': {
         if (!isSent(question)) break;
-        const chosen = await askReading(question, named, prompter);
-        const asText = { ...question.choices[0]!, type: 'string', markers: [] };
-        types.push({ path: question.path, ...(chosen ?? asText) });
+        const { path, choices } = question;
+        const asText = { ...choices[0]!, type: 'string', markers: [] };
+        const readings = choices.map((choice) => ({
+          value: choice,
+          label: `${quoted(choice.before)} is ${choice.after ?? choice.type}`,
+          hint: choice.type,
+        }));
+        // Enter takes text: a wrong guess would be wrong data.
+        const all = [...readings, { value: asText, label: 'as text, as written' }];
+        const how = `${named(question)}: how are its values read?`;
+        types.push({ path, ...(await prompter.choose<TypeChoice>(how, all, readings.length)) });
         break;
       }
       case 'zone': {
-        const zoned = question.choices.filter((one) => types.some((type) => isSame(one, type)));
+        const [first, ...others] = question.choices.filter((one) => types.some((type) => isSame(one, type)));
         const before = [...zones.values()].at(-1) ?? machineZone();
-        if (zoned.length > 0) zones.set(zoned[0]!.path, await askZone(zoned, before, named, prompter));
+        if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
         break;
       }
-      case 'markers':
-        nulls = await askMarkers(question, prompter);
+      case 'markers': {
+        const about = (cells: number, columns: readonly string[]): string =>
+          `${count(cells, 'cell')}; ${columns.join(', ')}`;
+        const chosen = await tick(
+          'Which of these mean that a cell is empty?',
+          question.choices,
+          ({ text }) => text,
+          ({ cells, columns }) => about(cells, columns),
+        );
+        nulls = chosen.map(({ text }) => text);
         break;
+      }
     }
   }
   return { leftOut, keys, types, zones, nulls };
@@ -119,62 +162,8 @@ function namesFor(found: readonly Found[]): Named {
   };
 }
 
-async function askColumns(
-  { choices }: Of<'columns'>,
-  keys: KeyStyle | null,
-  named: Named,
-  prompter: Prompter,
-): Promise<readonly ColumnOf[]> {
-  const sent = await prompter.tick(
-    'Which columns to send?',
-    choices.map((choice) => {
-      const { column, key, values } = choice;
-      const sentAs = keys === null ? key : keyStyle(keys)(column);
-      const as = sentAs === column ? '' : `as ${sentAs}, `;
-      const example = values[0] === undefined ? '' : `, such as ${quoted(values[0])}`;
-      return { value: choice, label: named(choice), hint: `${as}${filledIn(choice)}${example}` };
-    }),
-  );
-  return choices.filter((choice) => !sent.includes(choice));
-}
-
-const askTypes = (choices: Of<'types'>['choices'], named: Named, prompter: Prompter) =>
-  prompter.tick(
-    'Which values to convert?',
-    choices.map((choice) => {
-      return { value: choice, label: named(choice), hint: aboutType(choice) };
-    }),
-  );
-
-/** Null for text: a wrong guess would be wrong data. */
-const askReading = (question: Of<'reading'>, named: Named, prompter: Prompter) =>
-  prompter.choose<TypeChoice | null>(
-    `${named(question)}: how are its values read?`,
-    [
-      ...question.choices.map((choice) => ({
-        value: choice,
-        label: `${quoted(choice.before)} is ${choice.after ?? choice.type}`,
-        hint: choice.type,
-      })),
-      { value: null, label: 'as text, as written' },
-    ],
-    question.choices.length,
-  );
-
-const askMarkers = ({ choices }: Of<'markers'>, prompter: Prompter) =>
-  prompter.tick(
-    'Which of these mean that a cell is empty?',
-    choices.map(({ text, cells, columns }) => {
-      return { value: text, label: text, hint: `${count(cells, 'cell')}; ${columns.join(', ')}` };
-    }),
-  );
-
 const isSame = (a: ColumnOf & { type: string }, b: ColumnOf & { type: string }): boolean =>
   a.path === b.path && a.column === b.column && a.type === b.type;
-
-function filledIn({ filled, rows }: { filled: number; rows: number }): string {
-  return filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
-}
 
 const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string =>
   [
@@ -183,23 +172,14 @@ const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string
     ...(strays > 0 ? [`rejects ${count(strays, 'row')} that ${strays === 1 ? 'does' : 'do'} not fit`] : []),
   ].join('; ');
 
-async function askKeys({ columns, styles }: Of<'keys'>, prompter: Prompter): Promise<KeyStyle> {
-  const different = (column: string): number => new Set(styles.map((style) => keyStyle(style)(column))).size;
-  const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
-  return prompter.choose(
-    'How are the columns named at the service?',
-    styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
-  );
-}
-
 /** Asks for the time zone of columns of one input, and shows a cell in it. */
 async function askZone(
-  zoned: readonly (ColumnOf & TypeChoice)[],
+  zoned: readonly [ColumnOf & TypeChoice, ...(ColumnOf & TypeChoice)[]],
   likely: string,
   named: Named,
   prompter: Prompter,
 ): Promise<string> {
-  const { before, type } = zoned[0]!;
+  const { before, type } = zoned[0];
   await loadZones();
   const read = (zone: string): string | undefined => {
     const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);

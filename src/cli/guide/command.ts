@@ -3,18 +3,13 @@
 import { resolve } from 'node:path';
 import { KINDS, type Kind, type Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
-import {
-  FACTS,
-  factKey,
-  type MappingFile,
-  type MappingSection,
-  writtenFacts,
-} from '../../engine/read/index.js';
+import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { hasConditions, hasSets } from '../../engine/run/private.js';
 import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { State } from '../../engine/state/state.js';
-import type { Commands } from '../advice/commands.js';
+import type { Changes } from '../advice/commands.js';
+import type { Again } from '../advice/next.js';
 import { OPTIONS, spelled } from '../options/index.js';
 
 /** What the mapping holds, so that the command needs no flag for it. */
@@ -37,83 +32,45 @@ interface Answered {
 const WRITTEN = ['--rejects', '--outcomes', '--report', '--save-plan'];
 
 /** One command, or one for each kind of rows: flags are for all inputs, so they cannot say rules for two kinds. */
-export function commandsFor(
-  { flags, mapping, inputs, saved, skipsInvalid }: Answered,
-  { again }: Commands,
-): string[] {
+export function againFor({ flags, mapping, inputs, saved, skipsInvalid }: Answered): [Changes, ...Changes[]] {
   const plus = skipsInvalid ? ['--skip-invalid'] : [];
   if (mapping === null) {
     const reading = Object.entries(flags).flatMap(([name, value]) =>
       [value].flat().flatMap((each) => [spelled(name), String(each)]),
     );
-    return [again({ without: ['--guide'], plus: [...reading, ...plus] })];
+    return [{ without: ['--guide'], plus: [...reading, ...plus] }];
   }
-  if (saved !== null) return [again({ without: MAPPED, plus: [...plus, '--mapping', saved] })];
+  if (saved !== null) return [{ without: MAPPED, plus: [...plus, '--mapping', saved] }];
   const { companies, users, ...all } = mapping;
   const kinds = KINDS.flatMap((kind) => {
     const own = { companies, users }[kind];
     return own ? [{ ...all, kind, ...own }] : [];
   });
-  if (kinds.length < 2) return [again({ without: MAPPED, plus: [...flagsOf(kinds[0] ?? all), ...plus] })];
-  return kinds.map((one) => {
+  const [first, second] = kinds;
+  if (!first || !second) return [{ without: MAPPED, plus: [...flagsOf(first ?? all), ...plus] }];
+  const ofKind = (one: MappingFile): Changes => {
     const paths = inputs.flatMap(({ path, kind }) => (kind === one.kind ? [path] : []));
-    return again({ paths, without: [...MAPPED, ...WRITTEN], plus: [...flagsOf(one), ...plus] });
-  });
+    return { paths, without: [...MAPPED, ...WRITTEN], plus: [...flagsOf(one), ...plus] };
+  };
+  return [ofKind(first), ofKind(second)];
 }
+
+/** The order in which a command says a mapping: what else it says comes behind the kind. */
+const ORDER = 'id company_id map include exclude set keys type empty null trim allow_id'.split(' ');
 
 /** A mapping as flags. */
-export function flagsOf({ kind, ...section }: MappingFile): string[] {
-  const each = (flag: string, values: readonly string[] = []): string[] =>
-    values.flatMap((value) => [flag, value]);
-  const pairs = (flag: string, values: Readonly<Record<string, string>> = {}): string[] =>
-    each(
-      flag,
-      Object.entries(values).map((pair) => pair.join('=')),
-    );
-  const one = (flag: string, value: string | undefined): string[] =>
-    each(flag, value === undefined ? [] : [value]);
-  const {
-    id,
-    company_id,
-    map = {},
-    include,
-    exclude,
-    set,
-    type = {},
-    keys,
-    empty,
-    trim,
-    allow_id,
-  } = section as MappingSection;
+export function flagsOf({ map = {}, ...section }: MappingFile): string[] {
   const renamed = Object.fromEntries(Object.entries(map).filter(([column, key]) => column !== key));
-  const facts = FACTS.flatMap((fact) => {
-    const value = section[factKey(fact)];
-    if (value === undefined) return [];
-    return value === true ? [spelled(fact)] : [spelled(fact), String(value)];
+  const sorted = Object.entries({ kind: undefined, ...section, map: renamed }).sort(
+    ([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b),
+  );
+  return sorted.flatMap(([key, value]) => {
+    const flag = `--${key.replaceAll('_', '-')}`;
+    if (value === undefined || value === false || (key === 'empty' && value === 'omit')) return [];
+    if (value === true) return [flag];
+    const values = typeof value !== 'object' || Array.isArray(value) ? [value].flat() : Object.entries(value);
+    return values.flatMap((each) => [flag, Array.isArray(each) ? each.join('=') : String(each)]);
   });
-  return [
-    ...one('--kind', kind),
-    ...facts,
-    ...one('--id', id),
-    ...one('--company-id', company_id),
-    ...pairs('--map', renamed),
-    ...each('--include', include),
-    ...each('--exclude', exclude),
-    ...pairs('--set', set),
-    ...one('--keys', keys),
-    ...pairs('--type', type),
-    ...(empty === 'omit' ? [] : one('--empty', empty)),
-    ...each('--null', section.null),
-    ...(trim ? ['--trim'] : []),
-    ...each('--allow-id', allow_id),
-  ];
-}
-
-/** As `nextSteps` takes it. */
-interface Again {
-  paths: string[];
-  flags: string[];
-  sets: boolean;
 }
 
 /** For each run in `not_sent` whose rows flags can read: what `nextSteps` needs. */

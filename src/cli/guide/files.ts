@@ -17,7 +17,7 @@ import {
 import { fileTrouble, noRoom } from '../../engine/util/file-trouble.js';
 import { privateFolder } from '../../engine/util/private-folder.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 
@@ -68,10 +68,10 @@ export async function withBeside(
   const beside = mappingBeside(await expandInputs(paths, sourceDeps(context)), context.cwd);
   if (beside === null) return error;
   const { hint } = errorWords(error, context.commands);
-  return hinted(new InputError(error.message, { cause: error }), ({ again }) => {
-    const next = toRun(`if ${beside} is for it`, again({ plus: ['--mapping', beside] }));
-    return hint === undefined ? next : `${next}\n${hint}`;
-  });
+  return hinted(new InputError(error.message, { cause: error }), [
+    { do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } },
+    ...(hint === undefined ? [] : [hint]),
+  ]);
 }
 
 /** The first free name for a mapping file beside these inputs. */

@@ -10,11 +10,12 @@ import { isKnownLayout } from '../../engine/plan/type-changes.js';
 import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
-import { hinted, toRun } from '../advice/hint.js';
+import type { Changes } from '../advice/commands.js';
+import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
 import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
-import { commandsFor } from './command.js';
+import { againFor } from './command.js';
 import { freeName, mappingBeside, Spool, saveMapping, sourceDeps } from './files.js';
 import { Inputs, type LookOptions } from './inputs.js';
 import { canShare, mappingOf, notShared } from './mapping.js';
@@ -44,7 +45,7 @@ export interface Guided {
   /** The plan to send; null to make one. */
   rehearsal: Rehearsal | null;
   /** The same import without questions. */
-  commands: readonly string[];
+  commands: readonly Changes[];
   /** Mapping files that were used or saved: nothing else may be written there. */
   reads: readonly string[];
 }
@@ -82,7 +83,7 @@ export const guide = (asked: Asked, context: Context): Promise<Guided | null> =>
     const done = { flags, mapping, inputs: settled.found };
     if (mapping === null && !given.all && !(isInvalid && stopsAtInvalid(final))) {
       if (!isChanged) return null;
-      const commands = commandsFor({ ...done, saved: null, skipsInvalid: false }, context.commands);
+      const commands = againFor({ ...done, saved: null, skipsInvalid: false });
       return { options: final, rehearsal: null, commands, reads };
     }
     return await finish({ asked, sources, final, done, reads }, await how.ask(), context);
@@ -206,7 +207,7 @@ async function finish(
     asked: Asked;
     sources: readonly AnySource[];
     final: ImportOptions;
-    done: Pick<Parameters<typeof commandsFor>[0], 'flags' | 'mapping' | 'inputs'>;
+    done: Pick<Parameters<typeof againFor>[0], 'flags' | 'mapping' | 'inputs'>;
     reads: readonly string[];
   },
   ask: Prompter,
@@ -235,9 +236,11 @@ async function finish(
   // In the meantime, another import may have taken the name.
   const saved = isSaved ? freeName(sources, context.cwd) : null;
   if (saved !== null) await saveMapping(saved, mapping!, context);
-  const commands = commandsFor({ ...done, saved, skipsInvalid }, context.commands);
+  const commands = againFor({ ...done, saved, skipsInvalid });
+  const [again, ...others] = commands;
   if (!sends) {
-    throw hinted(new NotConfirmedError('nothing was sent'), () => toRun('to send it', ...commands));
+    const or = others.map((each) => ({ again: each }));
+    throw hinted(new NotConfirmedError('nothing was sent'), { do: 'to send it', again, or });
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' } : final,

@@ -5,24 +5,7 @@
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
-import {
-  APPLY,
-  COMPLETION,
-  CONFIG_INIT,
-  HISTORY,
-  IDENTIFY,
-  INSPECT,
-  JOB,
-  LISTING,
-  MOVED,
-  RESULT,
-  RESUME,
-  RUNS,
-  SANDBOX,
-  SANDBOX_REGION,
-  STATE_MIGRATE,
-  STATE_UNLOCK,
-} from './others.js';
+import { LISTING, OTHERS, RESULT, SANDBOX, SANDBOX_REGION, UNLOCK } from './others.js';
 import { COLUMNS, READING, SELECTING } from './reading.js';
 import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
 
@@ -56,20 +39,8 @@ const GROUPS: readonly Group[] = [
   { heading: 'Sending', commands: ['import'], options: WAITING },
   { heading: 'Sending', commands: ['import', 'apply'], options: RETRYING },
   { heading: 'Results', commands: ['import', 'apply', 'resume'], options: REPORTING },
-  ...[
-    MOVED,
-    APPLY,
-    JOB,
-    HISTORY,
-    RUNS,
-    RESUME,
-    STATE_MIGRATE,
-    IDENTIFY,
-    CONFIG_INIT,
-    STATE_UNLOCK,
-    INSPECT,
-    COMPLETION,
-  ].map((options) => ({ heading: null, commands: [], options })),
+  { heading: null, commands: [], options: OTHERS },
+  { heading: null, commands: [], options: UNLOCK },
   { heading: 'Results', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
   { heading: null, commands: ['sandbox list', 'sandbox show'], options: SANDBOX_REGION },

@@ -1,6 +1,7 @@
 /** How an option is described in the table, and how its values are read. */
 import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
+import TEXTS from './texts.json' with { type: 'json' };
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
 /** A mistake of whoever typed the command. */
@@ -15,8 +16,8 @@ export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=' | '
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
   type: Type<any>;
-  /** What it does: the start of a sentence, for help, completion, man page, reference, and config schema. */
-  summary: string;
+  /** The key of its text, if another option has its name. */
+  text?: string;
   /**
    * The value if the option is not given, in the units of its type. Without a default, the value is then
    * absent.
@@ -81,6 +82,8 @@ export interface Group {
 
 /** An option together with what is derived from its name. */
 export interface Entry extends Option {
+  /** What it does: the start of a sentence, for help, completion, man page, reference, and config schema. */
+  summary: string;
   /** The name in camelCase, under which commander stores the value. */
   name: string;
   /** The key of a setting for `-o`, such as `chunk_size`; null for an option that is none. */
@@ -111,6 +114,7 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
       ...(config !== undefined && { config }),
       name,
       key,
+      summary: TEXTS[(option.text ?? name) as keyof typeof TEXTS],
       typed,
       long,
       flags,
@@ -137,7 +141,7 @@ export const camelCase = (key: string): string =>
   key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The text for help: the summary, whether the option can be repeated, and the default. */
-export function descriptionOf(option: Option): string {
+export function descriptionOf(option: Entry): string {
   const notes = [
     ...(option.repeatable ? ['repeatable'] : []),
     ...(defaultOf(option) === null ? [] : [`default: ${defaultOf(option)}`]),
@@ -151,34 +155,26 @@ export function defaultOf({ type, default: value, otherwise }: Option): string |
   return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
 }
 
-type More = Partial<Omit<Option, 'type' | 'summary'>>;
+type More = Partial<Omit<Option, 'type'>>;
 
 /** A row of the table. @param more what else is known of the option */
 // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
-export const row = <T extends Type<any>, const M extends More = Record<never, never>>(
-  type: T,
-  summary: string,
-  more?: M,
-) => ({ type, summary, ...(more as M) });
+export const row = <T extends Type<any>, const M extends More = Record<never, never>>(type: T, more?: M) => ({
+  type,
+  ...(more as M),
+});
 
 /** A fact of a file: a mapping file may hold it at its top. */
-export const fact = <T, const M extends More = Record<never, never>>(
-  type: Type<T>,
-  summary: string,
-  more?: M,
-) => ({ ...row(type, summary, more), tier: 2, mapping: 'top', engine: true }) as const;
+export const fact = <T, const M extends More = Record<never, never>>(type: Type<T>, more?: M) =>
+  ({ ...row(type, more), tier: 2, mapping: 'top', engine: true }) as const;
 
 /** A rule for columns or values: a mapping file may hold it for each kind. */
-export const rule = <T, const M extends More = Record<never, never>>(
-  type: Type<T>,
-  summary: string,
-  more?: M,
-) => ({ ...row(type, summary, more), tier: 2, mapping: 'section' }) as const;
+export const rule = <T, const M extends More = Record<never, never>>(type: Type<T>, more?: M) =>
+  ({ ...row(type, more), tier: 2, mapping: 'section' }) as const;
 
 /** A number of the engine, which has its unit, bounds, and default. */
 export function number<K extends keyof typeof NUMBERS, const M extends More & { placeholder?: string }>(
   sets: K,
-  summary: string,
   more: M,
 ) {
   const { unit, least, most, default: value }: NumberOption = NUMBERS[sets];
@@ -189,15 +185,14 @@ export function number<K extends keyof typeof NUMBERS, const M extends More & { 
     count: () => countType(least, { ...(placeholder && { placeholder }), ...(most && { most }) }),
   };
   const known = { sets, default: value as (typeof NUMBERS)[K]['default'] };
-  return { ...row(types[unit](), summary), ...known, ...(rest as Omit<M, 'placeholder'>) };
+  return { ...row(types[unit]()), ...known, ...(rest as Omit<M, 'placeholder'>) };
 }
 
 /** A number of the engine that has no flag, but a key below `import`. */
 export const numberSetting = <K extends keyof typeof NUMBERS, const M extends More = Record<never, never>>(
   sets: K,
-  summary: string,
   more?: M,
-) => ({ ...number(sets, summary, more ?? ({} as M)), import: true, flag: false }) as const;
+) => ({ ...number(sets, more ?? ({} as M)), import: true, flag: false }) as const;
 
 type Read<O> = O extends { type: Type<infer V>; repeatable: true }
   ? V[]

@@ -21,24 +21,6 @@ export interface DisplayView {
   plain(): string | null;
 }
 
-export interface Display {
-  /**
-   * Call this when the view has changed. In `live` mode, the first call loads ora and resolves when it has
-   * drawn once.
-   */
-  changed(): void | Promise<void>;
-  /**
-   * A line that stays above the live region. Plain mode leaves it out, because its own lines say the same.
-   */
-  finished(line: string): void;
-  /** A line that is shown in every mode. */
-  notice(line: string): void;
-  /** Clears the live region until the next change, to make room for a question. */
-  pause(): void;
-  /** Ends the display, with the cursor shown. May be called again. */
-  close(): void;
-}
-
 export interface DisplayOptions {
   stream: TextStream;
   mode: ProgressMode;
@@ -46,8 +28,7 @@ export interface DisplayOptions {
 }
 
 /** Creates a display that opens at its first change: a command that fails at once loads and draws nothing. */
-export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
-  const { stream, mode, clock } = options;
+export function createDisplay(view: DisplayView, { stream, mode, clock }: DisplayOptions) {
   /** Number of regions opened so far, to recognize one that was paused or closed while it was loading. */
   let opened = 0;
   let opening = false;
@@ -70,23 +51,28 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
     if (!closed && own === opened && opening) stopRegion = startLiveRegion(stream, (size) => view.live(size));
   };
   return {
-    changed: () => {
+    /** Call this when the view has changed. In `live` mode, the first call loads ora, and resolves when it has drawn once. */
+    changed: (): void | Promise<void> => {
       if (closed || mode === 'none') return undefined;
       if (mode === 'plain') return printPlain();
       return opening ? undefined : openRegion();
     },
-    finished: (line) => {
+    /** A line that stays above the live region. Plain mode leaves it out, because its own lines say the same. */
+    finished: (line: string): void => {
       if (mode === 'live' && !closed) stream.write(`${line}\n`);
     },
-    notice: (line) => {
+    /** A line that is shown in every mode. */
+    notice: (line: string): void => {
       stream.write(mode === 'plain' ? `${timeOfDay(clock.now())} ${line}\n` : `${line}\n`);
     },
-    pause: () => {
+    /** Clears the live region until the next change, to make room for a question. */
+    pause: (): void => {
       opening = false;
       stopRegion?.();
       stopRegion = undefined;
     },
-    close: () => {
+    /** Ends the display, with the cursor shown. May be called again. */
+    close: (): void => {
       closed = true;
       stopRegion?.();
       stopRegion = undefined;

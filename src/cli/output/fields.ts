@@ -5,7 +5,7 @@ import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
 import { cellText } from './records.js';
 import { safeLine } from './safe.js';
-import { type Styles, styleOf } from './terminal.js';
+import { type Env, type OutputFlags, type Styles, styleOf, stylesOn, type TextStream } from './terminal.js';
 import { pad } from './width.js';
 
 /**
@@ -35,4 +35,14 @@ function valueText(field: string, value: unknown, styles: Styles): string {
   if (field.endsWith('_rows') && typeof value === 'number') return grouped(value);
   const text = safeLine(cellText(value));
   return field === 'status' ? styleOf(toneOf(text), styles)(text) : text;
+}
+
+/** Records for a stream, with an empty line between them. */
+export function fieldsOn(
+  stream: TextStream,
+  { env, flags }: { env: Env; flags: OutputFlags },
+  ...records: readonly Readonly<Record<string, unknown>>[]
+): string {
+  const styles = stylesOn(stream, env, flags);
+  return records.map((record) => fieldsText(record, styles)).join('\n');
 }

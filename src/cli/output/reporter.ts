@@ -10,37 +10,18 @@ import { annotate } from './github.js';
 import { ImportProgress } from './progress.js';
 import { inGitHubActions, safeHint, safeMessage } from './safe.js';
 import { failureLines, summaryLines, totalsLine } from './summary.js';
-import {
-  type Env,
-  formOn,
-  type OutputFlags,
-  progressMode,
-  type Styles,
-  stylesOn,
-  type TextStream,
-} from './terminal.js';
+import * as terminal from './terminal.js';
 import { writeJson, writeOut } from './write.js';
-
-export interface ImportReporter {
-  /** Reports an event. If there are many events, await it: it resolves when stdout has accepted them. */
-  report(event: Told): Promise<void>;
-  /** The error, if output could not be written. The import must then stop and still report its summary. */
-  lost(): OutputError | null;
-  /** Clears the display until the next event, to make room for a question. */
-  pause(): void;
-  /** Ends the display and shows the cursor, also after a failure. Resolves when everything is written. */
-  close(): Promise<void>;
-}
 
 export interface ReporterOptions {
   mode: 'text' | 'json' | 'ndjson';
-  stdout: TextStream;
-  stderr: TextStream;
-  env: Env;
+  stdout: terminal.TextStream;
+  stderr: terminal.TextStream;
+  env: terminal.Env;
   platform?: NodeJS.Platform;
   /** Base of relative paths in the events. */
   cwd: string;
-  flags: OutputFlags;
+  flags: terminal.OutputFlags;
   /** Whether annotations and the step summary may show cells. Default: false. */
   reportValues?: boolean;
   clock: { now(): number; monotonic(): number };
@@ -57,12 +38,12 @@ type Part = (event: Told) => void | Promise<void>;
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
-export function createReporter(options: ReporterOptions): ImportReporter {
+export function createReporter(options: ReporterOptions) {
   const { mode, stdout, stderr, env, cwd, flags, platform = 'linux', clock } = options;
   // In one terminal, lines of events and a live region would overwrite each other.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
-  const drawn = shared ? 'none' : progressMode(stderr, env, flags);
-  const styles = stylesOn(stderr, env, flags);
+  const drawn = shared ? 'none' : terminal.progressMode(stderr, env, flags);
+  const styles = terminal.stylesOn(stderr, env, flags);
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, { stream: stderr, mode: drawn, clock });
   /** The first error while writing the result or the conversation. */
@@ -77,7 +58,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     // Only for a dry run. An import that was held back also has a plan, but unlike a dry run it has a run.
     if (mode === 'text' && plan && run === null && lost?.stream !== 'stdout') {
       const { planText } = await import('./plan.js'); // only a dry run draws tables
-      await writeOut(stdout, planText(plan, formOn(stdout, env, flags)));
+      await writeOut(stdout, planText(plan, terminal.formOn(stdout, env, flags)));
     }
     const lines = (isText && !flags.quiet ? summaryLines : failureLines)(facts, styles, platform);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
@@ -129,9 +110,12 @@ export function createReporter(options: ReporterOptions): ImportReporter {
   };
   let last: Promise<void> = Promise.resolve();
   return {
-    lost: () => lost,
-    pause: () => display.pause(),
-    report: (event) => {
+    /** The error, if output could not be written. The import must then stop and still report its summary. */
+    lost: (): OutputError | null => lost,
+    /** Clears the display until the next event, to make room for a question. */
+    pause: (): void => display.pause(),
+    /** Reports an event. If there are many events, await it: it resolves when stdout has accepted them. */
+    report: (event: Told): Promise<void> => {
       // One event after the other: the live region must be cleared before the result is printed.
       last = last.then(async () => {
         for (const part of parts) await reportTo(part, event);
@@ -140,11 +124,12 @@ export function createReporter(options: ReporterOptions): ImportReporter {
       last.catch(() => {});
       return last;
     },
-    close: () => last.finally(() => display.close()),
+    /** Ends the display and shows the cursor, also after a failure. Resolves when everything is written. */
+    close: (): Promise<void> => last.finally(() => display.close()),
   };
 }
 
-function noticeOf(event: Told, styles: Styles, platform: NodeJS.Platform): string | undefined {
+function noticeOf(event: Told, styles: terminal.Styles, platform: NodeJS.Platform): string | undefined {
   if (event.type === 'notice') return safeHint(event.message, platform);
   if (event.type === 'warning')
     return `${styles.yellow('warning:')} ${safeHint(event.text ?? event.message, platform)}`;

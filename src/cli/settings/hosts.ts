@@ -2,16 +2,16 @@
 import { ConfigError } from '../../engine/errors.js';
 import { parseHost } from '../../engine/service/address.js';
 import { nearest } from '../../engine/util/nearest.js';
-import type { Commands } from '../advice/commands.js';
-import { type Hint, hinted, toRun } from '../advice/hint.js';
+import { type Advice, type Call, hinted } from '../advice/hint.js';
 import { FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
-import { type AccountSection, NAME, NAME_RULE } from './keys.js';
+import { NAME, NAME_RULE } from './keys.js';
 import {
   asUsage,
   type Found,
   find,
   flagOrVariable,
   inFile,
+  placeOf,
   property,
   type Section,
   type Settings,
@@ -47,22 +47,25 @@ export function chooseRegion(sources: Sources): Found<string> {
   const configured = sources.sections.flatMap(({ section }) => Object.keys(section.regions ?? {}));
   const known = [...new Set([...BUILT_IN_REGIONS, ...configured])];
   if (known.includes(found.value)) return found;
-  throw unknown('region', found, known, ({ command }) =>
-    toRun(
-      `available regions: ${known.join(', ')}; to add this one`,
-      `${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
-    ),
-  );
+  throw unknown('region', found, known, {
+    do: `available regions: ${known.join(', ')}; to add this one`,
+    run: ['config', 'set', `regions.${found.value}.base_url`, 'https://…'],
+  });
 }
 
 /**
  * The error for an unknown name: a `UsageError` if a flag gave it, otherwise a `ConfigError`.
  * @param add how to add the name; not for one that cannot be in the config file
  */
-function unknown(what: string, { value, origin }: Found<string>, known: readonly string[], add: Hint): Error {
+function unknown(
+  what: string,
+  { value, origin }: Found<string>,
+  known: readonly string[],
+  add: Advice,
+): Error {
   const message = `unknown ${what} "${value}" (${origin})`;
   const like = nearest(value, known);
-  const hint: Hint = like ? () => `did you mean "${like}"?` : NAME.test(value) ? add : () => NAME_RULE;
+  const hint = like ? `did you mean "${like}"?` : NAME.test(value) ? add : NAME_RULE;
   return hinted(origin.startsWith('flag ') ? usage(message) : new ConfigError(message), hint);
 }
 
@@ -85,7 +88,7 @@ export function findHost(
   region: Found<string>,
   ignore: Ignore,
 ): Found<string | null> {
-  const { world, flags, config, sections } = sources;
+  const { world, flags } = sources;
   const { env, config: place, accountConfig: key } = GLOBAL[option];
   const flag = spelled(option);
   const given = flags[option];
@@ -108,14 +111,13 @@ export function findHost(
   ignore(env, `${chosenBy} brings its own hosts`);
   // Hosts directly in an account belong to the account's own region, and not to another one that was chosen.
   const own = inFile(sources, 'region')?.value ?? GLOBAL.region.default;
-  for (const { section, prefix } of sections) {
-    const direct = own === region.value ? (section as AccountSection)[key] : undefined;
-    const text = direct ?? property(section.regions, region.value)?.[key];
-    if (text === undefined) continue;
-    const dotted = prefix + (direct === undefined ? place.replace('<name>', region.value) : key);
-    return { value: host(text, `${config.path}: ${dotted}`), origin: `${config.path} (${dotted})` };
-  }
-  return { value: null, origin: 'not set' };
+  const found = inFile(
+    sources,
+    ...(own === region.value ? [key] : []),
+    place.replace('<name>', region.value),
+  );
+  if (!found) return { value: null, origin: 'not set' };
+  return { value: host(found.value, placeOf(found)), origin: found.origin };
 }
 
 /** The regions of the config file that have a host. */
@@ -126,12 +128,10 @@ export const regionsWithHost = (sections: readonly Section[]): string[] => {
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
-/** The two commands that set the hosts of a region, for the user to complete: lines of a hint. */
-export const hostLines = (region: string, { command }: Commands): string[] =>
-  ['base_url', 'lookup_base_url'].map((key) => {
-    const set = command('config', 'set', `regions.${region}.${key}`, 'https://…');
-    return `  ${set.replace("'https://…'", 'https://…')}`;
-  });
+/** How to set a host of a region, for the user to complete. */
+export const setHost = (region: string, key: 'base_url' | 'lookup_base_url'): Call => ({
+  run: ['config', 'set', `regions.${region}.${key}`, 'https://…'],
+});
 
 /** @throws ConfigError with the lines to type */
 export const requireBaseUrl = (settings: Hosts): string =>
@@ -144,12 +144,13 @@ export const requireLookupBaseUrl = (settings: Hosts): string =>
 /** @param others regions that have it */
 function missingHost(region: string, what: string, others: readonly string[]): never {
   const flags = others.map((name) => `--region ${name}`).join(' or ');
-  throw hinted(new ConfigError(`region "${region}" has no ${what}, and none is built in`), (commands) =>
-    [
-      ...(flags === '' ? [] : [`use a region that has one: ${flags}`]),
-      `${flags === '' ? '' : 'or '}run these with the hosts of your account:`,
-      ...hostLines(region, commands),
-      'or rehearse with --region sandbox',
-    ].join('\n'),
-  );
+  throw hinted(new ConfigError(`region "${region}" has no ${what}, and none is built in`), [
+    ...(flags === '' ? [] : [`use a region that has one: ${flags}`]),
+    {
+      do: `${flags === '' ? '' : 'or '}run these with the hosts of your account`,
+      ...setHost(region, 'base_url'),
+      or: [setHost(region, 'lookup_base_url')],
+    },
+    'or rehearse with --region sandbox',
+  ]);
 }

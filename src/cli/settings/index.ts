@@ -25,6 +25,7 @@ import {
   find,
   type ImportDefault,
   inFile,
+  placeOf,
   property,
   type ReadConfig,
   type Settings,
@@ -132,10 +133,10 @@ function findToken({ world, flags, config, sections }: Sources, region: string, 
   if (region === 'sandbox') return { value: null, origin: 'embedded' };
   const fileAt = (path: string, origin: string) => ({ value: null, origin, file: { path, origin } });
   // Only the first section counts: the token at the top belongs to no account, or to another one.
-  const { section, prefix } = sections[0]!;
-  const regional = property(section.regions, region)?.token;
+  const own = { config, sections: sections.slice(0, 1) };
+  const regional = inFile(own, `regions.${region}.token`);
   const [inPlain, inAFile] = [FLAGLESS.token.env, FLAGLESS.tokenFile.env];
-  if (flags.account === undefined && (regional === undefined || flags.region === undefined)) {
+  if (flags.account === undefined && (!regional || flags.region === undefined)) {
     const token = readToken(variable(world, inPlain) ?? '', inPlain);
     const file = variable(world, inAFile);
     if (token && file) {
@@ -147,25 +148,22 @@ function findToken({ world, flags, config, sections }: Sources, region: string, 
     const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
     for (const name of [inPlain, inAFile]) ignore(name, `${flag} brings its own token`);
   }
-  if (regional !== undefined) {
-    const key = `${prefix}regions.${region}.token`;
-    return { value: readToken(regional, `${config.path}: ${key}`), origin: `${config.path} (${key})` };
+  if (regional) return { ...regional, value: readToken(regional.value, placeOf(regional)) };
+  const [found, second] = TOKEN_KEYS.flatMap((key) => inFile<string | string[]>(own, key) ?? []);
+  if (!found) return { value: null, origin: 'not set' };
+  const keyOf = (one: Found<unknown>): string => placeOf(one).slice(config.path.length + 2);
+  if (second) {
+    const [one, other] = [keyOf(found), keyOf(second)];
+    throw hinted(new ConfigError(`${config.path}: ${one} and ${other} are both set`), {
+      do: 'keep one of them; remove the other',
+      run: ['config', 'unset', one],
+      or: [{ run: ['config', 'unset', other] }],
+    });
   }
-  const keys = TOKEN_KEYS.filter((key) => section[key] !== undefined).map((key) => prefix + key);
-  const [first, second] = keys;
-  if (first && second) {
-    throw hinted(new ConfigError(`${config.path}: ${first} and ${second} are both set`), ({ command }) =>
-      [
-        'keep one of them; remove the other:',
-        ...[first, second].map((key) => `  ${command('config', 'unset', key)}`),
-      ].join('\n'),
-    );
-  }
-  const origin = `${config.path} (${first})`;
-  const { token: plain = '', token_command: words, token_file: file } = section;
-  if (words) return { value: null, origin, command: { words, origin } };
-  if (file) return fileAt(resolve(dirname(config.path), file), origin);
-  const token = readToken(plain, `${config.path}: ${prefix}token`);
+  const { value, origin } = found;
+  if (typeof value !== 'string') return { value: null, origin, command: { words: value, origin } };
+  if (keyOf(found).endsWith('token_file')) return fileAt(resolve(dirname(config.path), value), origin);
+  const token = readToken(value, placeOf(found));
   return token ? { value: token, origin } : { value: null, origin: 'not set' };
 }
 

@@ -122,17 +122,22 @@ export function flagOrVariable(
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
-/** The value of a key, such as `history.keep`, in the first section of the config file that has it. */
+/** The value of the first of these keys, such as `history.keep`, in the first section of the file that has one. */
 export function inFile<T extends Scalar = string>(
   { config: { path }, sections }: Pick<Sources, 'config' | 'sections'>,
-  key: string,
+  ...keys: string[]
 ): Found<T> | null {
   for (const { section, prefix } of sections) {
-    const value = valueAt(section, key.split('.')) as T | undefined;
-    if (value !== undefined) return { value, origin: `${path} (${prefix}${key})` };
+    for (const key of keys) {
+      const value = valueAt(section, key.split('.')) as T | undefined;
+      if (value !== undefined) return { value, origin: `${path} (${prefix}${key})` };
+    }
   }
   return null;
 }
+
+/** What a value is called in errors: `config.json: regions.eu.token`. */
+export const placeOf = ({ origin }: Found<unknown>): string => origin.replace(/ \(([^()]*)\)$/, ': $1');
 
 /** A setting by its name in the table of options; null if only its default applies. */
 export function find(sources: Sources, name: 'region' | 'state' | 'requestTimeout'): Found<string> | null {

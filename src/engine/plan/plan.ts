@@ -24,6 +24,8 @@ import { estimateSeconds, type RequestTotals } from './estimate.js';
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
+  /** Whether its rows may be users or companies. Only a look at the input goes on then. */
+  unclear?: boolean;
 }
 
 export interface ScanDeps {
@@ -35,6 +37,8 @@ export interface ScanDeps {
   signal: AbortSignal;
   /** Called with each rejected row, and the index of its input. */
   reject(input: number, row: RejectedRow): void;
+  /** Only looks: what is not clear is said, and is not an error. */
+  looks?: true;
 }
 
 export interface Scanned {
@@ -104,9 +108,9 @@ export async function* scanAll(
       await scanning.catch(() => {}); // thrown below, if the consumer has not stopped
     }
     const scan = await scanning;
-    kinds.check(input);
+    if (!deps.looks) kinds.check(input);
     taken[input.kind] += scan.rows.read - scan.rows.filtered;
-    scanned.push({ opened: input, scan });
+    scanned.push({ opened: input, scan, ...(deps.looks && { unclear: kinds.unclear }) });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
   for (const finder of finders.values()) finder.settle();
