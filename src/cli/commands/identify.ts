@@ -7,7 +7,7 @@ import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage } from '../options/index.js';
-import { fieldsOn } from '../output/fields.js';
+import { fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/safe.js';
 import { print, spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';

@@ -3,7 +3,7 @@ import { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
 import { OPTIONS, optionsOf } from './index.js';
 import { type Entry, type Flags, spelled } from './option.js';
-import { BOOLEAN, pair } from './types.js';
+import { pair, readBoolean } from './types.js';
 
 /** Keys under other names. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
@@ -43,7 +43,7 @@ export function withSettings(path: string, flags: Flags): Flags {
       throw new UsageError(twice, { hint: 'give it once' });
     }
     const setting = `-o ${key}`;
-    if (type.kind === 'flag') all[name] = BOOLEAN.read(value, setting);
+    if (type.kind === 'flag') all[name] = readBoolean(value, setting);
     else {
       type.read(value, setting);
       all[name] = repeatable ? [...((all[name] as string[] | undefined) ?? []), value] : value;

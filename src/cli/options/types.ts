@@ -22,52 +22,38 @@ export interface Type<V = unknown> {
   form?: string;
 }
 
-export const FLAG: Type<boolean> = {
-  kind: 'flag',
-  placeholder: '',
-  read: () => true,
-  write: (on) => (on ? 'on' : 'off'),
-};
+const type = <V>(
+  kind: Type['kind'],
+  placeholder: string,
+  read: Type<V>['read'],
+  more: Partial<Type<V>> = {},
+): Type<V> => ({ kind, placeholder, read, write: String, ...more });
 
-/** A flag's value where it is written out: in `-o trim=true`. */
-export const BOOLEAN = {
-  read: (given: string, setting: string): boolean => {
-    if (given === 'true' || given === 'false') return given === 'true';
-    throw new UsageError(`${setting}: "${given}" is not true or false`, { hint: `write ${setting}=true` });
-  },
-};
+const asIs = (text: string): string => text;
 
-const asIs = { read: (text: string) => text, write: String };
+const wrong = (setting: string, given: string, what: string, hint: string): UsageError =>
+  new UsageError(`${setting}: "${given}" is not ${what}`, { hint: `write ${hint}` });
 
-export const text = (placeholder: string, check?: { pattern: RegExp; form: string }): Type<string> => ({
-  kind: 'text',
-  placeholder,
-  ...asIs,
-  ...check,
-});
+export const FLAG = type('flag', '', () => true, { write: (on: boolean) => (on ? 'on' : 'off') });
+
+/** Reads a flag's value where it is written out: in `-o trim=true`. */
+export function readBoolean(given: string, setting: string): boolean {
+  if (given === 'true' || given === 'false') return given === 'true';
+  throw wrong(setting, given, 'true or false', `${setting}=true`);
+}
+
+export const text = (placeholder: string, check?: { pattern: RegExp; form: string }): Type<string> =>
+  type('text', placeholder, asIs, check);
 
 /** The name of an account or a region. */
-export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', ...asIs };
-
+export const NAME_TYPE = type('name', 'name', asIs);
 /** A program and its arguments: an array in the config file. */
-export const COMMAND_TYPE: Type<string> = {
-  kind: 'words',
-  placeholder: 'command',
-  ...asIs,
-};
-
-export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => ({
-  kind: 'path',
-  placeholder,
-  read: readPath,
-  write: String,
-});
-
+export const COMMAND_TYPE = type('words', 'command', asIs);
 /** An input: a path, a URL, stdin, or a member of an archive. */
-export const INPUT_TYPE: Type<string> = {
-  ...path('path'),
-  read: asIs.read,
-};
+export const INPUT_TYPE = type('path', 'path', asIs);
+
+export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> =>
+  type('path', placeholder, readPath);
 
 /** Reads a path or a `file://` URL. @throws UsageError for another URL, or a pattern */
 export function readPath(given: string, setting: string): string {
@@ -79,134 +65,100 @@ export function readPath(given: string, setting: string): string {
       hint: 'only inputs may be addresses; download it, and name the file',
     });
   }
-  if (given.includes('*')) {
-    throw new UsageError(`${setting}: "${given}" is a pattern, but one path is needed`, {
-      hint: 'only inputs may be patterns',
-    });
-  }
-  return given;
+  if (!given.includes('*')) return given;
+  throw new UsageError(`${setting}: "${given}" is a pattern, but one path is needed`, {
+    hint: 'only inputs may be patterns',
+  });
 }
 
-export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> => ({
-  kind: 'word',
-  placeholder,
-  words,
-  read: (given, setting) => wordOption(setting, given, words),
-  write: String,
-});
+export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> =>
+  type('word', placeholder, (given, setting) => wordOption(setting, given, words), { words });
 
 export const countType = (
   least = 0,
-  { placeholder = 'n', most }: { placeholder?: string; most?: number } = {},
-): Type<number> => ({
-  kind: 'count',
-  placeholder,
-  least,
-  read: (given, setting) => wholeNumber(given, setting, { least, ...(most === undefined ? {} : { most }) }),
-  write: String,
-});
+  { placeholder = 'n', ...bounds }: { placeholder?: string; most?: number } = {},
+): Type<number> =>
+  type('count', placeholder, (given, setting) => wholeNumber(given, setting, { least, ...bounds }), {
+    least,
+  });
 
-export const SIZE_TYPE: Type<number> = {
-  kind: 'size',
-  placeholder: 'size',
-  read: parseSize,
-  write: (bytes) => formatSize(bytes).replace(' ', ''),
-};
+export const SIZE_TYPE = type('size', 'size', parseSize, {
+  write: (bytes: number) => formatSize(bytes).replace(' ', ''),
+});
 
 /** @param least minimum in milliseconds: 1 if zero has no meaning */
-export const duration = (least = 0): Type<number> => ({
-  kind: 'duration',
-  placeholder: 'duration',
-  least,
-  read: (given, setting) => parseDuration(given, setting, least),
-  write: writeDuration,
-});
+export const duration = (least = 0): Type<number> =>
+  type('duration', 'duration', (given, setting) => parseDuration(given, setting, least), {
+    ...{ least, write: writeDuration },
+  });
 
 export const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
 
 /** A count, or a percentage of the rows that were read. */
-export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = {
-  kind: 'bound',
-  placeholder: 'n|n%',
-  read: (given, setting) => {
+export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = type(
+  'bound',
+  'n|n%',
+  (given, setting) => {
     if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
     if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
-    throw new UsageError(`${setting}: "${given}" is not a number of rows or a percentage`, {
-      hint: `write ${setting} 10 or ${setting} 2%`,
-    });
+    throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
   },
-  write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`),
-};
+  { write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`) },
+);
 
 /** A time zone by its IANA name. */
-export const ZONE_TYPE: Type<string> = {
-  kind: 'text',
-  placeholder: 'zone',
-  read: (given, setting) => {
-    try {
-      new Intl.DateTimeFormat('en', { timeZone: given });
-      return given;
-    } catch {
-      throw new UsageError(`${setting}: "${given}" is not a time zone`, {
-        hint: `write ${setting} Europe/Berlin, or ${setting} UTC`,
-      });
-    }
-  },
-  write: String,
-};
-
-/** A share between 0 and 1. */
-export const RATE_TYPE: Type<number> = {
-  kind: 'text',
-  placeholder: 'rate',
-  read: (given, setting) => {
-    const [, number = 'none', percent] = /^(\d*\.?\d+)(%?)$/.exec(given) ?? [];
-    const share = percent ? Number(number) / 100 : Number(number);
-    if (share >= 0 && share <= 1) return share;
-    throw new UsageError(`${setting}: "${given}" is not a rate`, { hint: 'write 0.1 or 10%' });
-  },
-  write: String,
-};
-
-/** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
-export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
-  kind: 'text',
-  placeholder,
-  read: (given, setting) => {
-    const at = given.indexOf('=');
-    if (at < 1 || given.length - at - 1 < least) {
-      throw new UsageError(`${setting}: "${given}" is not of the form ${placeholder}`, {
-        hint: `write ${setting} ${placeholder}`,
-      });
-    }
-    return [given.slice(0, at), given.slice(at + 1)];
-  },
-  write: (value) => value.join('='),
+export const ZONE_TYPE = type('text', 'zone', (given, setting) => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: given });
+    return given;
+  } catch {
+    throw wrong(setting, given, 'a time zone', `${setting} Europe/Berlin, or ${setting} UTC`);
+  }
 });
 
+/** A share between 0 and 1. */
+export const RATE_TYPE = type('text', 'rate', (given, setting) => {
+  const [, number = 'none', percent] = /^(\d*\.?\d+)(%?)$/.exec(given) ?? [];
+  const share = percent ? Number(number) / 100 : Number(number);
+  if (share >= 0 && share <= 1) return share;
+  throw wrong(setting, given, 'a rate', '0.1 or 10%');
+});
+
+/** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
+export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> =>
+  type(
+    'text',
+    placeholder,
+    (given, setting) => {
+      const at = given.indexOf('=');
+      if (at >= 1 && given.length - at - 1 >= least) return [given.slice(0, at), given.slice(at + 1)];
+      throw wrong(setting, given, `of the form ${placeholder}`, `${setting} ${placeholder}`);
+    },
+    { write: (value) => value.join('=') },
+  );
+
 /** `column=value` or `column!=value`, split at the first `=`. */
-export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = {
-  kind: 'text',
-  placeholder: 'column=text',
-  read: (given, setting) => {
+export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = type(
+  'text',
+  'column=text',
+  (given, setting) => {
     const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
     if (name && value !== undefined) return [name, no ? '!=' : '=', value];
-    throw new UsageError(`${setting}: "${given}" is not of the form column=value`, {
-      hint: `write ${setting} 'column=value' or ${setting} 'column!=value'`,
-    });
+    const how = `${setting} 'column=value' or ${setting} 'column!=value'`;
+    throw wrong(setting, given, 'of the form column=value', how);
   },
-  write: (value) => value.join(''),
-};
+  { write: (value) => value.join('') },
+);
 
 /** Names, separated by commas; duplicates are removed. */
-export const NAMES_TYPE: Type<string[]> = {
-  kind: 'text',
-  placeholder: 'a,b',
-  read: (given, setting) => {
+export const NAMES_TYPE = type(
+  'text',
+  'a,b',
+  (given, setting) => {
     const names = given.split(',').map((name) => name.trim());
     const found = [...new Set(names.filter(Boolean))];
     if (found.length > 0) return found;
     throw new UsageError(`${setting}: no name was given`, { hint: `write ${setting} a,b` });
   },
-  write: (names) => names.join(','),
-};
+  { write: (names: string[]) => names.join(',') },
+);

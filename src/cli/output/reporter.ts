@@ -2,10 +2,9 @@
 
 import { OutputError } from '../../engine/errors.js';
 import { formatDuration } from '../../engine/util/duration.js';
-import type { Facts, Told } from '../facts/index.js';
+import { documentOf, eventLine, type Facts, type Told } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';
-import { documentOf, eventLine } from './document.js';
 import { annotate } from './github.js';
 import { ImportProgress } from './progress.js';
 import { inGitHubActions, safeHint, safeMessage } from './safe.js';

@@ -114,7 +114,7 @@ async function parseJson(path: string, text: string): Promise<unknown> {
     });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const { jsonFault } = await import('./json-fault.js');
+    const { jsonFault } = await import('./schema.js');
     throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), {
       do: 'fix it, or move the file away and run',
       run: ['config', 'init'],

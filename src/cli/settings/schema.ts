@@ -2,6 +2,7 @@
  * The schema of the config file (contract §2 "Keys"), derived from the table of options.
  * `schemas/config.schema.json` is derived from it.
  */
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import * as z from 'zod';
 import { ConfigError } from '../../engine/errors.js';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/util/duration.js';
@@ -131,4 +132,14 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
 export function configJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(fileSchema);
   return { $schema, title: 'Config file of profiles', ...schema };
+}
+
+/** Line and column of the first error, and what is wrong: `2:13: invalid JSON: value expected`. */
+export function jsonFault(text: string): string {
+  const faults: ParseError[] = [];
+  parse(text, faults, { disallowComments: true });
+  const { error, offset } = faults[0] ?? { error: 1, offset: text.length };
+  const before = text.slice(0, offset).split('\n');
+  const reason = printParseErrorCode(error).replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`);
+  return `${before.length}:${before.at(-1)!.length + 1}: invalid JSON: ${reason.toLowerCase()}`;
 }
