@@ -224,6 +224,9 @@ export class Numbers {
     }
     this.#values[this.length++] = value;
   }
+  at(index: number): number {
+    return this.#values[index]!;
+  }
   /** Returns a copy, and empties the list. */
   take(): Uint32Array<ArrayBuffer> {
     const taken = this.#values.slice(0, this.length);

@@ -7,7 +7,7 @@ import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
-import type { SheetChoice } from './xlsx/notes.js';
+import type { SheetChoice } from './xlsx/workbook.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */

@@ -1,24 +1,17 @@
 /** Lists zip archives, and unpacks a member as a file. Names inside are never used as paths. */
 import { createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { crc32 } from 'node:zlib';
-import type { Entry, ZipFile } from 'yauzl';
 import { InputError } from '../../errors.js';
 import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
 import { notSpooled } from './spool.js';
+import { type Entry, Zip, ZipError } from './zip.js';
 
-const GIB = 1024 ** 3;
-/** An archive with more members is refused. */
-const MAX_MEMBERS = 10_000;
 /** A member may always have this many bytes, */
-const SMALL_MEMBER_BYTES = GIB;
-/** more if it is at most this many times its compressed size, */
-const MAX_RATIO = 200;
+const SMALL_MEMBER_BYTES = 1024 ** 3;
 /** and never more than this. */
-const MAX_MEMBER_BYTES = 100 * GIB;
+const MAX_MEMBER_BYTES = 100 * SMALL_MEMBER_BYTES;
 
 /** How many members a message lists. */
 const LISTED = 20;
@@ -100,7 +93,7 @@ function listed(names: readonly string[], join: (member: string) => string): str
 }
 
 /**
- * Unpacks a member into a private file, and checks its size and checksum.
+ * Unpacks a member into a private file.
  * @param shown the member's name in messages
  * @throws InputError for a member that is encrypted, damaged, or too large; StateError if it cannot be written; the
  * signal's reason when aborted
@@ -111,98 +104,52 @@ export async function unpackMember(
   signal?: AbortSignal,
 ): Promise<void> {
   refuseMember(entry, shown);
-  const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
-  let failedToWrite = false;
-  file.once('error', (error: NodeJS.ErrnoException) => {
-    failedToWrite = error.syscall !== undefined;
-  });
-  let sum = 0;
-  const check = new Transform({
-    transform: (chunk: Buffer, _, done) => {
-      sum = crc32(chunk, sum);
-      done(null, chunk);
-    },
-    flush: (done) => done(sum === entry.crc32 ? null : new Error('its checksum does not match')),
-  });
-  const zip = await openZip(location).catch((error: Error) => {
-    file.destroy();
-    throw damaged(shown, error);
-  });
   try {
-    const unpacked = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
-      zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
-    });
-    await pipeline(unpacked, check, file, signal ? { signal } : {});
+    const zip = await Zip.open(location);
+    try {
+      const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
+      await pipeline(zip.read(entry), file, signal ? { signal } : {});
+    } finally {
+      zip.close();
+    }
   } catch (error) {
-    file.destroy();
     await rm(to, { force: true });
     if (signal?.aborted) throw signal.reason;
-    throw failedToWrite ? notSpooled(shown, to, error) : damaged(shown, error as Error);
-  } finally {
-    zip.close();
+    throw error instanceof ZipError ? damaged(shown, error) : notSpooled(shown, to, error);
   }
 }
 
 /** The checks that do not read the member. @throws InputError */
-export function refuseMember(
-  entry: Pick<Entry, 'generalPurposeBitFlag' | 'compressionMethod' | 'compressedSize' | 'uncompressedSize'>,
-  shown: string,
-): void {
-  if (entry.generalPurposeBitFlag & 1) {
+function refuseMember(entry: Entry, shown: string): void {
+  const { compressionMethod, compressedSize, uncompressedSize } = entry;
+  if (entry.isEncrypted()) {
     throw new InputError('is encrypted', {
       file: shown,
       hint: 'unpack the archive with its password, and import the file in it',
     });
   }
-  if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
-    throw new InputError(`is compressed with a method (${entry.compressionMethod}) that is not supported`, {
+  if (compressionMethod !== 0 && compressionMethod !== 8) {
+    throw new InputError(`is compressed with a method (${compressionMethod}) that is not supported`, {
       file: shown,
       hint: UNPACK,
     });
   }
-  const most = Math.min(MAX_MEMBER_BYTES, Math.max(SMALL_MEMBER_BYTES, MAX_RATIO * entry.compressedSize));
-  if (entry.uncompressedSize > most) {
+  if (uncompressedSize > MAX_MEMBER_BYTES || Zip.isBomb(entry, SMALL_MEMBER_BYTES)) {
     throw new InputError(
-      `would unpack from ${formatSize(entry.compressedSize)} to ${formatSize(entry.uncompressedSize)}, which looks like a zip bomb`,
+      `would unpack from ${formatSize(compressedSize)} to ${formatSize(uncompressedSize)}, which looks like a zip bomb`,
       { file: shown, hint: `if you trust it, ${UNPACK}` },
     );
   }
 }
 
-async function openZip(location: string): Promise<ZipFile> {
-  const { default: yauzl } = await import('yauzl');
-  return new Promise((resolve, reject) => {
-    const options = { lazyEntries: true, autoClose: false } as const;
-    yauzl.open(location, options, (error, zip) => (error ? reject(error) : resolve(zip)));
-  });
-}
-
-/** @throws InputError for an archive that is damaged, or has too many members or one whose name leads out of it */
-async function entriesOf(location: string, path: string, signal?: AbortSignal): Promise<Entry[]> {
-  const zip = await openZip(location).catch((error: Error) => {
-    throw damaged(path, error);
-  });
+/** @throws InputError for an archive that cannot be trusted */
+async function entriesOf(location: string, path: string, signal?: AbortSignal): Promise<readonly Entry[]> {
   try {
-    if (zip.entryCount > MAX_MEMBERS) {
-      throw new InputError(`the zip archive contains ${zip.entryCount} files, more than ${MAX_MEMBERS}`, {
-        file: path,
-        hint: UNPACK,
-      });
-    }
-    const entries: Entry[] = [];
-    await new Promise<void>((resolve, reject) => {
-      zip.on('entry', (entry: Entry) => {
-        if (signal?.aborted) return reject(signal.reason);
-        entries.push(entry);
-        zip.readEntry();
-      });
-      zip.once('end', resolve);
-      zip.on('error', (error: Error) => reject(damaged(path, error)));
-      zip.readEntry();
-    });
-    return entries;
-  } finally {
+    const zip = await Zip.open(location, signal);
     zip.close();
+    return zip.entries;
+  } catch (error) {
+    throw error instanceof ZipError ? damaged(path, error) : error;
   }
 }
 

@@ -1,19 +1,15 @@
-/** The rows of a sheet as CSV records, with the types that their cells had in the workbook. */
+/** The rows of a sheet, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
-import { grouped } from '../../util/numbers.js';
 import { tooLong as cellTooLong } from '../csv/limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { SourceFile } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
-import { Archive, damaged } from './archive.js';
 import { decimalSigns } from './decimal-signs.js';
-import { Is, type SheetChoice } from './notes.js';
-import { type Cell, CellTooLong, columnName, type Row, SheetRows, textsIn, unescaped } from './sheet.js';
+import { damaged, Parts } from './parts.js';
+import { type Cell, CellTooLong, columnName, Is, type Row, SheetRows, textsIn, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
-import { chooseSheet, readWorkbook } from './workbook.js';
+import { chooseSheet, readWorkbook, type SheetChoice } from './workbook.js';
 import type { Place } from './xml.js';
-
-const BATCH_BYTES = 128 * 1024;
 
 interface Reading extends SourceFile {
   maxCellBytes: number;
@@ -26,12 +22,15 @@ export async function firstRows(
   rows: number,
 ): Promise<{ sheet: SheetChoice; rows: Row[]; whole: boolean }> {
   const first: Row[] = [];
-  const found: { sheet?: SheetChoice } = {};
-  for await (const more of sheetRows(file, asked, (sheet) => Object.assign(found, { sheet }))) {
+  let sheet: SheetChoice | undefined;
+  const choose = (chosen: SheetChoice): void => {
+    sheet = chosen;
+  };
+  for await (const more of sheetRows(file, asked, choose)) {
     first.push(...more);
-    if (first.length >= rows) return { sheet: found.sheet!, rows: first.slice(0, rows), whole: false };
+    if (first.length >= rows) return { sheet: sheet!, rows: first.slice(0, rows), whole: false };
   }
-  return { sheet: found.sheet!, rows: first, whole: true };
+  return { sheet: sheet!, rows: first, whole: true };
 }
 
 /**
@@ -47,10 +46,10 @@ export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): A
       if (row.number <= skipLines) continue;
       if (!header) batch.add(row);
       header = false;
-      if (batch.isFull) yield batch.take();
+      if (batch.isFull) yield batch.rows.take();
     }
   }
-  if (!batch.isEmpty) yield batch.take();
+  if (batch.rows.length > 0) yield batch.rows.take();
 }
 
 async function* sheetRows(
@@ -59,40 +58,36 @@ async function* sheetRows(
   choose: (sheet: SheetChoice) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Row[]> {
-  const archive = await Archive.open(file, file.maxCellBytes);
+  const parts = await Parts.open(file, file.maxCellBytes);
   const strings = new StringTable();
   try {
-    const workbook = await readWorkbook(archive, file.path);
+    const workbook = await readWorkbook(parts, file.path);
     const sheet = chooseSheet(workbook.sheets, asked, file.path);
     const others = workbook.sheets.filter((other) => other !== sheet && !other.hidden);
     choose({ name: sheet.name, others: asked === undefined ? others.map(({ name }) => name) : [] });
-    if (workbook.strings) await readStrings(archive, workbook.strings, strings, file, signal);
+    if (workbook.strings) await readStrings(parts, workbook.strings, strings, file, signal);
     const rows = new SheetRows({
       ...workbook,
       maxCell: file.maxCellBytes,
       text: (index) => strings.get(index),
     });
-    for await (const _ of archive.read(sheet.part, rows.root, signal)) {
+    for await (const _ of parts.read(sheet.part, rows.root, signal)) {
       if (rows.rows.length > 0) yield rows.rows.splice(0);
       if (rows.done) return;
     }
   } catch (error) {
-    throw signal?.aborted ? error : tooLong(file, error);
+    const cause = error instanceof InputError ? error.cause : error;
+    if (signal?.aborted) throw error;
+    throw cause instanceof CellTooLong ? cellTooLong(file, cause.row) : damaged(file.path, error);
   } finally {
     strings.close();
-    archive.close();
+    parts.close();
   }
-}
-
-function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
-  const cause = error instanceof InputError ? error.cause : error;
-  if (!(cause instanceof CellTooLong)) return damaged(path, error);
-  return cellTooLong({ path, maxCellBytes }, cause.row);
 }
 
 /** Reads the shared strings. */
 async function readStrings(
-  archive: Archive,
+  parts: Parts,
   part: string,
   strings: StringTable,
   { maxCellBytes }: Reading,
@@ -110,7 +105,7 @@ async function readStrings(
     }),
   };
   const root = { inside: { 'x:sst': { inside: { 'x:si': string } } } };
-  for await (const _ of archive.read(part, root, signal));
+  for await (const _ of parts.read(part, root, signal));
 }
 
 /** Columns without a name that a header may have beside as many as have one. */
@@ -148,56 +143,40 @@ export function csvOf({ path }: SourceFile, rows: readonly Row[], skipLines: num
 }
 
 function recordOf(cells: readonly Cell[], width: number): string {
-  let record = '';
-  let at = 0;
-  for (const { column, text } of cells) {
-    if (text === '') continue;
-    record += ','.repeat(column - at) + quotedCell(text);
-    at = column;
-  }
-  record += ','.repeat(Math.max(width - 1 - at, 0));
+  const texts: string[] = Array(Math.max(width, widthOf(cells))).fill('');
+  for (const { column, text } of cells) if (text !== '') texts[column] = text;
   // One empty cell would be an empty line, which is not a record.
-  return record === '' ? '""' : record;
+  return texts.map(quotedCell).join(',') || '""';
 }
 
 /** Number of columns, without empty ones at the end. */
 const widthOf = (cells: readonly Cell[]): number =>
   (cells.findLast(({ text }) => text !== '')?.column ?? -1) + 1;
 
-const SPECIAL = /[",\r\n]/;
-const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const quotedCell = (cell: string): string =>
+  /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-/** Cells that rows may lack on average for each one that they have, in a sheet of more cells than `MANY_CELLS`. */
-const MOST_EMPTY = 256;
-const MANY_CELLS = 16 * 1024 ** 2;
-
+const BATCH_BYTES = 128 * 1024;
 /** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
 const LEAST_ROWS = 256;
 
 class BatchWriter {
+  readonly rows: RowsBuilder;
   readonly #input: OpenedInput;
   readonly #columns: number;
-  readonly #rows: RowsBuilder;
   readonly #signs: ReadonlyMap<number, string>;
   readonly #nulls: readonly string[];
-  /** Cells of all rows so far, and those that are not empty. */
-  #cells = 0;
-  #filled = 0;
 
   constructor(input: OpenedInput) {
     this.#input = input;
     this.#columns = input.columns.length;
-    this.#rows = new RowsBuilder(this.#columns);
-    this.#signs = new Map(decimalSigns(input));
+    this.rows = new RowsBuilder(this.#columns);
+    this.#signs = decimalSigns(input);
     this.#nulls = input.rules.nulls ?? [];
   }
 
-  get isEmpty(): boolean {
-    return this.#rows.length === 0;
-  }
-
   get isFull(): boolean {
-    const { length, bytes } = this.#rows;
+    const { length, bytes } = this.rows;
     return length > 0 && length * this.#columns + bytes >= Math.max(BATCH_BYTES, LEAST_ROWS * this.#columns);
   }
 
@@ -211,12 +190,9 @@ class BatchWriter {
       // For the rejects file. Empty cells beyond the header are left out.
       else if (written !== '') texts.push(written);
     }
-    this.#filled += cells.length;
-    this.#cells += this.#columns;
-    if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
     const reason = wrong ?? this.#wrong(cells);
-    if (reason === null) this.#rows.add(line, texts, kinds);
-    else this.#rows.addOdd(line, { number: this.#rows.length, cells: texts, reason });
+    if (reason === null) this.rows.add(line, texts, kinds);
+    else this.rows.addOdd(line, { number: this.rows.length, cells: texts, reason });
   }
 
   /** Why a row cannot be sent, as far as only the workbook shows it. */
@@ -230,19 +206,5 @@ class BatchWriter {
       }
     }
     return null;
-  }
-
-  /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
-  #tooSparse(line: number): InputError {
-    const { path } = this.#input;
-    const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
-    return new InputError(
-      `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
-      { file: path, line, hint: 'delete the columns that no row fills, and save the workbook again' },
-    );
-  }
-
-  take(): Rows {
-    return this.#rows.take();
   }
 }

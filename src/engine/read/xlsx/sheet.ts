@@ -1,7 +1,22 @@
 /** Reads the rows of a sheet, cell by cell, as text. */
-import { Is } from './notes.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 import type { Attribute, Place } from './xml.js';
+
+/** The type of a cell in the workbook, as far as it matters to its column. */
+export enum Is {
+  empty,
+  text,
+  number,
+  /** A date or a time, as ISO text. */
+  date,
+  boolean,
+  /** `#REF!`, `#N/A`, … */
+  error,
+  /** A formula that no program has computed. */
+  uncomputed,
+  /** A number that is formatted as a date, and is none. */
+  noDay,
+}
 
 export interface Cell {
   /** From 0. */
@@ -57,28 +72,29 @@ export class SheetRows {
 
   constructor(context: SheetContext) {
     this.#context = context;
-    const value = {
-      text: (more: string) => {
-        this.#value = this.#longer(this.#value, more);
-      },
-    };
-    const inline = {
-      open: () => {
-        this.#inline = '';
-      },
-      inside: textsIn((more) => {
-        this.#inline = this.#longer(this.#inline!, more);
-      }),
-    };
-    const formula = {
-      open: () => {
-        this.#formula = true;
-      },
-    };
     const cell: Place = {
       open: (attribute) => this.#openCell(attribute),
       close: () => this.#closeCell(),
-      inside: { 'x:v': value, 'x:is': inline, 'x:f': formula },
+      inside: {
+        'x:v': {
+          text: (more) => {
+            this.#value = this.#longer(this.#value, more);
+          },
+        },
+        'x:is': {
+          open: () => {
+            this.#inline = '';
+          },
+          inside: textsIn((more) => {
+            this.#inline = this.#longer(this.#inline!, more);
+          }),
+        },
+        'x:f': {
+          open: () => {
+            this.#formula = true;
+          },
+        },
+      },
     };
     const row: Place = {
       open: (attribute) => this.#openRow(attribute('r')),

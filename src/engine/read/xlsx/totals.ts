@@ -1,15 +1,26 @@
 /** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
-import type { Warning } from '../../problems.js';
+import type { Problem, Warning } from '../../problems.js';
 import { type ColumnPart, CsvCounter } from '../csv/counter.js';
 import { CsvTotals } from '../csv/totals.js';
 import { withText } from '../mapping/stats.js';
+import type { Role, Target } from '../mapping/targets.js';
 import { KIND_BITS, type Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
-import { addFound, type Evidence, list, noneFound, quoted } from '../wording.js';
-import { type CellNotes, emptyNotes, Is } from './notes.js';
+import { addFound, type Evidence, type Found, list, noneFound, quoted } from '../wording.js';
+import { Is } from './sheet.js';
+
+/** What is counted in a column beyond the texts of its cells. */
+const NOTES = ['number', 'boolean', 'error', 'date', 'uncomputed', 'numberText', 'dateText'] as const;
+type Note = (typeof NOTES)[number];
+type CellNotes = Record<Note, Found>;
+
+const noNotes = (): CellNotes =>
+  Object.fromEntries(NOTES.map((note) => [note, noneFound()])) as unknown as CellNotes;
 
 /** What the scan of a batch found in one column. */
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
+
+const isIdentifier = (role: Role): boolean => role === 'id' || role === 'company';
 
 /** Counts columns as CSV does, and the types that their cells had in the workbook. */
 export class SheetCounter extends CsvCounter {
@@ -20,7 +31,7 @@ export class SheetCounter extends CsvCounter {
   override begin(batch: Rows): void {
     super.begin(batch);
     this.#batch = batch;
-    this.#notes = this.input.columns.map(emptyNotes);
+    this.#notes = this.input.columns.map(noNotes);
     this.rounded = noneFound();
   }
 
@@ -32,10 +43,12 @@ export class SheetCounter extends CsvCounter {
     for (const [column, { role }] of this.input.targets.entries()) {
       const kind: Is = kinds[number * width + column]! >> KIND_BITS;
       if (kind === Is.empty) continue;
-      const cell = { line: lines[number]!, text: row.text(column) };
-      addNote(this.#notes[column]!, kind, cell);
-      if ((role === 'id' || role === 'company') && kind === Is.number && isRounded(cell.text))
-        addFound(this.rounded, { first: cell, count: 1 });
+      // As it is sent: after `trim` and `nulls`.
+      const text = row.text(column);
+      const note = noteOf(kind, text);
+      if (note === null) continue;
+      add(this.#notes[column]![note], text, lines[number]!);
+      if (note === 'number' && isIdentifier(role) && isRounded(text)) add(this.rounded, text, lines[number]!);
     }
   }
 
@@ -43,30 +56,30 @@ export class SheetCounter extends CsvCounter {
     // A text cell that looks like a number stays text: its zeros may be intended.
     return super.take().map((column, index) => {
       const notes = this.#notes[index]!;
-      return { ...column, stats: withText(column.stats, notes.text), notes };
+      return { ...column, stats: withText(column.stats, notes.numberText.first), notes };
     });
   }
 }
 
-/** @param cell with its text as it is sent: after `trim` and `nulls` */
-function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
-  const { text } = cell;
-  if (kind === Is.uncomputed) notes.uncomputed ??= cell;
-  if (text === '') return;
-  if (kind === Is.number) notes.numbers++;
-  else if (kind === Is.text) {
-    if (mayBeNumber(text)) notes.text ??= cell;
-    else if (mayBeDate(text)) notes.dateText ??= cell;
-  }
+function add(found: Found, text: string, line: number): void {
+  found.count++;
+  found.first ??= { line, text };
+}
+
+function noteOf(kind: Is, text: string): Note | null {
+  if (kind === Is.uncomputed) return 'uncomputed';
+  if (text === '') return null;
+  if (kind === Is.number) return 'number';
+  if (kind === Is.error) return 'error';
+  if (kind === Is.date) return 'date';
   // Only these two are JSON booleans.
-  else if (kind === Is.boolean && (text === 'true' || text === 'false')) notes.booleans++;
-  else if (kind === Is.error) {
-    notes.errors++;
-    notes.firstError ??= cell;
-  } else if (kind === Is.date) {
-    notes.dates++;
-    notes.firstDate ??= cell;
-  }
+  if (kind === Is.boolean) return text === 'true' || text === 'false' ? 'boolean' : null;
+  // Most texts do not begin like a number.
+  const code = text.charCodeAt(0);
+  if (kind !== Is.text || !(code === 0x2d || (code >= 0x30 && code <= 0x39))) return null;
+  if (/^-?\d+(?:\.\d+)?$/.test(text)) return 'numberText';
+  // `31.03.2024`, `3/31/24`, and `2024-03-31`, also with a time after it.
+  return /^\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)/.test(text) ? 'dateText' : null;
 }
 
 /**
@@ -75,22 +88,8 @@ function addNote(notes: CellNotes, kind: Is, cell: Evidence): void {
  */
 function isRounded(number: string): boolean {
   if (!/^-?\d{16,}$/.test(number)) return false;
-  let end = number.length;
-  while (number[end - 1] === '0') end--;
-  const digits = end - (number.startsWith('-') ? 1 : 0);
+  const digits = number.replace(/^-|0+$/g, '').length;
   return digits <= 15 || (digits <= 17 && !Number.isSafeInteger(Number(number)));
-}
-
-/** Checks the first character first: most texts do not begin like a number. */
-function mayBeNumber(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
-}
-
-/** `31.03.2024`, `3/31/24`, and `2024-03-31`, also with a time after it. */
-function mayBeDate(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return code >= 0x30 && code <= 0x39 && /^\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)/.test(text);
 }
 
 export class XlsxTotals extends CsvTotals {
@@ -100,26 +99,18 @@ export class XlsxTotals extends CsvTotals {
   constructor(input: OpenedInput) {
     super(input, 'row');
     this.#input = input;
-    this.#notes = input.columns.map(emptyNotes);
+    this.#notes = input.columns.map(noNotes);
   }
 
   override add(columns: readonly unknown[]): void {
     super.add(columns);
     for (const [index, { notes }] of (columns as readonly SheetColumnPart[]).entries()) {
-      const sum = this.#notes[index]!;
-      sum.numbers += notes.numbers;
-      sum.booleans += notes.booleans;
-      sum.errors += notes.errors;
-      sum.firstError ??= notes.firstError;
-      sum.dates += notes.dates;
-      sum.firstDate ??= notes.firstDate;
-      sum.dateText ??= notes.dateText;
-      sum.uncomputed ??= notes.uncomputed;
+      for (const note of NOTES) addFound(this.#notes[index]![note], notes[note]);
     }
   }
 
   protected override isBoolean(index: number, cells: number): boolean {
-    return cells > 0 && this.#notes[index]!.booleans === cells;
+    return cells > 0 && this.#notes[index]!.boolean.count === cells;
   }
 
   override warnings(): Warning[] {
@@ -127,29 +118,57 @@ export class XlsxTotals extends CsvTotals {
       ...super.warnings(),
       ...this.#sheet(),
       ...this.#zeros(),
-      ...this.#dates(),
+      // Identifiers such as `3-1`, which a spreadsheet program made a date as they were typed.
+      ...this.#each('date', ({ role }, { text }, row) =>
+        isIdentifier(role)
+          ? `${row}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`
+          : null,
+      ),
       ...this.#mixedDates(),
-      ...this.#errors(),
-      ...this.#uncomputed(),
+      ...this.#each(
+        'error',
+        ({ role }, { text }, row) =>
+          role === 'ignored' ? null : `${row}: the cell contains the error ${text}, which is sent as text`,
+        (column, { text }) => ({ code: 'error_cells', column, text }),
+      ),
+      // Some programs leave computing to the next spreadsheet program.
+      ...this.#each('uncomputed', ({ role }, { line }) =>
+        role === 'ignored'
+          ? null
+          : `row ${line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
+      ),
     ];
+  }
+
+  /** A warning for each column with a note. @param sentence receives the row of the first cell, and how many follow */
+  #each(
+    note: Note,
+    sentence: (target: Target, first: Evidence, row: string) => string | null,
+    problem?: (column: string, first: Evidence) => Problem,
+  ): Warning[] {
+    return this.#notes.flatMap(({ [note]: { first, count } }, index): Warning[] => {
+      if (!first) return [];
+      const target = this.#input.targets[index]!;
+      const more = count === 1 ? '' : ` (and ${count - 1} more)`;
+      const text = sentence(target, first, `row ${first.line}${more}`);
+      if (text === null) return [];
+      const message = `${target.column}: ${text}`;
+      return [problem ? { message, problem: problem(target.column, first) } : { message }];
+    });
   }
 
   #sheet(): Warning[] {
     const { name, others } = this.#input.sheet!;
     if (others.length === 0) return [];
-    return [
-      {
-        message: `only the sheet ${quoted(name)} is read; the workbook also has ${list(others.map(quoted))}`,
-        problem: { code: 'other_sheets', others },
-      },
-    ];
+    const message = `only the sheet ${quoted(name)} is read; the workbook also has ${list(others.map(quoted))}`;
+    return [{ message, problem: { code: 'other_sheets', others } }];
   }
 
-  /** Warns about numbers that may have lost leading zeros: all in identifiers, whole numbers elsewhere. */
+  /** Numbers that may have lost leading zeros: all in identifiers, whole numbers elsewhere. */
   #zeros(): Warning[] {
     const columns = this.plans().filter(
       ({ key, type }, index) =>
-        this.#notes[index]!.numbers > 0 &&
+        this.#notes[index]!.number.count > 0 &&
         (type === 'integer' || (key !== null && this.#input.targets[index]!.role !== 'metadata')),
     );
     if (columns.length === 0) return [];
@@ -161,56 +180,14 @@ export class XlsxTotals extends CsvTotals {
     ];
   }
 
-  /** Warns about formulas without a value: some programs leave computing to the next spreadsheet program. */
-  #uncomputed(): Warning[] {
-    return this.#notes.flatMap(({ uncomputed }, index) => {
-      const { column, role } = this.#input.targets[index]!;
-      if (uncomputed === null || role === 'ignored') return [];
-      return [
-        {
-          message: `${column}: row ${uncomputed.line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
-        },
-      ];
-    });
-  }
-
-  /** Warns about identifiers such as `3-1`, which a spreadsheet program made a date as they were typed. */
-  #dates(): Warning[] {
-    return this.#notes.flatMap(({ dates, firstDate }, index) => {
-      const { column, role } = this.#input.targets[index]!;
-      if (firstDate === null || (role !== 'id' && role !== 'company')) return [];
-      const { line, text } = firstDate;
-      const more = dates === 1 ? '' : ` (and ${dates - 1} more)`;
-      return [
-        {
-          message: `${column}: row ${line}${more}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`,
-        },
-      ];
-    });
-  }
-
-  /** Warns about columns in which a spreadsheet program made dates of some texts and not of others. */
+  /** Columns in which a spreadsheet program made dates of some texts and not of others. */
   #mixedDates(): Warning[] {
-    return this.#notes.flatMap(({ firstDate, dateText }, index) => {
+    return this.#notes.flatMap(({ date: { first: date }, dateText: { first: text } }, index) => {
       const { column, role, pinned } = this.#input.targets[index]!;
-      if (firstDate === null || dateText === null || role !== 'metadata' || pinned !== null) return [];
+      if (!date || !text || role !== 'metadata' || pinned !== null) return [];
       return [
         {
-          message: `${column}: row ${firstDate.line} has the date ${firstDate.text}, and row ${dateText.line} the text ${quoted(dateText.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
-        },
-      ];
-    });
-  }
-
-  #errors(): Warning[] {
-    return this.#notes.flatMap(({ errors, firstError }, index) => {
-      const { column, role } = this.#input.targets[index]!;
-      if (firstError === null || role === 'ignored') return [];
-      const more = errors === 1 ? '' : ` (and ${errors - 1} more)`;
-      return [
-        {
-          message: `${column}: row ${firstError.line}${more}: the cell contains the error ${firstError.text}, which is sent as text`,
-          problem: { code: 'error_cells', column, text: firstError.text },
+          message: `${column}: row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
         },
       ];
     });

@@ -2,15 +2,21 @@
 import { posix } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { list } from '../wording.js';
-import { type Archive, damaged } from './archive.js';
 import { builtInForm, formOfCode, type NumberForm, PLAIN } from './number-forms.js';
+import { damaged, type Parts } from './parts.js';
 import type { Place } from './xml.js';
 
 export interface Sheet {
   name: string;
   hidden: boolean;
-  /** Path in the archive. */
+  /** Path in the parts. */
   part: string;
+}
+
+export interface SheetChoice {
+  name: string;
+  /** Other visible sheets; none if this one was requested. */
+  others: string[];
 }
 
 export interface Workbook {
@@ -23,9 +29,9 @@ export interface Workbook {
 }
 
 /** @throws InputError for a workbook that is damaged or of another type */
-export async function readWorkbook(archive: Archive, path: string): Promise<Workbook> {
-  const main = await mainPart(archive, path);
-  const related = await relationsOf(archive, main);
+export async function readWorkbook(parts: Parts, path: string): Promise<Workbook> {
+  const main = await mainPart(parts, path);
+  const related = await relationsOf(parts, main);
   const part = (type: string): string | null =>
     [...related.values()].find((relation) => relation.type === type)?.part ?? null;
   const sheets: Sheet[] = [];
@@ -44,7 +50,7 @@ export async function readWorkbook(archive: Archive, path: string): Promise<Work
       sheets.push({ name: attribute('name') ?? '', hidden, part: target.part });
     },
   };
-  await archive.readSmall(main, {
+  await parts.readSmall(main, {
     inside: {
       'x:workbook': { inside: { 'x:workbookPr': workbookPr, 'x:sheets': { inside: { 'x:sheet': sheet } } } },
     },
@@ -55,28 +61,24 @@ export async function readWorkbook(archive: Archive, path: string): Promise<Work
   return {
     sheets,
     from1904,
-    forms: styles && archive.has(styles) ? await readForms(archive, styles) : [],
-    strings: strings && archive.has(strings) ? strings : null,
+    forms: styles && parts.has(styles) ? await readForms(parts, styles) : [],
+    strings: strings && parts.has(strings) ? strings : null,
   };
 }
 
-async function mainPart(archive: Archive, path: string): Promise<string> {
-  const main = [...(await relationsOf(archive, '')).values()].find(({ type }) => type === 'officeDocument');
-  if (main === undefined || !archive.has(main.part))
-    throw damaged(path, new Error('it has no workbook part'));
+async function mainPart(parts: Parts, path: string): Promise<string> {
+  const main = [...(await relationsOf(parts, '')).values()].find(({ type }) => type === 'officeDocument');
+  if (main === undefined || !parts.has(main.part)) throw damaged(path, new Error('it has no workbook part'));
   if (!main.part.endsWith('.bin')) return main.part;
   throw new InputError('is a binary workbook (.xlsb)', { file: path, hint: 'save it as .xlsx or CSV UTF-8' });
 }
 
 /** The relationships of a part, by id. The part `''` is the archive itself. */
-async function relationsOf(
-  archive: Archive,
-  of: string,
-): Promise<Map<string, { type: string; part: string }>> {
+async function relationsOf(parts: Parts, of: string): Promise<Map<string, { type: string; part: string }>> {
   const folder = posix.dirname(of);
   const found = new Map<string, { type: string; part: string }>();
   const file = posix.join(folder, '_rels', `${posix.basename(of)}.rels`);
-  if (!archive.has(file)) return found;
+  if (!parts.has(file)) return found;
   const relationship: Place = {
     open: (attribute) => {
       const [id = '', type = '', target = ''] = ['Id', 'Type', 'Target'].map(attribute);
@@ -84,13 +86,13 @@ async function relationsOf(
       found.set(id, { type: type.slice(type.lastIndexOf('/') + 1), part });
     },
   };
-  await archive.readSmall(file, {
+  await parts.readSmall(file, {
     inside: { 'rel:Relationships': { inside: { 'rel:Relationship': relationship } } },
   });
   return found;
 }
 
-async function readForms(archive: Archive, part: string): Promise<NumberForm[]> {
+async function readForms(parts: Parts, part: string): Promise<NumberForm[]> {
   const codes = new Map<number, NumberForm>();
   const forms: NumberForm[] = [];
   const numFmt: Place = {
@@ -104,7 +106,7 @@ async function readForms(archive: Archive, part: string): Promise<NumberForm[]> 
       forms.push(codes.get(id) ?? builtInForm(id));
     },
   };
-  await archive.readSmall(part, {
+  await parts.readSmall(part, {
     inside: {
       'x:styleSheet': {
         inside: { 'x:numFmts': { inside: { 'x:numFmt': numFmt } }, 'x:cellXfs': { inside: { 'x:xf': xf } } },

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { isArchive, memberOf, unpackMember } from '../../../../src/engine/read/index.js';
-import { refuseMember } from '../../../../src/engine/read/sources/archive.js';
 import { scratch } from '../../../support/cli.js';
 import { type Member, zip } from '../../../support/zip.js';
 import { file } from '../reading.js';
@@ -186,26 +185,9 @@ describe('refused', () => {
     const bytes = archive({ name: 'a.csv' });
     for (const at of [8, 10]) bytes.writeUInt16LE(10_001, bytes.length - 22 + at);
     await expect(unpacked(bytes)).rejects.toThrow(
-      'a.zip: the zip archive contains 10001 files, more than 10000',
+      'a.zip: the zip data is damaged or cut off: it has 10001 files, more than 10000',
     );
   });
-});
-
-it.each([
-  [1, 1024 ** 3, true],
-  [1, 1024 ** 3 + 1, false],
-  [1024 ** 3, 200 * 1024 ** 3, false],
-  [1024 ** 3, 100 * 1024 ** 3, true],
-  [10 * 1024 ** 2, 2_000 * 1024 ** 2, true],
-  [10 * 1024 ** 2, 2_000 * 1024 ** 2 + 1, false],
-])('%d bytes may unpack to %d: %s', (compressedSize, uncompressedSize, allowed) => {
-  const check = () =>
-    refuseMember(
-      { compressedSize, uncompressedSize, generalPurposeBitFlag: 0, compressionMethod: 8 },
-      'a.zip:b',
-    );
-  if (allowed) check();
-  else expect(check).toThrow('zip bomb');
 });
 
 it('unpacking stops with the signal, and leaves nothing behind', async () => {
