@@ -25,13 +25,6 @@ const PLAN = ['--dry-run'];
 const CHANGED = ['--changed-only'];
 const KEYS = ['-o', 'track_keys=true'];
 const PARSER = 'csv-parse, readable events';
-const FIVE = [
-  'employees=number:1,234.56',
-  'annual_revenue=money',
-  'adoption_rate=percent',
-  'last_seen_at=datetime',
-  'plan_tier=lower',
-];
 const FEW = fileURLToPath(new URL('../fixtures/companies.csv', import.meta.url));
 const node = (...args) => run(process.execPath, args);
 
@@ -123,17 +116,6 @@ const TABLE = {
   },
   columnar: { title: 'Parquet', onRequest: true, ...beside('CSV', 'Parquet', parquet) },
   workbook: { title: 'Workbooks', onRequest: true, ...beside('CSV', 'xlsx', workbook) },
-  conversions: {
-    title: 'Conversions',
-    cases: async ({ rows, url }) => {
-      const file = await input('csv', rows);
-      const five = [...PLAN, ...FIVE.flatMap((type) => ['--type', type])];
-      return {
-        'plan (--dry-run)': importOnce(file, PLAN, { rows, url }),
-        'plan, five conversions': importOnce(file, five, { rows, url }),
-      };
-    },
-  },
   latency: {
     title: 'Latency',
     against: { 'sink of 200 ms: sending': 'requests x 200 ms / 8' },
