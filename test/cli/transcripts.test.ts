@@ -7,7 +7,8 @@ import { transcript } from '../support/transcript.js';
 const FOLDER = join(import.meta.dirname, 'transcripts');
 
 /** What says the same whichever database the state is in. */
-const ON_EITHER = 'import.md runs.md identify.md isolate.md rejects.md';
+const ON_EITHER =
+  'between.md canary.md changes.md follow.md history.md identify.md import.md isolate.md outcomes.md plans.md rejected-before.md rejects.md runs.md selected.md';
 
 const only = (process.env.PAGES ?? (onPostgres ? ON_EITHER : '')).split(' ').filter(Boolean);
 for (const name of readdirSync(FOLDER).sort())

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { type Fate, FaultServer } from '../support/fault-server.js';
-import { FAULTS, fates, status } from './faults.js';
+import { FAULTS, fates } from './faults.js';
 import { balance, crashAt, elevenCompanies, Machine, type Outcome, seeds } from './support.js';
 
 const file = elevenCompanies();
@@ -50,63 +50,6 @@ describe('nothing else is sent before it has completed', () => {
     expect(sizes()).toEqual([2, 5, 4]);
     expect(done.summary!.status).toBe(flags.includes('--no-wait') ? 'submitted' : 'completed');
     await balance(done.summary!, machine, service, file);
-  });
-
-  test('of a saved plan that was made without one', async () => {
-    const plain = ['import', file.path, '--chunk-size', '5', '--dry-run', '--save-plan', 'plan.json'];
-    expect((await run(plain)).code).toBe(0);
-    const held = slowly(5);
-    const done = await run(['apply', 'plan.json', '--canary', '3']);
-    expect(done.code, done.stderr).toBe(0);
-    expect(new Set(held.seen)).toEqual(new Set([1]));
-    expect(sizes()).toEqual([3, 1, 5, 2]);
-    expect(done.summary!.rows).toMatchObject({ read: 12, submitted: 11, merged: 1 });
-    await balance(done.summary!, machine, service, file);
-  });
-
-  test('of a saved plan: where it fails, nothing else goes out, and a resume sends it again', async () => {
-    await run(['import', file.path, '--chunk-size', '5', '--dry-run', '--save-plan', 'plan.json']);
-    service.trouble.fate = first(fates.failed);
-    const stopped = await run(['apply', 'plan.json', '--canary', '3']);
-    expect([stopped.code, sizes()]).toEqual([7, [3]]);
-    service.trouble = {};
-    const done = await run(['resume', stopped.summary!.run!]);
-    expect(done.code, done.stderr).toBe(0);
-    expect(done.summary!.rows).toMatchObject({ read: 12, submitted: 11, merged: 1 });
-    expect(sizes().slice(1)[0]).toBeLessThanOrEqual(3);
-  });
-
-  test('companies and users have one together', async () => {
-    machine.write('users.csv', 'user_id\nu-1\nu-2\nu-3\nu-4\n');
-    const done = await run([...SEND, 'users.csv', '--canary', '2']);
-    expect([done.code, sizes()]).toEqual([0, [2, 5, 5, 4]]);
-  });
-
-  test('rows that need not be sent are none', async () => {
-    expect((await run(['import', file.path])).code).toBe(0);
-    service.ledger.arrivals.length = 0;
-    machine.write(file.path, file.text.replaceAll(/Company ([6-9])/g, 'Firm $1'));
-    const done = await run([...SEND, '--changed-only', '--canary', '1']);
-    expect(done.code, done.stderr).toBe(0);
-    expect(sizes()[0]).toBe(1);
-  });
-
-  test('where nothing is to be sent there is none', async () => {
-    machine.write('one.csv', 'company_id\na\nb\n');
-    expect((await run(['import', 'one.csv'])).code).toBe(0);
-    const again = await run(['import', 'one.csv', '--canary', '1', '--changed-only']);
-    expect([again.code, service.seen.submit]).toEqual([0, 1]);
-  });
-
-  test('the plan counts it', async () => {
-    const planned = await run([...SEND, '--dry-run']);
-    expect(planned.summary!.plan!.requests).toBe(3);
-    machine.write('plain.csv', `company_id\n${Array.from({ length: 11 }, (_, i) => `p${i}\n`).join('')}`);
-    const plain = await run(['import', 'plain.csv', '--canary', '1', '--chunk-size', '5', '--dry-run']);
-    expect(plain.summary!.plan!.requests).toBe(3);
-    expect((await run(['import', 'plain.csv', '--canary', '1', '--chunk-size', '5'])).summary!.requests).toBe(
-      3,
-    );
   });
 });
 
@@ -170,24 +113,6 @@ describe('it does not complete', () => {
     },
   );
 
-  test('and fails again: the run stops again, even where failed rows are to be looked for', async () => {
-    service.trouble.fate = (nth) => (nth <= 2 ? fates.failed : undefined);
-    expect((await run([...SEND, '--on-failure', 'isolate'])).code).toBe(7);
-    const again = await run(['resume', '--on-failure', 'isolate']);
-    expect([again.code, again.error?.code]).toEqual([7, 'canary']);
-    expect(sizes()).toEqual([2, 2]);
-    const done = await run(['resume', '--on-failure', 'isolate']);
-    expect([done.code, done.summary!.status, sizes()]).toEqual([0, 'completed', [2, 2, 2, 5, 4]]);
-  });
-
-  test('and the import of the same content goes on with it', async () => {
-    service.trouble.fate = first(fates.failed);
-    const stopped = await run(SEND);
-    const argv = SEND.filter((word) => word !== '--canary' && word !== '3');
-    const done = await run([...argv, '--resume']);
-    expect([done.code, done.summary!.run, sizes()]).toEqual([0, stopped.summary!.run, [2, 2, 5, 4]]);
-  });
-
   test('and it is still to complete where the import that goes on looks for rows at fault', async () => {
     service.trouble.fate = (nth) => (nth === 1 ? fates.failed : nth === 2 ? fates.stuck : undefined);
     const stopped = await run(SEND);
@@ -197,56 +122,6 @@ describe('it does not complete', () => {
     service.trouble.fate = () => fates.failed;
     const again = await run(['resume']);
     expect([again.code, again.error?.code, sizes()], again.stderr).toEqual([7, 'canary', [2, 2]]);
-  });
-
-  test('it is refused: nothing is rejected, and its rows go out again', async () => {
-    service.trouble.submit = (n) => (n === 1 ? status(422) : undefined);
-    const stopped = await run([...SEND, '--on-failure', 'continue', '--on-failure', 'isolate']);
-    expect([stopped.code, stopped.summary!.rows.rejected, stopped.summary!.rows.unsent]).toEqual([6, 0, 12]);
-    const done = await run(['resume']);
-    expect([done.code, sizes()], done.stderr).toEqual([0, [2, 2, 5, 4]]);
-  });
-
-  test('its reply is lost: a resume repeats it, alone', async () => {
-    service.trouble.submit = (n) => (n === 1 ? FAULTS['reset after acceptance'] : undefined);
-    expect((await run(SEND)).code).toBe(6);
-    const done = await run(['resume']);
-    expect([done.code, sizes()], done.stderr).toEqual([0, [2, 2, 5, 4]]);
-    expect(done.summary!.maybe_sent_twice).toMatchObject([{ rows: 2, first_line: 2, last_line: 4 }]);
-    await balance(done.summary!, machine, service, file);
-  });
-
-  test('it is too large: its first half is the canary', async () => {
-    service.trouble = {
-      submit: (n) => (n === 1 ? FAULTS['413 before the body was read'] : undefined),
-      fate: first(fates.failed),
-    };
-    const stopped = await run([...SEND, '--canary', '4']);
-    expect([stopped.code, sizes()], stopped.stderr).toEqual([7, [2]]);
-    const done = await run(['resume']);
-    expect(done.code, done.stderr).toBe(0);
-    expect(done.summary!.rows).toMatchObject({ merged: 1, submitted: 11, completed: 11 });
-    await expectAll();
-  });
-
-  test('it takes too long: exit 3, and a resume follows it first', async () => {
-    service.trouble.fate = first(fates.stuck);
-    const late = await run([...SEND, '--wait', '4h']);
-    expect([late.code, late.summary!.status, sizes()]).toEqual([3, 'timed_out', [2]]);
-    const held = slowly(3);
-    const done = await run(['resume']);
-    expect([done.code, done.summary!.status, sizes()], done.stderr).toEqual([0, 'completed', [2, 5, 4]]);
-    expect(new Set(held.seen)).toEqual(new Set([1]));
-  });
-
-  test('it is all there is, and nobody waits: its end is waited for', async () => {
-    service.trouble.fate = first(fates.stuck);
-    const all = ['import', file.path, '--canary', '100'];
-    const late = await run([...all, '--wait', '4h']);
-    expect([late.code, late.summary!.status]).toEqual([3, 'timed_out']);
-    service.trouble = {};
-    const done = await run(['resume']);
-    expect([done.code, done.summary!.rows.completed, sizes()]).toEqual([0, 11, [11]]);
   });
 });
 

@@ -1,13 +1,12 @@
 /** Saved plans by their age: newer values are never replaced by those of an older plan, in whatever order plans are applied. */
 import { once } from 'node:events';
-import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FaultServer } from '../support/fault-server.js';
 import { onPostgres } from '../support/state.js';
-import { status } from './faults.js';
 import { Machine, type Outcome } from './support.js';
 
 let service: FaultServer;
@@ -43,84 +42,6 @@ async function applied(name: string, ...argv: string[]): Promise<{ submitted: nu
   expect(summary, stderr).not.toBeNull();
   return { submitted: summary!.rows.submitted, unsent: summary!.rows.unsent ?? 0 };
 }
-
-test.each([
-  ['at the same time', 0],
-  ['an hour later', HOUR_MS],
-  ['by a clock that was set back', -HOUR_MS],
-])(
-  'an older plan does not replace the values of a newer one that was applied first: %s',
-  async (_, passed) => {
-    await planned('old');
-    desk.clock.pass(passed);
-    await planned('new');
-    await imported('between', 'a');
-    expect(await applied('new')).toEqual({ submitted: 1, unsent: 1 });
-    expect(await applied('old')).toEqual({ submitted: 0, unsent: 2 });
-    expect(profiles()).toEqual(['between', 'new'].map(profile));
-  },
-);
-
-test('so it is with plans that were made with another state', async () => {
-  const other = new Machine(service.url);
-  await imported('first', 'z');
-  for (const name of ['old', 'new']) {
-    other.clock.pass(HOUR_MS);
-    await planned(name, other);
-    for (const file of [`${name}.csv`, `${name}.json`]) {
-      copyFileSync(join(other.folder, file), join(desk.folder, file));
-    }
-  }
-  desk.clock.pass(3 * HOUR_MS);
-  await imported('between', 'a');
-  expect(await applied('new')).toEqual({ submitted: 1, unsent: 1 });
-  expect(await applied('old')).toEqual({ submitted: 0, unsent: 2 });
-  expect(profiles()).toEqual(['between', 'new'].map(profile));
-});
-
-test.each([
-  ['at once', 0],
-  ['after its clock was set back', -HOUR_MS],
-])(
-  'a newer plan replaces the values of an older one that was applied after it was made: %s',
-  async (_, passed) => {
-    await planned('old');
-    await planned('new');
-    desk.clock.pass(passed);
-    expect(await applied('old')).toEqual({ submitted: 2, unsent: 0 });
-    expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });
-    expect(profiles()).toEqual(['new', 'new'].map(profile));
-  },
-);
-
-test('an older plan that names the run of a newer one stays older', async () => {
-  await planned('old');
-  await planned('new');
-  expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });
-  const planOf = (name: string) => JSON.parse(readFileSync(join(desk.folder, `${name}.json`), 'utf8'));
-  desk.write('old.json', JSON.stringify({ ...planOf('old'), run: planOf('new').run }));
-  expect(await applied('old')).toEqual({ submitted: 0, unsent: 2 });
-  expect(profiles()).toEqual(['new', 'new'].map(profile));
-});
-
-test('a resume of an applied plan is as old as its plan', async () => {
-  await planned('old');
-  await planned('new');
-  service.trouble = { submit: () => status(404) };
-  expect(await applied('old', '-o', 'retries=0')).toEqual({ submitted: 0, unsent: 2 });
-  service.trouble = {};
-  expect(await applied('new')).toEqual({ submitted: 2, unsent: 0 });
-  await desk.run(['resume']);
-  expect(profiles()).toEqual(['new', 'new'].map(profile));
-});
-
-test('an older plan that is sent again with --again replaces what was sent in the meantime', async () => {
-  await planned('old');
-  expect(await applied('old')).toEqual({ submitted: 2, unsent: 0 });
-  await imported('between', 'a');
-  expect(await applied('old', '--again')).toEqual({ submitted: 2, unsent: 0 });
-  expect(profiles()).toEqual(['old', 'old'].map(profile));
-});
 
 test.skipIf(onPostgres)('a plan keeps its age in an older copy of the state that knows it', async () => {
   await planned('old');
@@ -189,20 +110,6 @@ describe('what -o refresh_after=refreshes is decided when planning starts', () =
     expect([code, summary?.rows], stderr).toEqual([
       0,
       expect.objectContaining({ unchanged: 2, submitted: 0 }),
-    ]);
-  });
-
-  test.each([[['resume']], [['apply', 'plan.json']]])('and not by %s', async (argv) => {
-    const flags = [...refreshing, '--chunk-size', '1', '--dry-run', '--save-plan', 'plan.json'];
-    expect((await desk.run(['import', 'later.csv', ...flags])).code).toBe(0);
-    service.trouble = { submit: () => status(503) };
-    expect((await desk.run(['apply', 'plan.json', '-o', 'retries=0'])).code).toBe(6);
-    service.trouble = {};
-    desk.clock.pass(0.2 * HOUR_MS);
-    const { code, summary, stderr } = await desk.run(argv);
-    expect([code, summary?.rows], stderr).toEqual([
-      0,
-      expect.objectContaining({ unchanged: 1, submitted: 2 }),
     ]);
   });
 });

@@ -1,6 +1,6 @@
 /** Saved plans (contract §3 "Review before sending"): what is approved is what is sent, and nothing else, wherever it is applied. */
 import { once } from 'node:events';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -11,11 +11,10 @@ import { sealed } from '../../src/engine/plan/saved-plan.js';
 import { FIXTURES } from '../engine/read/reading.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
-import { FaultServer, type Strike } from '../support/fault-server.js';
+import { FaultServer } from '../support/fault-server.js';
 import { onPostgres, openState, removeState } from '../support/state.js';
 import { zip } from '../support/zip.js';
-import { status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
+import { elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
 const PLAN = ['--dry-run', '--save-plan', 'plan.json'];
@@ -33,7 +32,6 @@ beforeEach(async () => {
 afterEach(() => service.stop());
 
 const bodies = (): string[] => service.ledger.arrivals.map(({ kind, sha256 }) => `${kind} ${sha256}`);
-const only = (nth: number, strike: Strike) => ({ submit: (n: number) => (n === nth ? strike : undefined) });
 const plain = (rows: number): string =>
   `company_id,name,seats\n${Array.from({ length: rows }, (_, i) => `c-${i},"Company\n${i}",${i}\n`).join('')}`;
 
@@ -145,98 +143,12 @@ describe('what is sent is what an import sends', () => {
     const copied = await desk.run(['apply', 'plan.json', '--input', 'copy.csv']);
     expect([copied.code, copied.summary!.rows.submitted], copied.stderr).toEqual([0, 11]);
   });
-
-  test('from another path, named at the command', async () => {
-    await planned({ 'a.csv': plain(5), 'b.csv': plain(5).replaceAll('c-', 'd-') });
-    carry('plan.json');
-    mkdirSync(join(other.folder, 'in'));
-    copyFileSync(join(desk.folder, 'a.csv'), join(other.folder, 'in/first.txt'));
-    copyFileSync(join(desk.folder, 'b.csv'), join(other.folder, 'in/second'));
-    await refused(other, /a\.csv: no such file/);
-    await refused(other, /b\.csv: no such file/, ['--input', 'in/first.txt']);
-    const applied = await other.run([
-      'apply',
-      'plan.json',
-      '--input',
-      'in/second',
-      '--input',
-      'in/first.txt',
-    ]);
-    expect(applied.code, applied.stderr).toBe(0);
-    expect(service.ledger.arrivals.map(({ sha256 }) => sha256)).toEqual(
-      planAt(desk).requests.map(({ sha256 }) => sha256),
-    );
-    expect(applied.summary!.files.map(({ path }) => path)).toEqual(['in/first.txt', 'in/second']);
-  });
-});
-
-test('says at which byte each request begins, and a plan that goes on reads from there', async () => {
-  const text = plain(11);
-  await planned({ 'companies.csv': text });
-  const starts = planAt(desk).requests.map(({ offset }) => text.slice(offset!, text.indexOf(',', offset)));
-  expect(starts).toEqual(['c-0', 'c-4', 'c-8']);
-  service.trouble = only(3, status(503));
-  expect((await desk.run(['apply', 'plan.json', '-o', 'retries=0'])).code).toBe(6);
-  service.trouble = {};
-  const rest = await desk.run(['apply', 'plan.json']);
-  expect([rest.code, rest.summary!.rows.submitted]).toEqual([0, 11]);
-  expect(rest.summary!.jobs.at(-1)).toMatchObject({ first_line: 18, last_line: 22 });
-});
-
-test('the same input gives the same plan, but for run, time, and number, and none of its cells', async () => {
-  await planned({ 'companies.csv': plain(11) });
-  const first = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
-  await planned({ 'companies.csv': plain(11) });
-  const again = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
-  const still = (text: string): string => text.replace(/"(run|created_at)": "[^"]*"|"number": \d+/g, '');
-  expect(still(again)).toBe(still(first));
-  expect(first).not.toMatch(/Company|c-\d|tok_/);
 });
 
 describe('refused, and nothing is sent', () => {
   beforeEach(async () => {
     await planned({ 'companies.csv': plain(11) });
     carry('companies.csv', 'plan.json');
-  });
-
-  test('one byte of an input is another', async () => {
-    other.write('companies.csv', plain(11).replace('Company\n7', 'Company\n8'));
-    await refused(other, /^companies\.csv: has changed since the plan was made$/);
-    other.write('companies.csv', `${plain(11)}\n`);
-    await refused(other, /^companies\.csv: has changed since the plan was made \(\d+ bytes, not \d+\)$/);
-  });
-
-  test('a file that is none of its inputs', async () => {
-    other.write('more.csv', plain(3));
-    await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
-    rmSync(join(other.folder, 'companies.csv'));
-    await refused(other, /^more\.csv: is not an input of the plan/, ['--input', 'more.csv']);
-  });
-
-  test('another host, another region, another account, another token of an account without a name', async () => {
-    await refused(other, /^the plan is for http.*, not for http:\/\/127\.0\.0\.1:9$/, [
-      '--base-url',
-      'http://127.0.0.1:9',
-    ]);
-    await refused(other, /^the plan is for region default, not for sandbox$/, ['--region', 'sandbox']);
-    other.env.PROFILES_TOKEN = 'tok_another_one';
-    await refused(other, /^the plan is for another token/);
-    other.write('config.json', JSON.stringify({ accounts: { a: { token: 'tok_0123456789' } } }), 0o600);
-    const named = ['--config', 'config.json', '--account', 'a', '--base-url', service.url];
-    await refused(other, /^the plan is for an account without a name, not for account a$/, named);
-  });
-
-  test.each<[string, (plan: SavedPlan) => object]>([
-    ['types', (plan) => ({ inputs: [{ ...plan.inputs[0]!, types: ['string', 'string', 'string'] }] })],
-    ['requests', (plan) => ({ requests: plan.requests.slice(1) })],
-    ['a newer format', () => ({ version: 2 })],
-  ])('an edited plan: %s', async (name, edit) => {
-    const plan = planAt(desk);
-    other.write('plan.json', JSON.stringify({ ...plan, ...edit(plan) }));
-    await refused(
-      other,
-      name === 'a newer format' ? /newer version of profiles/ : /was edited after it was saved/,
-    );
   });
 
   test('an edited plan whose digest was made anew: each body is held against its own digest', async () => {
@@ -250,166 +162,9 @@ describe('refused, and nothing is sent', () => {
     ]);
     expect(service.seen.submit).toBe(0);
   });
-
-  test('another plan than the one that was approved', async () => {
-    const { digest } = planAt(desk);
-    await refused(other, /is not the plan that --expect names/, ['--expect', 'f'.repeat(64)]);
-    const applied = await other.run(['apply', 'plan.json', '--expect', digest]);
-    expect(applied.code, applied.stderr).toBe(0);
-  });
-
-  test('no plan, no file, stdin', async () => {
-    for (const [name, message, hint] of [
-      [
-        'companies.csv',
-        /is not a plan/,
-        /^to save one:\n {2}profiles import companies\.csv --save-plan plan\.json/,
-      ],
-      ['missing.json', /missing\.json: the plan cannot be read: no such file/, /^check the path$/],
-      ['-', /a plan is a file, not stdin/, null],
-    ] as const) {
-      const result = await other.run(['apply', name]);
-      expect([result.code, result.error?.message]).toEqual([2, expect.stringMatching(message)]);
-      expect(result.error?.hint).toEqual(hint && expect.stringMatching(hint));
-    }
-  });
-});
-
-test('a plan that an editor saved with a byte order mark and CR LF is the same plan', async () => {
-  await planned({ 'companies.csv': plain(11) });
-  const text = readFileSync(join(desk.folder, 'plan.json'), 'utf8');
-  desk.write('plan.json', `\uFEFF${text.replaceAll('\n', '\r\n')}`);
-  const applied = await desk.run(['apply', 'plan.json']);
-  expect([applied.code, applied.summary?.rows.submitted], applied.stderr).toEqual([0, 11]);
-});
-
-test('stdin and a resume have no plan to save', async () => {
-  desk.write('companies.csv', plain(3));
-  for (const argv of [
-    ['-', '--kind', 'companies', ...PLAN],
-    ['companies.csv', '--resume', ...PLAN],
-  ]) {
-    const result = await desk.run(['import', ...argv], { stdin: plain(3) });
-    expect([argv, result.code]).toEqual([argv, 2]);
-  }
-});
-
-test('only an earlier plan and an empty file are replaced', async () => {
-  const text = plain(3);
-  desk.write('companies.csv', text);
-  const save = (path: string) => desk.run(['import', 'companies.csv', '--dry-run', '--save-plan', path]);
-  const over = await save('companies.csv');
-  expect([over.code, over.error?.message]).toEqual([
-    2,
-    '--save-plan: companies.csv cannot be written: it exists, and is not a plan',
-  ]);
-  expect(readFileSync(join(desk.folder, 'companies.csv'), 'utf8')).toBe(text);
-  for (const path of ['.', '-']) expect([path, (await save(path)).code]).toEqual([path, 2]);
-  desk.write('plan.json', '');
-  expect([(await save('plan.json')).code, (await save('plan.json')).code]).toEqual([0, 0]);
-});
-
-test('a plan that cannot be written is refused before the input is read', async () => {
-  desk.write('companies.csv', 'company_id,name\n"never closed,a\n');
-  for (const [path, why] of [
-    ['missing/plan.json', 'its folder does not exist'],
-    ['companies.csv/plan.json', 'part of this path is a file, not a folder'],
-  ] as const) {
-    const result = await desk.run(['import', 'companies.csv', '--dry-run', '--save-plan', path]);
-    expect([result.code, result.error?.message]).toEqual([
-      2,
-      `--save-plan: ${path} cannot be written: ${why}`,
-    ]);
-  }
-});
-
-test('another token of the same named account applies it', async () => {
-  const config = (token: string): string => JSON.stringify({ accounts: { main: { token } } });
-  desk.write('config.json', config('tok_of_the_planner'), 0o600);
-  other.write('config.json', config('tok_of_the_applier'), 0o600);
-  const named = ['--config', 'config.json', '--account', 'main', '--base-url', service.url];
-  await planned({ 'companies.csv': plain(5) }, named);
-  carry('companies.csv', 'plan.json');
-  const applied = await other.run(['apply', 'plan.json', ...named]);
-  expect(applied.code, applied.stderr).toBe(0);
-  expect(planAt(desk).account).toBe('main');
 });
 
 describe('applied more than once', () => {
-  test('the second time nothing is sent; --again repeats it', async () => {
-    await planned({ 'companies.csv': plain(11) });
-    const first = await desk.run(['apply', 'plan.json']);
-    expect([first.code, first.summary!.rows.submitted]).toEqual([0, 11]);
-    expect(first.summary!.run).toBe(planAt(desk).run);
-    const seen = { ...service.seen };
-    const second = await desk.run(['apply', 'plan.json']);
-    expect([second.code, second.summary!.run]).toEqual([0, first.summary!.run]);
-    expect(second.stderr).toContain('has applied this plan already; nothing was sent');
-    expect(service.seen).toEqual(seen);
-    const third = await desk.run(['apply', 'plan.json', '--again']);
-    expect([third.code, third.summary!.rows.submitted]).toEqual([0, 11]);
-    const sent = service.ledger.arrivals.map(({ sha256 }) => sha256);
-    expect(sent.slice(3)).toEqual(sent.slice(0, 3));
-  });
-
-  test('the second time, the report is of the run that was recorded, and a warning names the outcomes', async () => {
-    await planned({ 'companies.csv': plain(11) });
-    expect((await desk.run(['apply', 'plan.json'])).code).toBe(0);
-    const files = ['--report', 'report.html', '--outcomes', 'outcomes.csv'];
-    const second = await desk.run(['apply', 'plan.json', ...files]);
-    expect(second.code, second.stderr).toBe(0);
-    expect(readFileSync(join(desk.folder, 'report.html'), 'utf8')).toContain(planAt(desk).run);
-    expect(second.stderr).toContain('report: report.html\n');
-    const warning = `${join(desk.folder, 'outcomes.csv')} was not written, since nothing was sent`;
-    expect(second.summary!.warnings).toEqual([warning]);
-    expect(second.stderr).toContain(`warning: ${warning}\n`);
-    const input = await desk.run(['apply', 'plan.json', '--report', 'companies.csv']);
-    expect([input.code, input.error?.message]).toEqual([2, expect.stringMatching(/exists, and is not a/)]);
-  });
-
-  test.each(['apply', 'resume'])(
-    'one that stopped in the middle: %s sends the rest as it was planned',
-    async (how) => {
-      desk.write(file.path, file.text);
-      await planned({ [file.path]: file.text });
-      service.trouble = only(2, status(503));
-      const first = await desk.run(['apply', 'plan.json', '-o', 'retries=0']);
-      expect([first.code, first.summary!.rows.submitted]).toEqual([6, 3]);
-      service.trouble = {};
-      const rest = await desk.run(how === 'apply' ? ['apply', 'plan.json'] : ['resume', first.summary!.run!]);
-      expect(rest.code, rest.stderr).toBe(0);
-      expect(rest.summary!.run).toBe(first.summary!.run);
-      const wanted = planAt(desk).requests.map(({ sha256 }) => sha256);
-      const accepted = service.ledger.arrivals.filter((arrival) => arrival.accepted);
-      expect(accepted.map(({ sha256 }) => sha256)).toEqual(wanted);
-      await balance(rest.summary!, desk, service, file);
-    },
-  );
-
-  test.each([
-    ['later', 60_000],
-    ['by a clock that was two hours ahead when the plan was made', -7_200_000],
-  ])('ids that another import has sent since are left out: %s', async (_, passed) => {
-    await planned({ 'companies.csv': plain(6) });
-    desk.clock.pass(passed);
-    desk.write('newer.csv', 'company_id,name\nc-4,newer\n');
-    expect((await desk.run(['import', 'newer.csv'])).code).toBe(0);
-    const applied = await desk.run(['apply', 'plan.json']);
-    expect([applied.code, applied.summary!.rows]).toEqual([
-      5,
-      expect.objectContaining({ submitted: 5, unsent: 1 }),
-    ]);
-    expect(applied.summary!.warnings.join()).toMatch(/1 row not sent; sent later by/);
-    expect(service.ledger.profiles.companies.get('c-4')).toEqual({ name: 'newer' });
-  });
-
-  test('so are those that identify has sent since, whatever the clock says', async () => {
-    await planned({ 'users.csv': 'user_id,name\nu-1,old\nu-2,old\n' });
-    desk.clock.pass(-7_200_000);
-    expect((await desk.run(['identify', 'user', 'u-1', '--set', 'name=newer'])).code).toBe(0);
-    expect((await desk.run(['apply', 'plan.json'])).summary!.rows).toMatchObject({ submitted: 1, unsent: 1 });
-  });
-
   test.skipIf(onPostgres)(
     'ids that were sent since in an older copy of the state, which repeats the numbers, are left out',
     async () => {
@@ -430,76 +185,6 @@ describe('applied more than once', () => {
       expect(summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
     },
   );
-
-  test('a plan that was made with another state goes by its time', async () => {
-    await planned({ 'companies.csv': plain(6) });
-    other.clock.pass(60_000);
-    other.write('newer.csv', 'company_id,name\nc-4,newer\n');
-    expect((await other.run(['import', 'newer.csv'])).code).toBe(0);
-    carry('companies.csv', 'plan.json');
-    const applied = await other.run(['apply', 'plan.json']);
-    expect(applied.summary!.rows).toMatchObject({ submitted: 5, unsent: 1 });
-  });
-});
-
-test('after a 413, halves of the planned requests are sent, and a resume keeps to them', async () => {
-  const ids = Array.from({ length: 11 }, (_, i) => `c-${i}`);
-  const each = {
-    path: 'companies.csv',
-    ids: new Map(ids.map((id, i) => [i + 2, id])),
-    text: `company_id,n\n${ids.map((id) => `${id},1\n`).join('')}`,
-  };
-  await planned({ [each.path]: each.text });
-  const large = (n: number): Strike | undefined =>
-    n === 1 ? status(413) : n === 3 ? status(503) : undefined;
-  service.trouble = { submit: large };
-  const first = await desk.run(['apply', 'plan.json', '-o', 'retries=0']);
-  expect(first.code).toBe(6);
-  service.trouble = {};
-  const rest = await desk.run(['apply', 'plan.json']);
-  expect(rest.code, rest.stderr).toBe(0);
-  await balance(rest.summary!, desk, service, each);
-  const sizes = service.ledger.arrivals.filter(({ accepted }) => accepted).map((a) => a.ids.length);
-  expect(sizes.every((size) => size <= 4)).toBe(true);
-  expect([...service.ledger.timesAccepted.keys()].sort()).toEqual([...ids].sort());
-});
-
-test('a plan with rejected rows goes by its own bound, and writes the rejects file', async () => {
-  const text = `${plain(5)},no id,1\n`;
-  const made = await planned({ 'companies.csv': text });
-  expect(made.code).toBe(5);
-  const held = await desk.run(['apply', 'plan.json']);
-  expect([held.code, held.summary!.status, service.seen.submit]).toEqual([5, 'rejected', 0]);
-  await planned({ 'companies.csv': text }, ['--max-invalid', '1']);
-  const applied = await desk.run(['apply', 'plan.json', '--rejects', 'bad.csv']);
-  expect([applied.code, applied.summary!.rows.submitted]).toEqual([5, 5]);
-  expect(readFileSync(join(desk.folder, 'bad.csv'), 'utf8')).toContain('no id');
-});
-
-describe('only what changed', () => {
-  beforeEach(async () => {
-    desk.write('companies.csv', plain(11));
-    expect((await desk.run(['import', 'companies.csv'])).code).toBe(0);
-    service.ledger.arrivals.length = 0;
-    await planned({ 'companies.csv': plain(11).replace('Company\n7', 'New') }, ['--changed-only']);
-  });
-
-  test('sends the rows that have changed', async () => {
-    const applied = await desk.run(['apply', 'plan.json']);
-    expect([applied.code, applied.summary!.rows]).toEqual([
-      0,
-      expect.objectContaining({ unchanged: 10, submitted: 1 }),
-    ]);
-    expect(service.ledger.arrivals.map(({ ids }) => ids)).toEqual([['c-7']]);
-  });
-
-  test('is refused with another state, and once this one has moved', async () => {
-    carry('companies.csv', 'plan.json');
-    await refused(other, /compared with another state$/);
-    desk.write('more.csv', 'company_id,name\nc-99,x\n');
-    expect((await desk.run(['import', 'more.csv'])).code).toBe(0);
-    await refused(desk, /^the plan is out of date: companies have been sent or completed since it was made$/);
-  });
 });
 
 describe('the built command', () => {

@@ -18,8 +18,6 @@ afterEach(() => service.stop());
 const run = (...argv: string[]): Promise<Outcome> => machine.run(argv);
 const write = (path: string, name: string, ids = ['a', 'b', 'c']): void =>
   machine.write(path, `company_id,name\n${ids.map((id) => `${id},${name}\n`).join('')}`);
-const names = (): unknown[] =>
-  ['a', 'b', 'c'].map((id) => (service.ledger.profiles.companies.get(id) as { name: string }).name);
 
 /** Bytes of the ids that the state keeps. */
 function kept(): number {
@@ -50,18 +48,6 @@ async function verifiedSince(): Promise<string> {
 }
 
 describe('an unfinished import of older data', () => {
-  test('leaves out what was verified since, and says so', async () => {
-    const newer = await verifiedSince();
-    expect(kept()).toBe(3 * 8);
-    const last = await run('resume');
-    expect([last.code, last.summary!.rows], last.stderr).toMatchObject([5, { submitted: 1, unsent: 3 }]);
-    expect(last.summary!.warnings).toEqual([
-      expect.stringContaining(`3 rows not sent; sent later by ${newer}`),
-    ]);
-    expect(names()).toEqual(['new', 'new', 'new']);
-    expect(kept()).toBe(0);
-  });
-
   test('of which nothing is left to protect from keeps nothing', async () => {
     write('new.csv', 'new');
     await run('import', 'new.csv');
@@ -87,17 +73,6 @@ describe('a saved plan', () => {
     machine.clock.pass(1_000);
     await run('import', 'new.csv', '--changed-only');
   }
-
-  test('of older data leaves out what was verified since it was made', async () => {
-    await plannedOld();
-    const applied = await run('apply', 'plan.json');
-    expect([applied.code, applied.summary!.rows], applied.stderr).toMatchObject([
-      5,
-      { submitted: 0, unsent: 3 },
-    ]);
-    expect(names()).toEqual(['new', 'new', 'new']);
-    expect(kept()).toBe(0);
-  });
 
   test('is refused after 30 days, and no longer counts', async () => {
     await plannedOld();

@@ -51,7 +51,7 @@ const masked = (text: string, folder: string): string =>
     .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:(?:\.\d{3})?Z| UTC)/g, (time) =>
       recent(time) ? '<time>' : time,
     )
-    .replace(/(\bafter |accepted in |early \()(?:[\d.]+m?s|\d+m \d\ds)\b/g, '$1<duration>')
+    .replace(/(\bafter |accepted in |early \()(?:[\d.]+m?s|\d+m \d\ds|\d+h \d\dm)\b/g, '$1<duration>')
     .replace(/(x-request-id |"request_id":")[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1<id>')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
     .replace(/urn:profiles:job:\w+\/[\w-]+/g, '<job>')
@@ -88,7 +88,7 @@ class Session {
     const line = typed.replace(/<(run|job|base|lookups|eu)>/g, (_, name: string) => this.#known[name] ?? '');
     // Operators of the shell are not in quotes.
     const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
-    const [, passes] = /^sleep (\d+)h$/.exec(line) ?? [];
+    const [, passes] = /^sleep (-?\d+(?:\.\d+)?)h$/.exec(line) ?? [];
     if (passes) return this.#pass(Number(passes));
     if (line.startsWith('cd ')) this.#cwd = resolve(this.folder, line.slice(3));
     if (line.startsWith('cd ')) return '';
