@@ -1,4 +1,5 @@
 /** Builds answers: status, headers, and body. Nothing is sent here. */
+import { STATUS_CODES } from 'node:http';
 
 export interface Answer<T = unknown> {
   status: number;
@@ -20,28 +21,17 @@ export function json<T>(status: number, value: T, headers: Record<string, string
   return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
 }
 
-/** `error` and `error_code` for each status that the sandbox uses. The spec shows no values. */
-const NAMES: Readonly<Record<number, readonly [error: string, code: string]>> = {
-  400: ['Bad Request', 'bad_request'],
-  401: ['Unauthorized', 'unauthorized'],
-  403: ['Forbidden', 'forbidden'],
-  404: ['Not Found', 'not_found'],
-  405: ['Method Not Allowed', 'method_not_allowed'],
-  406: ['Not Acceptable', 'not_acceptable'],
-  408: ['Request Timeout', 'request_timeout'],
-  409: ['Conflict', 'job_running'],
-  413: ['Content Too Large', 'too_large'],
-  415: ['Unsupported Media Type', 'unsupported_media_type'],
-  422: ['Unprocessable Content', 'invalid_item'],
-  429: ['Too Many Requests', 'rate_limited'],
-  431: ['Request Header Fields Too Large', 'headers_too_large'],
-  500: ['Internal Server Error', 'internal_error'],
-  501: ['Not Implemented', 'not_implemented'],
-  502: ['Bad Gateway', 'bad_gateway'],
-  503: ['Service Unavailable', 'unavailable'],
-  504: ['Gateway Timeout', 'gateway_timeout'],
-  505: ['HTTP Version Not Supported', 'version_not_supported'],
+/** `error_code`, where it is not the name of the status. The spec shows no values. */
+const CODES: Readonly<Record<number, string>> = {
+  409: 'job_running',
+  413: 'too_large',
+  422: 'invalid_item',
+  429: 'rate_limited',
+  500: 'internal_error',
+  503: 'unavailable',
 };
+
+const nameOf = (status: number): string => STATUS_CODES[status] ?? `Status ${status}`;
 
 /** The maximum number of problems in an answer. Another entry then says how many are left out. */
 const MOST_PROBLEMS = 10;
@@ -56,7 +46,8 @@ export function refuse(
   headers: Record<string, string> = {},
 ): Answer<never> {
   const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
-  const [error, error_code] = NAMES[status] ?? [`Status ${status}`, `status_${status}`];
+  const error = nameOf(status);
+  const error_code = CODES[status] ?? error.toLowerCase().replaceAll(' ', '_');
   const errors = list.slice(0, MOST_PROBLEMS).map(({ where, message }) => ({
     details: where ?? '',
     error,
@@ -72,7 +63,7 @@ export function refuse(
 
 /** The HTML page of a proxy that answers in place of the service. */
 export function htmlPage(status: number, headers: Record<string, string>): Answer {
-  const title = `${status} ${NAMES[status]?.[0] ?? 'Welcome'}`;
+  const title = `${status} ${status === 200 ? 'Welcome' : nameOf(status)}`;
   const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n`;
   return { status, headers: { 'content-type': 'text/html', ...headers }, body };
 }

@@ -9,42 +9,21 @@ export interface Events {
 }
 
 const TICK_MS = 250;
-/**
- * After this many ticks without a change (15 s), a comment is sent, so that no proxy closes the connection as
- * idle.
- */
-const SILENCE_TICKS = 60;
-/** Maximum number of open streams: enough for one person's windows. More are refused with 503. */
-const MOST_LISTENERS = 32;
-/** A client with this many unsent bytes has stopped reading, and gets no more events until it reads again. */
-const MOST_UNSENT = 64 * 1024;
 
 export function createEvents(overview: () => Overview): Events {
   const listeners = new Set<ServerResponse>();
   let timer: NodeJS.Timeout | undefined;
   let last = '';
-  let silence = 0;
 
   function tick(): void {
     const current = overview();
     const text = comparable(current);
-    silence++;
-    if (text !== last) send(`data: ${JSON.stringify(current)}\n\n`);
-    else if (silence >= SILENCE_TICKS) send(': nothing new\n\n');
+    if (text !== last) for (const reply of listeners) reply.write(`data: ${JSON.stringify(current)}\n\n`);
     last = text;
-  }
-
-  function send(text: string): void {
-    silence = 0;
-    for (const reply of listeners) if (reply.writableLength < MOST_UNSENT) reply.write(text);
   }
 
   return {
     attach(reply, headers) {
-      if (listeners.size >= MOST_LISTENERS) {
-        reply.writeHead(503, headers).end();
-        return;
-      }
       reply.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' });
       reply.write(`retry: 1000\ndata: ${JSON.stringify(overview())}\n\n`);
       listeners.add(reply);
@@ -58,7 +37,6 @@ export function createEvents(overview: () => Overview): Events {
     },
     stop() {
       clearInterval(timer);
-      timer = undefined;
       for (const reply of listeners) reply.end();
     },
   };

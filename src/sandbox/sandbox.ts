@@ -8,7 +8,7 @@ import { createApi } from './api.js';
 import { openDatabase } from './database.js';
 import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
-import { createControl, createPage, type Keyed } from './keyed.js';
+import { createKeyed } from './keyed.js';
 import { Ledger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { listen, stopServer } from './listen.js';
@@ -177,13 +177,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const serve = (role: Role, port: number, flag: string): Promise<string> =>
     open(createListener(role, shared), host, port, flag);
   /** Starts a server that asks for a key. */
-  const openKeyed = async (
-    { server, path }: Keyed,
-    port: number | '4103 or free' | null,
-    flag: string,
-  ): Promise<string | null> => {
+  const openKeyed = async (what: 'control' | 'page'): Promise<string | null> => {
+    const port = ports[what];
     if (port === null) return null;
-    const at = (wanted: number): Promise<string> => open(server, LOOPBACK, wanted, flag);
+    const { server, path } = createKeyed(what, api, events);
+    const at = (wanted: number): Promise<string> => open(server, LOOPBACK, wanted, `--${what}-port`);
     const url = typeof port === 'number' ? at(port) : at(PAGE_PORT).catch(() => at(0));
     return (await url) + path;
   };
@@ -196,8 +194,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       url: addresses.base,
       euUrl: addresses.eu,
       lookupUrl: addresses.lookup,
-      controlUrl: await openKeyed(createControl(api, events), ports.control, '--control-port'),
-      pageUrl: await openKeyed(createPage(api, events), ports.page, '--page-port'),
+      controlUrl: await openKeyed('control'),
+      pageUrl: await openKeyed('page'),
       token: expectToken ?? randomBytes(24).toString('base64url'),
       faults,
       limits,
