@@ -172,29 +172,17 @@ interface Of extends Row {
   at: number;
 }
 
-/**
- * Records the rows of a request that is about to be sent, in place of those of its last attempt.
- * @param isNew whether it was never sent before
- */
+/** Records the rows of a request that is about to be sent, in place of those of its last attempt. */
 export async function putHistory(
   tx: Transaction,
   of: Of,
   ids: BigUint64Array,
   { lines, leftOut, overtaken, doubtful }: RequestRows,
-  isNew: boolean,
 ): Promise<void> {
-  let before = of.at;
-  if (!isNew) {
-    const last = await tx.get<{ at: number | null }>(
-      'SELECT min(at) AS at FROM history WHERE request = ? AND what IN (?, ?, ?)',
-      of.request,
-      WHAT.sent,
-      WHAT.overtaken,
-      WHAT.doubtful,
-    );
-    before = last?.at ?? of.at;
-    await tx.run('DELETE FROM history WHERE request = ?', of.request);
-  }
+  const sql = 'DELETE FROM history WHERE request = ? RETURNING what, at';
+  const last = await tx.all<{ what: number; at: number }>(sql, of.request);
+  // When it was sent first.
+  const before = Math.min(of.at, ...last.filter(({ what }) => what !== WHAT.left_out).map(({ at }) => at));
   await add(tx, 'sent', of, ids, lines);
   await add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
   await add(tx, 'overtaken', { ...of, at: before }, overtaken.ids, overtaken.lines);

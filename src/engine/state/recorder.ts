@@ -102,15 +102,13 @@ export class Requests {
 
   async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
     const now = this.access.now();
-    // Nothing refers to a new request yet, which saves statements below. With many small requests, that
-    // matters.
-    const { request: id, isNew } = await putRequest(tx, run, request, sent !== null);
+    const id = await putRequest(tx, run, request);
     const of = { run, scope: await this.access.idOf(tx, scope), kind, request: id };
     if (sent) {
-      if (!isNew) await unlinkSends(tx, '= ?', id);
+      await unlinkSends(tx, '= ?', id);
       // Rows that are rejected before they are sent are only noted.
       if (request.state !== 'rejected') await this.#send(tx, of, sent);
-      if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows, isNew);
+      if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows);
     }
     const { job } = request;
     if (job) await putJob(tx, of.scope, job, { run, kind, rows: request.rows }, this.access.time());

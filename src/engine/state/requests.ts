@@ -134,46 +134,20 @@ type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   record: string | null;
 };
 
+const COLUMNS = [...CHANGING, 'possible_duplicate'];
+const PUT = `${insertSql('requests', ['run', 'more', ...FIXED, ...COLUMNS])}
+  ON CONFLICT (run, seq) DO UPDATE SET ${COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}
+  RETURNING request`;
+
 /**
- * Inserts or updates a request.
- * @param isFirst whether it is probably new, which decides the statement to try first
- * @returns `request`: the row id, which other tables refer to; `isNew`: whether it was inserted
+ * Inserts or updates a request. Its ranges stay, but its rows may be fewer when it is sent again.
+ * @returns the row id, which other tables refer to
  */
-export async function putRequest(
-  tx: Transaction,
-  run: string,
-  r: RequestRecord,
-  isFirst: boolean,
-): Promise<{ request: number; isNew: boolean }> {
-  for (const isNew of [isFirst, !isFirst]) {
-    const request = await (isNew ? insertRequest(tx, run, r) : updateRequest(tx, run, r));
-    if (request !== null) return { request, isNew };
-  }
-  throw new Error('could neither insert nor update the request');
-}
-
-const INSERT = `${insertSql('requests', ['run', 'more', ...FIXED, ...CHANGING, 'possible_duplicate'])}
-  ON CONFLICT (run, seq) DO NOTHING RETURNING request`;
-const UPDATE = `UPDATE requests SET ${[...CHANGING, 'possible_duplicate'].map((column) => `${column} = ?`).join(', ')}
-  WHERE run = ? AND seq = ? RETURNING request`;
-
-const changing = (r: RequestRecord): Value[] => [...CHANGING.map((column) => r[column]), r.possibleDuplicate];
-
-/** @returns the row id; null if it exists already */
-export async function insertRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
+export async function putRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number> {
   const more = r.more.length > 0 ? JSON.stringify(r.more) : null;
-  const fixed = FIXED.map((column) => r[column]);
-  const row = await tx.get<{ request: number }>(INSERT, run, more, ...fixed, ...changing(r));
-  return row?.request ?? null;
-}
-
-/**
- * Updates a request; null if it does not exist. Its ranges stay, but its rows may be fewer when it is sent
- * again.
- */
-async function updateRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
-  const row = await tx.get<{ request: number }>(UPDATE, ...changing(r), run, r.seq);
-  return row?.request ?? null;
+  const values: Value[] = [...FIXED, ...CHANGING].map((column) => r[column]);
+  const row = await tx.get<{ request: number }>(PUT, run, more, ...values, r.possibleDuplicate);
+  return row!.request;
 }
 
 /** All requests of a run, in the order of their numbers, with their jobs as last seen. */

@@ -13,7 +13,7 @@ import { insert, type Reader, type Transaction } from './database.js';
 import type { Spools } from './folder.js';
 import { nextNumber, refuseMoved } from './meta.js';
 import { type Made, numberRun, pruneVerified } from './order.js';
-import { insertRequest, type RequestRecord } from './requests.js';
+import { putRequest, type RequestRecord } from './requests.js';
 import type { Scope } from './scopes.js';
 import { endDoubts, unlinkSends } from './send-table.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
@@ -122,7 +122,7 @@ export class Runs {
       });
       await numberRun(tx, run.run, plan?.made ?? null);
       await endDoubts(tx, this.access.now());
-      for (const request of plan?.requests ?? []) await insertRequest(tx, run.run, request);
+      for (const request of plan?.requests ?? []) await putRequest(tx, run.run, request);
     });
   }
 
@@ -157,7 +157,7 @@ export class Runs {
       if (!retry) return;
       await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
       for (const input of retry.newRejects) await setRejectsFile(tx, run, input, null);
-      for (const request of retry.requests) await insertRequest(tx, run, request);
+      for (const request of retry.requests) await putRequest(tx, run, request);
     });
   }
 
