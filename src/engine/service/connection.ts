@@ -17,8 +17,6 @@ export class Connection {
   dispatcher!: Dispatcher;
   /** Number of complete replies on the current socket. */
   replies = 0;
-  /** Number of bytes read. */
-  arrived = 0;
   /** `idle`: no request is outstanding. `waiting`: the final reply has not begun. `reply`: it has. */
   #state: 'idle' | 'waiting' | 'reply' = 'idle';
   /** The beginning of a reply, until it is long enough to know its kind. */
@@ -76,7 +74,6 @@ export class Connection {
 
   /** Returns the bytes of a chunk that undici may read: no interim replies, and nothing between requests. */
   #read(socket: Socket, chunk: Buffer): Buffer {
-    this.arrived += chunk.length;
     if (this.#state === 'reply') return chunk;
     if (this.#state === 'idle') return refuse(socket);
     let bytes = Buffer.concat([this.#held, chunk]);

@@ -24,7 +24,6 @@ const MAX_FAILURES = 5;
 const ALMOST_NOTHING = 1_024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const BACKOFF_MS = 1_000;
-const MAX_BYTES = 100 * 1024 ** 3;
 
 /**
  * Receives the bytes. Its methods are synchronous, so that a reply is never paused: undici fails an assertion
@@ -44,8 +43,6 @@ export interface DownloadOptions {
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
-  /** The largest file to accept, in bytes. Default: 100 GiB. */
-  maxBytes?: number;
 }
 
 export interface Downloaded {
@@ -213,7 +210,6 @@ class Transfer {
     this.#total = length !== null && /^\d+$/.test(length) ? Number(length) : null;
     const resumable = /^"[^"]+"$/.test(etag ?? '') && header(reply, 'accept-ranges') !== 'none';
     this.#etag = resumable ? etag : null;
-    this.#bounded(this.#total ?? 0);
   }
 
   /** Writes each chunk to the sink as it arrives, independently of the consumer of the progress. */
@@ -224,7 +220,6 @@ class Transfer {
       try {
         this.sink.write(chunk);
         this.size += chunk.length;
-        this.#bounded(this.size);
         arrived.push({ bytes: this.size, total: this.#total });
       } catch (error) {
         body.destroy(error as Error);
@@ -236,12 +231,6 @@ class Transfer {
     body.once('close', () => arrived.close());
     yield* arrived;
     if (failure) throw this.#failure(failure, this.address.url, true);
-  }
-
-  #bounded(bytes: number): void {
-    const { maxBytes = MAX_BYTES } = this.options;
-    const larger = `the file is larger than ${formatSize(maxBytes)}`;
-    if (bytes > maxBytes) throw this.#refused(larger, 'download it yourself, and import the copy');
   }
 
   /** So the next attempt requests the whole file. */

@@ -40,9 +40,6 @@ export interface Exchanged {
   keep: boolean;
 }
 
-/** If one turn of the event loop has read this many bytes, more have probably arrived already. */
-const FULL_READ = 16 << 10;
-
 /**
  * Sends one request. The answer is what happens first: a complete reply, a failure, or the deadline. Uses the
  * dispatcher of undici and not `request()`, because only the dispatcher reports the moment at which a request
@@ -70,22 +67,15 @@ export function exchange(
     const answered = (answer: Answer, keep = false): void => settle(() => resolve({ answer, keep }));
     const failed = (error: unknown): void => settle(() => reject(error));
     const onAbort = (): void => failed(signal?.reason);
-    /**
-     * If the process was stopped or busy, the deadline may pass before it has read what has arrived in the
-     * meantime. So it reads the sockets once more, and again as long as that brings many bytes, up to as many as a
-     * reply may have: interim replies can come without end.
-     */
-    const onDeadline = (seen = Number.NEGATIVE_INFINITY, before = connection.arrived): void => {
-      const { arrived } = connection;
+    const onDeadline = (): void => {
       if (settled) return;
-      if (controller && arrived - seen >= FULL_READ && arrived - before <= maxBytes)
-        return void setImmediate(onDeadline, arrived, before);
       const limit = `within ${formatDuration(timeoutMs)}`;
       const problem = { code: 'no_answer_in_time', timeoutMs } as const;
       if (controller) answered({ type: 'lost', reason: `${host} gave no complete reply ${limit}`, problem });
       else answered({ type: 'unsent', reason: `no connection to ${host} ${limit}`, tls: false, problem });
     };
-    const timer = setTimeout(() => onDeadline(), timeoutMs);
+    // If the process was stopped or busy, the deadline may pass before it has read what has arrived in the meantime.
+    const timer = setTimeout(() => setImmediate(() => setImmediate(onDeadline)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
 
     const conclude = (of: Head, content: Content): void => {

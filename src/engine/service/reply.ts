@@ -181,12 +181,9 @@ function htmlWords(body: string, status: string): string {
   return oneLine([...new Set(pieces)].join(' '), 80);
 }
 
-/** Node supports zstd since 22.15 and 23.8. */
-interface Zstd {
-  zstdDecompress?: Decoder;
-}
 type Decoder = (bytes: InputType, limit: { maxOutputLength: number }, done: CompressCallback) => void;
 
+/** How many encodings are undone. Each may cost as much as the longest reply. */
 const MOST_CODINGS = 3;
 
 /** A reply's bytes. `coding`: what they are compressed with, if that cannot be undone. */
@@ -209,26 +206,23 @@ export async function decoded(
   maxOutputLength: number,
 ): Promise<Content> {
   if (bytes.length === 0) return { bytes };
-  const names = contentEncoding.toLowerCase().split(/[\s,]+/);
-  // Each may cost as much as the longest reply.
-  if (names.filter((name) => name !== 'identity').length > MOST_CODINGS) {
-    return { bytes, coding: `more than ${MOST_CODINGS} encodings` };
-  }
+  const names = contentEncoding
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((name) => name !== 'identity');
   // Loaded only when it is needed, because that takes time.
-  const zlib: typeof import('node:zlib') & Zstd = await import('node:zlib');
+  const zlib = await import('node:zlib');
   let rest = bytes;
   let coding: string | undefined;
-  for (const name of names.reverse()) {
+  for (const name of names.reverse().slice(0, MOST_CODINGS)) {
     try {
       let decoder: Decoder | undefined;
       if (/^(?:x-)?gzip$/.test(name)) decoder = zlib.gunzip;
       // Some servers leave out the header of zlib, whose low four bits are 8.
       else if (name === 'deflate') decoder = (rest[0]! & 15) === 8 ? zlib.inflate : zlib.inflateRaw;
       else if (name === 'br') decoder = zlib.brotliDecompress;
-      else if (name === 'zstd') decoder = zlib.zstdDecompress;
       if (decoder) rest = await promisify(decoder)(rest, { maxOutputLength });
-      else if (/^(?:zstd|(?:x-)?compress)$/.test(name))
-        coding = `${name}, which this version of Node cannot read`;
+      else coding = name;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw error;
     }

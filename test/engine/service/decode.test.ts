@@ -1,14 +1,10 @@
 /** Replies that are compressed, although the client does not ask for that. */
-import * as zlibModule from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { classify } from '../../../src/engine/service/answer.js';
 import { decoded } from '../../../src/engine/service/reply.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, rawServer } from './support/servers.js';
-
-const { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } = zlibModule;
-/** Node supports zstd since 22.15 and 23.8. */
-const zlib = zlibModule as { zstdCompressSync?: (bytes: Buffer) => Buffer };
 
 describe('a reply that is compressed, although nobody asked for that', () => {
   const json = Buffer.from(JSON.stringify(JOB));
@@ -40,17 +36,12 @@ describe('a reply that is compressed, although nobody asked for that', () => {
   });
 
   const zstd = Buffer.from('28b52ffd', 'hex');
-  it.runIf(zlib.zstdCompressSync)('zstd: its job is found', async () => {
-    const client = testClient((await server('zstd', zlib.zstdCompressSync!(json))).url);
-    expect(await client.submit('companies', BODY)).toMatchObject({ status: 202, body: json.toString() });
-  });
-
-  it.each(zlib.zstdCompressSync ? ['compress'] : ['zstd', 'compress'])('%s: is named', async (coding) => {
+  it.each(['zstd', 'compress'])('%s: is named', async (coding) => {
     const { url } = await httpServer((_, response) => {
       response.writeHead(202, { 'content-type': 'application/json', 'content-encoding': coding }).end(zstd);
     });
     const client = testClient(url);
-    const came = `data compressed with ${coding}, which this version of Node cannot read`;
+    const came = `data compressed with ${coding}`;
     expect(classify(await client.submit('companies', BODY), 0)).toMatchObject({
       why: 'doubt',
       reason: expect.stringContaining(came),
@@ -82,7 +73,7 @@ describe('a reply that is compressed, although nobody asked for that', () => {
     expect(await submit(3)).toMatchObject({ status: 202, body: json.toString() });
     expect(classify(await submit(4), 0)).toMatchObject({
       why: 'doubt',
-      reason: expect.stringContaining('data compressed with more than 3 encodings'),
+      reason: expect.stringContaining('text that is not JSON'),
     });
   });
 

@@ -279,19 +279,6 @@ describe('a server that', () => {
     );
   });
 
-  it.each([
-    ['says so', { 'content-length': '2000' }],
-    ['does not say so', { 'transfer-encoding': 'chunked' }],
-  ])('has a file that is too large, and %s', async (_, headers) => {
-    const { url } = await httpServer((_, response) =>
-      response.writeHead(200, headers as Record<string, string>).end('x'.repeat(2_000)),
-    );
-    await expect(fetched(url, { maxBytes: 1_999 })).rejects.toMatchObject({
-      exit: 2,
-      message: expect.stringContaining('is larger than 2 KiB'),
-    });
-  });
-
   it('sends more than it says: what it said is what counts, or nothing is', async () => {
     const { url } = await rawServer((socket) =>
       socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncompany_id\n1\n`),
