@@ -1,7 +1,8 @@
 /**
- * The schema, as migrations in order. Released migrations never change; new ones are added at the end. SQLite has the
- * number of applied ones in `PRAGMA user_version`, PostgreSQL in the comment of its table `meta`.
+ * The schema, as migrations in order. Released migrations never change; new ones are added at the end. SQLite has its
+ * mark (`markOf`) in `PRAGMA user_version`, PostgreSQL in the comment of its table `meta`.
  */
+import { hash } from 'node:crypto';
 
 const TABLES = `
 -- Facts about the state as a whole: the key of its hashes, the last number of a send, run, or plan, and where it has
@@ -197,6 +198,22 @@ CREATE TABLE leases (
 `;
 
 export const MIGRATIONS: readonly string[] = [TABLES];
+
+/** How many migrations a mark has room for. */
+const MOST = 100;
+
+/** The mark of a database: which first migration made it (21 bits of the hash of its SQL), and how many are applied. */
+export function markOf(migrations: readonly string[]): number {
+  const sql = migrations[0]!.replace(/--.*|\s+/g, '');
+  return (Number.parseInt(hash('sha256', sql).slice(0, 8), 16) >>> 11) * MOST + migrations.length;
+}
+
+/** How many of the migrations a database with this mark has, 0 if it is new; null if another build made it. */
+export function appliedOf(mark: number, migrations: readonly string[]): number | null {
+  if (mark === 0) return 0;
+  const missing = markOf(migrations) - mark;
+  return missing >= 0 && missing < migrations.length ? migrations.length - missing : null;
+}
 
 /**
  * Translates SQL that defines tables. Texts are compared byte by byte, as in SQLite. Bytes are hashes, which do not get

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
-import { MIGRATIONS } from '../../../src/engine/state/schema.js';
+import { MIGRATIONS, markOf } from '../../../src/engine/state/schema.js';
 import { openDatabase } from '../../../src/engine/state/sqlite/open.js';
 import { type Bundle, bundle } from './support/process.js';
 import { aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
@@ -44,7 +44,7 @@ describe('opening', () => {
     disk,
   }) => {
     const pragma = (name: string): unknown => Object.values(disk.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-    expect(pragma('user_version')).toBe(MIGRATIONS.length);
+    expect(pragma('user_version')).toBe(markOf(MIGRATIONS));
     expect(pragma('journal_mode')).toBe('wal');
     expect(pragma('auto_vacuum')).toBe(2);
   });
@@ -84,23 +84,23 @@ describe('opening', () => {
       const db = openDatabase(folder, [...MIGRATIONS, second]);
       expect(await db.read((on) => on.get('SELECT note FROM runs'))).toEqual({ note: `of ${RUN}` });
       expect(await db.read((on) => on.get('PRAGMA user_version'))).toEqual({
-        user_version: MIGRATIONS.length + 1,
+        user_version: markOf([...MIGRATIONS, second]),
       });
       await db.close();
     }
   });
 
-  test('a database of another version is refused and left alone', async ({ folder, reopen }) => {
-    await (await reopen()).close();
+  test.for([
+    ['a later version', [...MIGRATIONS, 'CREATE TABLE later (a)']],
+    ['a build with another schema', ['CREATE TABLE runs (run TEXT)']],
+  ] as const)('a database of %s is refused and left alone', async ([, migrations], { folder, reopen }) => {
+    await openDatabase(folder, migrations).close();
     const file = join(folder, 'state.db');
-    const db = new DatabaseSync(file);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
-    db.close();
     const error = await refusal(reopen);
     expect(error.message).toBe(`${file} was written by another version of profiles`);
     expect(error.hint).toBe('use that version, or another folder');
     const after = new DatabaseSync(file);
-    expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length + 1 });
+    expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: markOf(migrations) });
     after.close();
   });
 

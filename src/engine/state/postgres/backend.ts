@@ -4,7 +4,7 @@ import { StateError } from '../../errors.js';
 import type { Backend } from '../backend.js';
 import { backupTo } from '../backup.js';
 import { copyTables } from '../copy.js';
-import { forPostgres, MIGRATIONS, SHARED_TABLES } from '../schema.js';
+import { appliedOf, forPostgres, MIGRATIONS, markOf, SHARED_TABLES } from '../schema.js';
 import { databaseFile, openDatabase } from '../sqlite/open.js';
 import { lockOf, PostgresDatabase } from './database.js';
 import { checkVersion } from './failure.js';
@@ -89,7 +89,7 @@ async function renumber(db: PostgresDatabase): Promise<void> {
 
 /**
  * Creates or upgrades the schema, under a lock, so that other processes wait. The comment of the table `meta` has the
- * number of applied migrations.
+ * mark of the schema.
  * @throws StateError if another version wrote the schema; ConfigError if the server is too old
  */
 export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATIONS): Promise<void> {
@@ -98,36 +98,35 @@ export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATION
   const name = literal(location.schema);
   await db.own('open the state database', async (session) => {
     // Reads the catalog tables, because what the connection has cached may be older than the lock.
-    const find = async (): Promise<{ server: number; made: number; version: number }> => {
+    const find = async (): Promise<{ made: number; applied: number }> => {
       const [result] = await session.script([
         `SELECT current_setting('server_version_num')::int AS server,
            EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ${name}) AS made,
            coalesce((SELECT obj_description(pg_class.oid, 'pg_class') FROM pg_class
-             JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = ${name} AND relname = 'meta'), '0')::int AS version`,
+             JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = ${name} AND relname = 'meta'), '0')::int AS mark`,
       ]);
-      return result!.rows[0];
-    };
-    const { server, version } = await find();
-    checkVersion(server, location);
-    if (version > migrations.length) {
+      const { server, made, mark } = result!.rows[0];
+      checkVersion(server, location);
+      const applied = appliedOf(mark, migrations);
+      if (applied !== null) return { made, applied };
       throw new StateError(`${location.name} was written by another version of profiles`, {
         hint: 'use that version, or another schema',
         problem: { code: 'state_version' },
       });
-    }
-    if (version === migrations.length) return;
+    };
+    if ((await find()).applied === migrations.length) return;
     await session.script([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
       `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
     ]);
     const again = await find();
-    const missing = migrations.slice(again.version).map(forPostgres);
+    const missing = migrations.slice(again.applied).map(forPostgres);
     await session.script([
       // Created only if missing, so that roles without the right to create schemas can use an existing one.
       ...(again.made === 1 ? [] : [`CREATE SCHEMA ${schema}`]),
       `SET LOCAL search_path TO ${schema}, pg_catalog`,
-      ...(again.version === 0 ? [...missing, forPostgres(SHARED_TABLES)] : missing),
-      `COMMENT ON TABLE meta IS '${migrations.length}'`,
+      ...(again.applied === 0 ? [...missing, forPostgres(SHARED_TABLES)] : missing),
+      `COMMENT ON TABLE meta IS '${markOf(migrations)}'`,
       'COMMIT',
     ]);
   });

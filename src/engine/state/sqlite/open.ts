@@ -6,7 +6,7 @@ import { StateError } from '../../errors.js';
 import { privateFile } from '../../util/private-folder.js';
 import { pause, useWriteAheadLog } from '../../util/sqlite.js';
 import { stateError, stateFolder } from '../folder.js';
-import { MIGRATIONS } from '../schema.js';
+import { appliedOf, MIGRATIONS, markOf } from '../schema.js';
 import { SqliteDatabase } from './driver.js';
 
 /** How long to wait for the transaction of another process, in milliseconds. */
@@ -80,20 +80,19 @@ const pragma = (db: DatabaseSyncInstance, name: string): number =>
   (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
 
 function migrate(db: DatabaseSyncInstance, file: string, migrations: readonly string[]): void {
-  const version = (): number => pragma(db, 'user_version');
-  if (version() === migrations.length) return;
-  if (version() > migrations.length) {
+  const applied = (): number => {
+    const count = appliedOf(pragma(db, 'user_version'), migrations);
+    if (count !== null) return count;
     throw new StateError(`${file} was written by another version of profiles`, {
       hint: 'use that version, or another folder',
       problem: { code: 'state_version' },
     });
-  }
+  };
+  if (applied() === migrations.length) return;
   // If one fails, the database is closed, which rolls everything back.
   db.exec('BEGIN IMMEDIATE');
   // Read again inside the transaction: another process may have been first.
-  for (let next = version(); next < migrations.length; next++) {
-    db.exec(migrations[next]!);
-    db.exec(`PRAGMA user_version = ${next + 1}`);
-  }
+  for (const migration of migrations.slice(applied())) db.exec(migration);
+  db.exec(`PRAGMA user_version = ${markOf(migrations)}`);
   db.exec('COMMIT');
 }
