@@ -37,20 +37,6 @@ const historyOf = async (id: string): Promise<string[]> => {
 describe('a request whose reply was lost', () => {
   const lost = FAULTS['reset after acceptance'];
 
-  test('is unknown where the run stops: in rows, outcomes, runs, and history', async () => {
-    write('a.csv', ['a,1', 'b,1', 'c,1']);
-    service.trouble = { submit: (nth) => (nth === 2 ? lost : undefined) };
-    const { code, summary } = await run(...SEND, '--chunk-size', '1', ...OUT);
-    expect([code, summary!.rows]).toMatchObject([6, { submitted: 1, unknown: 1, unsent: 1 }]);
-    expect(outcomes().map(([id, outcome, request]) => [id, outcome, request])).toEqual([
-      ['a', 'completed', 1],
-      ['b', 'unknown', 2],
-      ['c', 'unsent', null],
-    ]);
-    expect(await listed('runs')).toMatchObject([{ unknown: 1, unsent: 1 }]);
-    expect(await historyOf('b')).toEqual(['unknown']);
-  });
-
   test.each(['resume', 'resume twice'])('is unknown after a %s that leaves its rows out', async (how) => {
     write('a.csv', ['a,1', 'b,1']);
     service.trouble = { submit: () => lost };
@@ -96,18 +82,6 @@ describe('a request whose reply was lost', () => {
     expect(last.summary!.maybe_sent_twice.map(({ rows }) => rows)).toEqual([2, 1]);
     const { folder: cwd, env } = machine;
     expect(await cli(['state', 'check'], { cwd, env })).toMatchObject({ code: 0 });
-  });
-
-  test('of which nothing is sent again is not in the list of what was', async () => {
-    write('a.csv', ['a,1']);
-    service.trouble = { submit: () => lost };
-    const first = (await run(...SEND)).summary!.run!;
-    service.trouble = {};
-    write('newer.csv', ['a,2']);
-    await run('import', 'newer.csv');
-    const last = await run('resume', first);
-    expect([last.code, last.summary!.rows]).toMatchObject([5, { unknown: 1 }]);
-    expect(last.summary!.maybe_sent_twice).toEqual([]);
   });
 });
 

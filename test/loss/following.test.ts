@@ -130,24 +130,30 @@ async function isWhole(last: Outcome): Promise<void> {
   expect(sent.map((r) => r.state)).toEqual(['settled', 'settled', 'settled']);
 }
 
-describe.each([1, 8])('--concurrency %i', (concurrency) => {
-  test.each(CASES)('$fault', async ({ fault, trouble, exit, status: ending, completed, says, warns }) => {
-    service.trouble = trouble;
-    const flags = ['--concurrency', String(concurrency), '-o', `request_timeout=${deadlineUnder(fault)}`];
-    const outcome = await machine.run([...SEND, ...flags], { clock });
-    const { code, summary, error, stderr } = outcome;
-    expect({ exit: code, status: summary?.status }, stderr).toEqual({ exit, status: ending });
-    if (completed !== undefined) expect(summary!.rows.completed).toBe(completed);
-    if (says) expect(error?.message).toMatch(says);
-    if (warns) expect(summary!.warnings.join('\n')).toMatch(warns);
-    expect(summary!.resume === null).toBe(ending !== 'stopped');
-    await balance(summary!, machine, service, file);
+/** One request after the other meets few of the faults in another way. */
+const ALONE = new Set(['404 for good', '401', 'reset for good', 'a job fails']);
 
-    service.trouble = {};
-    const last = await resumeToTheEnd(machine, outcome, { clock });
-    await isWhole(last);
-    if (ending === 'stopped') expect([last.code, last.summary!.rows.completed]).toEqual([0, 11]);
-  });
+describe.each([1, 8])('--concurrency %i', (concurrency) => {
+  test.each(CASES.filter(({ fault }) => concurrency > 1 || ALONE.has(fault)))(
+    '$fault',
+    async ({ fault, trouble, exit, status: ending, completed, says, warns }) => {
+      service.trouble = trouble;
+      const flags = ['--concurrency', String(concurrency), '-o', `request_timeout=${deadlineUnder(fault)}`];
+      const outcome = await machine.run([...SEND, ...flags], { clock });
+      const { code, summary, error, stderr } = outcome;
+      expect({ exit: code, status: summary?.status }, stderr).toEqual({ exit, status: ending });
+      if (completed !== undefined) expect(summary!.rows.completed).toBe(completed);
+      if (says) expect(error?.message).toMatch(says);
+      if (warns) expect(summary!.warnings.join('\n')).toMatch(warns);
+      expect(summary!.resume === null).toBe(ending !== 'stopped');
+      await balance(summary!, machine, service, file);
+
+      service.trouble = {};
+      const last = await resumeToTheEnd(machine, outcome, { clock });
+      await isWhole(last);
+      if (ending === 'stopped') expect([last.code, last.summary!.rows.completed]).toEqual([0, 11]);
+    },
+  );
 });
 
 test.each([

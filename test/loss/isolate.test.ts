@@ -20,7 +20,7 @@ import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { openState } from '../support/state.js';
-import { failing, seeded } from './support.js';
+import { failing, seeded, times } from './support.js';
 
 type How = 'failed' | '422' | 'short';
 
@@ -272,7 +272,7 @@ const aRun = fc.record({
   isLater: fc.boolean(),
 });
 
-const numRuns = Number(process.env.LOSS_RUNS ?? 60);
+const numRuns = times(20);
 
 test('whatever fails, and whenever it is killed: exactly the rows at fault are rejected', async () => {
   await fc.assert(

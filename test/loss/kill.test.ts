@@ -14,9 +14,9 @@ import { built, type Ended, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { onPostgres, openState } from '../support/state.js';
-import { covers, Machine, seeded } from './support.js';
+import { covers, Machine, seeded, times } from './support.js';
 
-const KILLS = Number(process.env.KILLS ?? 20);
+const KILLS = Number(process.env.KILLS ?? times(10));
 const SEED = Number(process.env.LOSS_SEED ?? 1);
 const ROWS = 100;
 const CHUNK = 5;

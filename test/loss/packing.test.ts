@@ -30,12 +30,12 @@ const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `c-${from + i}`);
 const run = (argv: string[]): Promise<Outcome> => machine.run(argv, { clock: machine.clock });
 
-test('1,000 files of 100 rows are 20 requests', async () => {
-  const { code, summary, stderr } = await run(['import', ...files(1_000, 100)]);
+test('100 files of 100 rows are 2 requests', async () => {
+  const { code, summary, stderr } = await run(['import', ...files(100, 100)]);
   expect(code, stderr).toBe(0);
-  expect([summary!.requests, service.ledger.arrivals.length]).toEqual([20, 20]);
-  expect(service.ledger.arrivals.map((arrival) => arrival.ids.length)).toEqual(Array(20).fill(5_000));
-  expect(sent()).toEqual(ids(0, 100_000));
+  expect([summary!.requests, service.ledger.arrivals.length]).toEqual([2, 2]);
+  expect(service.ledger.arrivals.map((arrival) => arrival.ids.length)).toEqual(Array(2).fill(5_000));
+  expect(sent()).toEqual(ids(0, 10_000));
   const [first] = summary!.jobs;
   expect(first).not.toHaveProperty('file');
   expect(first).not.toHaveProperty('first_line');

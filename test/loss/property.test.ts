@@ -28,7 +28,7 @@ import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { openState } from '../support/state.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
-import { failing, seeded } from './support.js';
+import { failing, seeded, times } from './support.js';
 
 interface Row {
   /** Empty: an invalid row. */
@@ -339,7 +339,7 @@ function stores(one: OneImport, { store: { companies, users } }: ScriptedService
 }
 
 test('whatever happens, the numbers add up and everything arrives', async () => {
-  const numRuns = Number(process.env.LOSS_RUNS ?? 20);
+  const numRuns = times(10);
   await fc.assert(fc.asyncProperty(fc.array(oneImport, { minLength: 1, maxLength: 3 }), holds), {
     numRuns,
     ...(process.env.LOSS_SEED ? { seed: Number(process.env.LOSS_SEED) } : {}),

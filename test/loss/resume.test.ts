@@ -1,12 +1,12 @@
 /** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. Long because each case is a run, its interruption and its resume. */
-import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { openState } from '../support/state.js';
 import { FAULTS, fates, status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
+import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 
 const file = elevenCompanies();
 const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'retries=0'];
@@ -23,7 +23,6 @@ afterEach(() => service.stop());
 const run = (argv: string[], env: Record<string, string> = {}): Promise<Outcome> =>
   machine.run(argv, { clock: machine.clock, env });
 const from = (nth: number, strike: Strike) => ({ submit: (n: number) => (n >= nth ? strike : undefined) });
-const only = (nth: number, strike: Strike) => ({ submit: (n: number) => (n === nth ? strike : undefined) });
 
 /** An import of which one request of three was acknowledged. */
 async function halfDone(strike: Strike = status(503)): Promise<Outcome> {
@@ -36,60 +35,7 @@ async function halfDone(strike: Strike = status(503)): Promise<Outcome> {
   return first;
 }
 
-describe('another content', () => {
-  const changes = {
-    'a row more': () => appendFileSync(join(machine.folder, file.path), 'c-99,new\n'),
-    'another value': () => machine.write(file.path, file.text.replace('Company 10', 'Company XI')),
-    'a row less': () => machine.write(file.path, file.text.replace('c-10,"Company 10"\n', '')),
-  };
-  test.each(Object.entries(changes))('%s: resume refuses and sends nothing', async (_, change) => {
-    await halfDone();
-    const seen = { ...service.seen };
-    change();
-    const refused = await run(['resume']);
-    expect([refused.code, refused.error?.code]).toEqual([2, 'input']);
-    expect(refused.error?.message).toMatch(/companies\.csv: has changed since run .* began/);
-    expect(service.seen).toEqual(seen);
-    // The old content is welcome again.
-    machine.write(file.path, file.text);
-    const last = await run(['resume']);
-    expect(last.code, last.stderr).toBe(0);
-    await balance(last.summary!, machine, service, file);
-  });
-
-  test('import --resume starts anew, supersedes the unfinished run, and says so', async () => {
-    const first = await halfDone();
-    machine.write(file.path, file.text.replace('Company 10', 'Company XI'));
-    const next = await run([...SEND, '--resume']);
-    expect([next.code, next.summary!.rows.submitted]).toEqual([0, 11]);
-    expect(next.summary!.run).not.toBe(first.summary!.run);
-    expect(next.summary!.warnings).toEqual([
-      expect.stringContaining('1 of 12 rows repeats an earlier company_id'),
-      expect.stringContaining(`run ${first.summary!.run} of the same file`),
-    ]);
-    const old = await run(['resume', first.summary!.run!]);
-    expect([old.code, old.error?.message]).toEqual([2, expect.stringContaining('superseded')]);
-  });
-});
-
 describe('import --resume', () => {
-  test('goes on with the unfinished run of the same content', async () => {
-    const first = await halfDone(FAULTS['reset after acceptance']);
-    const last = await run([...SEND, '--resume']);
-    expect([last.code, last.summary!.run]).toEqual([0, first.summary!.run]);
-    expect(last.summary!.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
-    expect(last.summary!.rows).toMatchObject({ read: 12, merged: 1, submitted: 11 });
-    await balance(last.summary!, machine, service, file);
-  });
-
-  test('starts anew when nothing is unfinished', async () => {
-    const first = await run([...SEND, '--resume']);
-    const second = await run([...SEND, '--resume']);
-    expect([first.code, second.code]).toEqual([0, 0]);
-    expect(second.summary!.run).not.toBe(first.summary!.run);
-    expect(service.ledger.timesAccepted.get('c-5')).toBe(2);
-  });
-
   test('starts anew where other rows would be invalid: the numbers must add up', async () => {
     machine.write(file.path, `company_id,name\nc-0,${'x'.repeat(200)}\nc-1,a\nc-2,b\n`);
     service.trouble = from(2, status(503));
@@ -127,24 +73,6 @@ describe('import --resume', () => {
 describe('another token', () => {
   const OTHER = { PROFILES_TOKEN: 'tok_the_right_one' };
 
-  test('is accepted after a 401, and stays accepted', async () => {
-    const first = await halfDone(status(401));
-    expect(first.code).toBe(4);
-    service.trouble = only(service.seen.submit + 2, status(503));
-    const second = await run(['resume'], OTHER);
-    expect([second.code, second.summary!.rows.submitted], second.stderr).toEqual([6, 7]);
-    const last = await run(['resume'], OTHER);
-    expect([last.code, last.summary!.rows.submitted], last.stderr).toEqual([0, 11]);
-    await balance(last.summary!, machine, service, file);
-  });
-
-  test('is accepted by import --resume after a 401', async () => {
-    const first = await halfDone(status(401));
-    const last = await run([...SEND, '--resume'], OTHER);
-    expect([last.code, last.summary!.run], last.stderr).toEqual([0, first.summary!.run]);
-    await balance(last.summary!, machine, service, file);
-  });
-
   test('waits for the lock of the first one, and looks again what became of the run', async () => {
     const first = (await halfDone(status(401))).summary!.run!;
     const state = await openState(join(machine.folder, '.state'), Date.now);
@@ -168,28 +96,6 @@ describe('another token', () => {
     ]);
     expect([waited, service.seen]).toEqual([1, seen]);
   });
-
-  test('is refused after anything else: it may be another account', async () => {
-    await halfDone();
-    const seen = { ...service.seen };
-    const refused = await run(['resume'], OTHER);
-    expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('another account')]);
-    expect(service.seen).toEqual(seen);
-  });
-});
-
-test('another host is refused', async () => {
-  const first = await halfDone();
-  const other = await new FaultServer().start();
-  onTestFinished(() => other.stop());
-  const refused = await run(['resume'], { PROFILES_BASE_URL: other.url });
-  expect([refused.code, refused.error?.message]).toEqual([
-    2,
-    expect.stringContaining(`went to ${service.url}`),
-  ]);
-  expect(other.seen).toEqual({ submit: 0, poll: 0 });
-  const last = await resumeToTheEnd(machine, first);
-  await balance(last.summary!, machine, service, file);
 });
 
 describe('rejects', () => {
@@ -288,21 +194,6 @@ test('the ids of a job that an earlier session left unfinished are waited for', 
   const last = await run(['resume']);
   expect([last.code, last.summary!.rows.completed], last.stderr).toEqual([0, 4]);
   expect(service.ledger.profiles.companies.get('c-1')).toEqual({ name: 'new' });
-});
-
-test('stdin is spooled, resumed from its spool, and then removed', async () => {
-  service.trouble = from(2, FAULTS['reset after acceptance']);
-  const spooled = { clock: machine.clock, stdin: file.text };
-  const first = await machine.run(['import', '-', '--chunk-size', '4', '-o', 'retries=0'], spooled);
-  expect([first.code, first.summary?.rows.submitted], first.stderr).toEqual([6, 3]);
-  const spool = join(machine.folder, '.state/spool');
-  expect(readdirSync(spool)).toEqual([first.summary!.run]);
-  service.trouble = {};
-  const last = await run(['resume']);
-  expect([last.code, last.summary!.rows.submitted], last.stderr).toEqual([0, 11]);
-  expect(last.summary!.files[0]!.path).toBe('-');
-  await balance(last.summary!, machine, service, file);
-  expect(readdirSync(spool)).toEqual([]);
 });
 
 test('a file of another dialect goes on as it began, and a run of it is found again only in that dialect', async () => {

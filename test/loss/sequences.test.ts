@@ -34,7 +34,7 @@ const FILES: Companies[] = [
   { path: 'a.json', ids: starting(1), text: `[${json.join(',')}]` },
 ];
 
-test.each(seeds(40))('seed %i', async (seed) => {
+test.each(seeds(15))('seed %i', async (seed) => {
   const random = seeded(seed);
   const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
   const service = await new FaultServer().start();

@@ -201,10 +201,13 @@ export function seeded(seed: number): () => number {
   };
 }
 
+/** How often what is tried with chance is tried: `npm run test:long` multiplies it. */
+export const times = (count: number): number => count * Number(process.env.TIMES ?? 1);
+
 /** Seeds for a table of cases: the one in `LOSS_SEED`, else so many, the same each time. */
 export function seeds(count: number): number[] {
   const only = process.env.LOSS_SEED;
-  return only === undefined ? Array.from({ length: count }, (_, i) => i + 1) : [Number(only)];
+  return only === undefined ? Array.from({ length: times(count) }, (_, i) => i + 1) : [Number(only)];
 }
 
 /** A state whose disk is full from the nth commit on: what is on it is what a killed process would leave. */

@@ -4,7 +4,6 @@ import { createReporter, type ReporterOptions } from '../../../src/cli/output/re
 import { IdleClock } from '../../support/clock.js';
 import {
   aJobEvent,
-  aPlan,
   aPlanEvent,
   aProgress,
   aSummary,
@@ -78,22 +77,6 @@ const course: Told[] = [
 ];
 
 describe('text', () => {
-  test('in a pipe: plain lines with the time, then the summary; stdout stays empty', async () => {
-    const { stdout, stderr } = await told(course);
-    expect(stdout).toBe('');
-    expect(stderr.split('\n').slice(0, 7)).toEqual([
-      '12:03:05 planning companies 997 rows',
-      '12:03:06 50,000 rows: 50,000 to send in 10 requests (4 MiB)',
-      '12:03:07 warning: column zip was an integer last time',
-      '12:03:10 retry: request 1 in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
-      '12:03:10 sending companies 0 of 50,000 rows',
-      '12:03:11 the older run is superseded',
-      expect.stringMatching(/^12:03:15 sending companies 5,000 of 50,000 rows completed, 1 of 1 job ended$/),
-    ]);
-    expect(stderr).toContain('\n✓ completed after 1.9s\n');
-    expect(stderr).not.toContain('\u001b');
-  });
-
   test('at a terminal: a live region that is gone before the summary, lines that stay above it', async () => {
     const { stderr } = await told(course, { stderr: { columns: 80 } });
     const [live, after] = stderr.split('\u001b[?25h');
@@ -124,41 +107,9 @@ describe('text', () => {
     expect(stderr).toContain('warning: column zip');
     expect(stderr).toContain('✓ completed');
   });
-
-  test('--quiet: nothing on success, one sentence otherwise', async () => {
-    expect(await told(course, { flags: { quiet: true }, stderr: { columns: 80 } })).toEqual({
-      stdout: '',
-      stderr: '',
-    });
-    const { stderr } = await told([...course.slice(0, -1), ended(withRejections(2))], {
-      flags: { quiet: true },
-    });
-    expect(stderr).toMatch(/^profiles: some rows were rejected: .*companies\.rejects\.csv\n$/);
-  });
-
-  test('--dry-run: the plan is the result, so it is on stdout, also when quiet', async () => {
-    const planned = ended(aSummary({ run: null, status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
-    const loud = await told([planned]);
-    expect(loud.stdout).toMatch(/^Files\n/);
-    expect(loud.stderr).toMatch(/^✓ planned; nothing was sent/);
-    expect(await told([planned], { flags: { quiet: true } })).toEqual({ stdout: loud.stdout, stderr: '' });
-  });
 });
 
 describe('json', () => {
-  test('one document on stdout; stderr is the same, without the summary', async () => {
-    const { stdout, stderr } = await told(course, { mode: 'json' });
-    const document = { version: 1, ...aSummary() };
-    expect(JSON.parse(stdout)).toEqual(document);
-    expect(stdout).toBe(`${JSON.stringify(document, null, 2)}\n`);
-    expect(stderr).toContain('warning: column zip');
-    expect(stderr).not.toContain('✓');
-  });
-
-  test('nothing on stdout when there is no summary', async () => {
-    expect((await told(course.slice(0, 4), { mode: 'json' })).stdout).toBe('');
-  });
-
   test('at a terminal, it has the same content and no control characters', async () => {
     const summary = aSummary({ region: 'a\u009b2J\u202e' });
     const { stdout } = await told([ended(summary)], { mode: 'json', stdout: { columns: 80 } });
@@ -168,36 +119,6 @@ describe('json', () => {
 });
 
 describe('ndjson', () => {
-  test('each event but progress and notices, with type, time and version', async () => {
-    const { stdout } = await told(course, { mode: 'ndjson' });
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ type }) => type)).toEqual([
-      'plan',
-      'warning',
-      'submitted',
-      'retry',
-      'rejected',
-      'job',
-      'job',
-      'summary',
-    ]);
-    for (const line of lines) {
-      expect(Object.keys(line).slice(0, 3)).toEqual(['type', 'time', 'version']);
-      expect(line.version).toBe(1);
-      expect(new Date(line.time as string).toISOString()).toBe(line.time);
-    }
-    expect(lines[2]).toMatchObject({ request: 1, job_id: 'job-1', first_line: 2 });
-    expect(lines[5]).toMatchObject({
-      kind: 'companies',
-      rows: 5_000,
-      job: { job_id: 'job-1', status: 'processing' },
-    });
-    expect(lines[7]).toEqual({ type: 'summary', time: expect.any(String), version: 1, ...aSummary() });
-  });
-
   test('if stdout is the same terminal, there is no live region', async () => {
     const { stderr } = await told(course, {
       mode: 'ndjson',
@@ -207,15 +128,6 @@ describe('ndjson', () => {
     expect(stderr).not.toContain('\u001b[?25l');
     expect(stderr).not.toContain('sending');
   });
-});
-
-test('in GitHub Actions, what was said about a layout before is not annotated again', async () => {
-  const said: Warned[] = [{ message: 'new' }, { message: 'old', isKnown: true }];
-  const events = said.map((warned): Told => ({ type: 'warning', ...warned }));
-  const { stderr } = await told([...events, ended(aSummary(), said)], { env: { GITHUB_ACTIONS: 'true' } });
-  expect(stderr).toContain('::warning::new\n');
-  expect(stderr).not.toContain('::warning::old');
-  expect(stderr).toContain('warning: old\n');
 });
 
 describe('in GitHub Actions', () => {
@@ -232,10 +144,6 @@ describe('in GitHub Actions', () => {
       expect(stdout).not.toContain('::error');
     },
   );
-
-  test('elsewhere they do not', async () => {
-    expect((await told([ended(withRejections(25))])).stderr).not.toContain('::error');
-  });
 });
 
 test('if stdout fails, the error is reported, and the summary is on stderr', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Selection, select, selectsAll } from '../../../src/cli/output/records.js';
+import { type Selection, select } from '../../../src/cli/output/records.js';
 import { UsageError } from '../../../src/engine/errors.js';
 
 const records = [
@@ -53,52 +53,6 @@ describe('select', () => {
     expect(ids(selection)).toEqual(expected);
   });
 
-  test('columns are picked in the order asked for; others are still filtered and sorted by', () => {
-    const selection: Selection = {
-      columns: ['title', 'id'],
-      filter: [{ key: 'type', value: 'banner' }],
-      sort: { key: 'live', descending: false },
-    };
-    const chosen = select(records, selection);
-    expect(chosen.columns).toEqual(['title', 'id']);
-    expect(chosen.records.map((record) => Object.entries(record))).toEqual([
-      [
-        ['title', 'alpha'],
-        ['id', 9],
-      ],
-      [
-        ['title', null],
-        ['id', 11],
-      ],
-    ]);
-  });
-
-  test('fields: the expected first, others as they appear', () => {
-    expect(select(records, {}, ['type', 'id']).columns).toEqual(['type', 'id', 'title', 'live', 'note']);
-  });
-
-  test.each<[string, Selection, string]>([
-    ['--columns', { columns: ['id', 'titel'] }, 'did you mean "title"?'],
-    ['--filter', { filter: [{ key: 'tpye', value: 'x' }] }, 'did you mean "type"?'],
-    [
-      '--sort',
-      { sort: { key: 'completely', descending: false } },
-      'available fields: id, title, type, live, note',
-    ],
-  ])('%s: an unknown field is an error with the nearest', (flag, selection, hint) => {
-    const failure = (): unknown => select(records, selection);
-    expect(failure).toThrow(UsageError);
-    expect(failure).toThrow(flag);
-    expect(failure).toThrow(expect.objectContaining({ hint }));
-  });
-
-  test('in an empty list, every field is accepted', () => {
-    expect(select([], { columns: ['nothing'], sort: { key: 'x', descending: false } })).toEqual({
-      records: [],
-      columns: ['nothing'],
-    });
-  });
-
   test('keys that mean something to JavaScript are ordinary keys', () => {
     const odd = [JSON.parse('{"__proto__": 1, "constructor": 2}') as Record<string, unknown>];
     const { records: picked } = select(odd, { columns: ['__proto__'] });
@@ -106,14 +60,4 @@ describe('select', () => {
     expect(select([{ id: 1 }], {}).columns).toEqual(['id']);
     expect(() => select([{ id: 1 }], { columns: ['constructor'] })).toThrow(UsageError);
   });
-
-  test('the input is not changed', () => {
-    const before = structuredClone(records);
-    select(records, { sort: { key: 'id', descending: true }, columns: ['id'] });
-    expect(records).toEqual(before);
-  });
-});
-
-test('selectsAll', () => {
-  expect([{}, { limit: 1 }, { search: '' }].map(selectsAll)).toEqual([true, false, false]);
 });
