@@ -10,6 +10,8 @@ import { converterOf, isSameStyle, TYPES, typeNamed } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;
+/** How many candidates a column has at most. */
+const MOST_TYPES = 64;
 /** The longest value of these types. */
 const LONGEST = 60;
 const LONGEST_SHOWN = 100;
@@ -53,8 +55,8 @@ type Reads = (text: string) => string | null;
 function readerOf(type: string): Reads {
   const converter = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
   // Postal codes and phone numbers consist of digits, too.
-  const isCode = (text: string): boolean => typeNamed(type).sent !== 'string' && /^(?:\+|0\d)/.test(text);
-  return (text) => (isCode(text) ? null : converter.json(text));
+  if (typeNamed(type).sent === 'string') return (text) => converter.json(text);
+  return (text) => (/^[+0]/.test(text) && /^(?:\+|0\d)/.test(text) ? null : converter.json(text));
 }
 
 const readers = new Map<string, Reads>();
@@ -77,7 +79,7 @@ export function guessOf(cells: readonly string[]): Guess {
   const types = new Set<string>();
   for (const text of texts) {
     for (const type of TYPES.flatMap(({ guess }) => guess?.(text) ?? [])) {
-      if (!types.has(type) && reads(type, text) !== null) types.add(type);
+      if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
   if (types.size === 0) return NO_GUESS;
@@ -99,16 +101,25 @@ export const isOpen = ({ misses }: Fits): boolean => misses.some((cells) => cell
 /** Tries a cell. */
 export function addFit(fits: Fits, { types }: Guess, text: string, line: number): void {
   const { misses, strays } = fits;
-  const missed = types.flatMap((type, at) =>
-    text.length <= LONGEST && reads(type, text) !== null ? [] : [at],
-  );
-  if (missed.length === types.length && mark(fits.markers, text)) return;
+  const isShort = text.length <= LONGEST;
+  let fitting = 0;
+  for (let at = 0; at < types.length; at++) {
+    const isFit = isShort && misses[at]! <= MOST_MISSES && reads(types[at]!, text) !== null;
+    missed[at] = isFit ? 0 : 1;
+    if (isFit) fitting++;
+  }
+  if (fitting === 0 && mark(fits.markers, text)) return;
   fits.cells++;
-  for (const at of missed) {
+  if (fitting === types.length) return;
+  for (let at = 0; at < types.length; at++) {
+    if (missed[at] === 0) continue;
     misses[at]!++;
     strays[at] ??= { line, text: text.slice(0, LONGEST_SHOWN) };
   }
 }
+
+/** By candidate, for the cell that is being tried. */
+const missed = new Uint8Array(MOST_TYPES);
 
 /** Counts a text that means no value. False for any other text. */
 function mark(markers: Marker[], text: string): boolean {

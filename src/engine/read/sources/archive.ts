@@ -1,11 +1,9 @@
 /** Lists zip archives, and unpacks a member as a file. Names inside are never used as paths. */
-import { createWriteStream } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
+import { open } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
 import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
-import { notSpooled } from './spool.js';
+import { spool } from './spool.js';
 import { type Entry, Zip, ZipError } from './zip.js';
 
 /** A member may always have this many bytes, */
@@ -107,15 +105,12 @@ export async function unpackMember(
   try {
     const zip = await Zip.open(location);
     try {
-      const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
-      await pipeline(zip.read(entry), file, signal ? { signal } : {});
+      await spool(zip.read(entry), { what: shown, to }, signal);
     } finally {
       zip.close();
     }
   } catch (error) {
-    await rm(to, { force: true });
-    if (signal?.aborted) throw signal.reason;
-    throw error instanceof ZipError ? damaged(shown, error) : notSpooled(shown, to, error);
+    throw error instanceof ZipError ? damaged(shown, error) : error;
   }
 }
 

@@ -1,92 +1,67 @@
 /** Writes the records of a program to a file as JSON Lines: an input is read twice, but a program gives them once. */
-import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../../errors.js';
 import { orAborted } from '../../util/clock.js';
-import { ensureFolder } from '../../util/private-folder.js';
-import { notSpooled } from './spool.js';
+import { spool } from './spool.js';
 
 /** Anything that yields one record after another. */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** Bytes per write. No more records than fill it are pulled before they are on disk. */
+/** Bytes per write. */
 const BUFFERED = 64 * 1024;
 
 /**
- * Copies records to a private file, one per line. Returns the file's path; the caller removes the file.
- * @throws UsageError for a value that JSON does not have; what the records throw; StateError if the file cannot be
- * written; the signal's reason when aborted, without waiting for the next record
+ * Copies records, one per line. Returns the file's path.
+ * @throws UsageError for a value that JSON does not have; as `spool` does, without waiting for the next record
  */
 export async function spoolRecords(records: Records, folder: string, signal?: AbortSignal): Promise<string> {
-  const path = join(folder, 'records');
-  let file: FileHandle | undefined;
-  const write = async (text: string): Promise<void> => {
-    try {
-      ensureFolder(folder);
-      file ??= await open(path, 'wx', 0o600);
-      await file.writeFile(text);
-    } catch (error) {
-      throw notSpooled('the records', path, error);
-    }
-  };
-  try {
-    let number = 0;
-    let text = '';
-    for await (const record of untilAborted(records, signal)) {
-      text += `${recordText(record, ++number)}\n`;
-      if (text.length < BUFFERED) continue;
-      await write(text);
-      text = '';
-    }
-    // An empty file would be taken for a truncated one.
-    await write(number === 0 ? '\n' : text);
-  } catch (error) {
-    await file?.close();
-    await rm(path, { force: true });
-    throw error;
+  const to = join(folder, 'records');
+  await spool(linesOf(records, signal), { what: 'the records', to }, signal);
+  return to;
+}
+
+async function* linesOf(records: Records, signal?: AbortSignal): AsyncGenerator<string> {
+  let number = 0;
+  let text = '';
+  for await (const record of untilAborted(records, signal)) {
+    text += `${recordText(record, ++number)}\n`;
+    if (text.length < BUFFERED) continue;
+    yield text;
+    text = '';
   }
-  await file!.close();
-  return path;
+  // An empty file would be taken for a truncated one.
+  if (number === 0 || text !== '') yield text || '\n';
 }
 
 /** Yields the values of an iterable, until the signal is aborted. */
 async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
   const iterator =
     Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
+  /** Whether it may still clean up: it has neither ended nor thrown. */
   let open = true;
+  const waiting = async (next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> => {
+    next.catch(() => {
+      open = false;
+    });
+    return orAborted(next, signal);
+  };
   try {
     for (;;) {
       signal?.throwIfAborted();
       const coming = iterator.next();
-      const next = coming instanceof Promise ? await orAborted(ending(coming), signal) : coming;
-      if (next.done) {
+      const { done, value } = coming instanceof Promise ? await waiting(coming) : coming;
+      if (done) {
         open = false;
         return;
       }
-      const { value } = next;
       // Values may be promises, as in `for await`.
       yield value instanceof Promise ? await orAborted(value, signal) : value;
     }
   } finally {
-    if (open) await closed(iterator, signal);
+    const returned = open && Promise.resolve(iterator.return?.()).catch(() => {});
+    // One that is still waiting may never answer.
+    if (!signal?.aborted) await returned;
   }
-
-  /** Notes that an iterator that throws has ended. */
-  function ending<T>(next: Promise<T>): Promise<T> {
-    return next.catch((error: unknown) => {
-      open = false;
-      throw error;
-    });
-  }
-}
-
-/** Lets the iterator clean up. One that is still waiting may never answer. */
-async function closed(
-  iterator: Iterator<unknown> | AsyncIterator<unknown>,
-  signal?: AbortSignal,
-): Promise<void> {
-  const returned = Promise.resolve(iterator.return?.()).catch(() => {});
-  if (!signal?.aborted) await returned;
 }
 
 /**

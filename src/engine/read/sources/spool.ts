@@ -1,7 +1,7 @@
 /** Makes private copies of inputs that are not files: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InputError, StateError } from '../../errors.js';
@@ -9,10 +9,44 @@ import { folderAdvice } from '../../util/file-trouble.js';
 import { ensureFolder } from '../../util/private-folder.js';
 
 /**
- * Copies stdin to a private file. Returns the file's path; the caller removes the file.
- * @throws InputError if stdin is a terminal or breaks off; StateError if the file cannot be written; the signal's
- * reason when aborted
+ * Copies to a private file, which the caller removes; after an error there is none.
+ * @param what the copy is of, for messages
+ * @throws what the source throws; StateError if the file cannot be written; the signal's reason when aborted
  */
+export async function spool(
+  source: AsyncGenerator<Buffer | string> | Readable,
+  { what, to }: { what: string; to: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  // A failure of one ends the other with the same error, so the first to fail is the cause.
+  let first: 'source' | 'file' | undefined;
+  const failed = (which: typeof first): void => {
+    first ??= which;
+  };
+  try {
+    ensureFolder(dirname(to));
+    const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
+    file.once('error', () => failed('file'));
+    if ('read' in source) source.once('error', () => failed('source'));
+    const chunks = 'read' in source ? source : watched(source, () => failed('source'));
+    await pipeline(chunks, file, signal ? { signal } : {});
+  } catch (error) {
+    await rm(to, { force: true }).catch(() => {});
+    if (signal?.aborted) throw signal.reason;
+    throw first === 'source' ? error : notSpooled(what, to, error);
+  }
+}
+
+async function* watched<T>(source: AsyncGenerator<T>, failed: () => void): AsyncGenerator<T> {
+  try {
+    yield* source;
+  } catch (error) {
+    failed();
+    throw error;
+  }
+}
+
+/** Copies stdin. Returns the file's path. @throws InputError if stdin is a terminal or breaks off; as `spool` does */
 export async function spoolStdin(
   stdin: Readable & { isTTY?: boolean },
   folder: string,
@@ -25,34 +59,16 @@ export async function spoolStdin(
       problem: { code: 'stdin_is_terminal' },
     });
   }
-  const path = join(folder, 'stdin');
-  try {
-    ensureFolder(folder);
-  } catch (error) {
-    throw notSpooled('stdin', path, error);
-  }
-  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
-  // Either failure ends the other stream with the same error, so the first to fail is the cause.
-  let first: 'stdin' | 'file' | undefined;
-  stdin.once('error', () => {
-    first ??= 'stdin';
-  });
-  file.once('error', () => {
-    first ??= 'file';
-  });
-  try {
-    await pipeline(stdin, file, signal ? { signal } : {});
-  } catch (error) {
-    await rm(path, { force: true });
-    if (signal?.aborted) throw signal.reason;
-    if (first === 'file') throw notSpooled('stdin', path, error);
-    throw new InputError(`stdin cannot be read: ${(error as Error).message}`, {
+  const to = join(folder, 'stdin');
+  await spool(stdin, { what: 'stdin', to }, signal).catch((error: Error) => {
+    if (error instanceof StateError || signal?.aborted) throw error;
+    throw new InputError(`stdin cannot be read: ${error.message}`, {
       file: '-',
       hint: 'pipe it in again, or name a file',
       cause: error,
     });
-  }
-  return path;
+  });
+  return to;
 }
 
 /** The error for a disk that is full or not writable: the input is not at fault. */

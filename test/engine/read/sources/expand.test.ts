@@ -118,7 +118,7 @@ describe('nothing is named by', () => {
     [
       'empty',
       'empty: the folder contains no file of a known format',
-      /searched for \.json, .*'empty\/\*\*\/\*\.csv'/,
+      /searched for \.parquet, .*'empty\/\*\*\/\*\.csv'/,
     ],
     ['only', 'only: the folder contains no file of a known format', /searched for/],
     ['exports/*.parquet', 'exports/*.parquet: no file matches', /check the folder/],
