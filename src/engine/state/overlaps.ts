@@ -7,7 +7,7 @@ import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
 import { rowsOfEach } from './rows.js';
-import { isOpen, openSends } from './send-table.js';
+import { isOpen, openSends, othersSince } from './send-table.js';
 import { IdTable, rowsIn, type SentRows } from './sent-ids.js';
 
 /** Larger than the number of any send. */
@@ -34,6 +34,9 @@ const isSame = (some: readonly SentRows[], others: readonly SentRows[]): boolean
 export class Overlaps {
   /** The number from which sends of the run belong to this session. */
   readonly #first: number;
+  /** Open sends of others since then, and the last send that was looked at. */
+  #foreign: number[] = [];
+  #seen: number;
   /** For each id that appears more than once: its last send in this session, or `EVER`. */
   readonly #own = new IdTable();
   #others: Others = { sends: [], places: new IdTable(), contents: new BigUint64Array() };
@@ -47,6 +50,7 @@ export class Overlaps {
     private readonly now: () => number,
   ) {
     this.#first = newest + 1;
+    this.#seen = newest;
   }
 
   /**
@@ -61,7 +65,7 @@ export class Overlaps {
     prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
   ): Promise<FingerprintColumns> {
-    const { places, contents } = await this.#othersNow(tx);
+    const { places, contents } = await this.#othersNow(tx, send);
     const held = await this.#heldOf(tx, shared);
     // Ids that an unfinished request had at that time are not remembered until the session ends, because it is not
     // known which request the service processed last.
@@ -93,8 +97,13 @@ export class Overlaps {
   }
 
   /** Reads the rows of open sends again only if there are others than last time, because that takes long. */
-  async #othersNow(tx: Transaction): Promise<Others> {
-    const sends = await openSends(tx, this, this.#first, this.now());
+  async #othersNow(tx: Transaction, send: number): Promise<Others> {
+    this.#foreign.push(...(await othersSince(tx, this.#seen, this)));
+    this.#seen = send;
+    const { scope, kind } = this;
+    const sends = await openSends(tx, scope, kind, this.#first, this.#foreign, this.now());
+    // A closed send never opens again.
+    this.#foreign = sends.map((one) => one.send).filter((one) => one >= this.#first);
     if (isSame(sends, this.#others.sends)) return this.#others;
     const numbers = sends.map(({ send }) => send);
     const rows = rowsIn(sends);

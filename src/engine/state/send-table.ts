@@ -71,7 +71,7 @@ export async function updateSend(
   const isInDoubt = state === 'intent' || state === 'unknown' || hasNoEnd || possibleDuplicate !== null;
   const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
   await tx.run(
-    `UPDATE sends SET state = ?, doubt = ?, job_id = coalesce(?, job_id) WHERE request = ? AND state IN (${from.join(', ')})`,
+    `UPDATE sends SET state = ?, doubt = ?, job_id = ? WHERE request = ? AND state IN (${from.join(', ')})`,
     waits ? SEND.pending : SEND.dead,
     isInDoubt ? now : null,
     state === 'acknowledged' ? (job?.job_id ?? null) : null,
@@ -168,11 +168,10 @@ export const lastSend = (on: Reader, run: string, seq: number): Promise<number> 
     seq,
   );
 
-/** Whether anything except this run has sent profiles of the kind after this send. */
-export async function isOthersSince(on: Reader, send: number, { scope, kind, run }: Whose): Promise<boolean> {
-  const sql =
-    'SELECT 1 FROM sends WHERE send > ? AND scope = ? AND kind = ? AND run IS DISTINCT FROM ? LIMIT 1';
-  return (await on.get(sql, send, scope, kind, run)) !== undefined;
+/** The sends of the kind after this one, except those of this run. */
+export async function othersSince(on: Reader, send: number, { scope, kind, run }: Whose): Promise<number[]> {
+  const sql = 'SELECT send FROM sends WHERE scope = ? AND kind = ? AND send > ? AND run IS DISTINCT FROM ?';
+  return (await on.all<{ send: number }>(sql, scope, kind, send, run)).map((row) => row.send);
 }
 
 export async function isOpen(on: Reader, send: number, now: number): Promise<boolean> {
@@ -181,21 +180,21 @@ export async function isOpen(on: Reader, send: number, now: number): Promise<boo
 }
 
 /**
- * Open sends of others than this run since a send, oldest first. `job_id` is null if it is only in doubt.
- * @param since sends of the run from this number on do not count
+ * Open sends before a number, and some after it, oldest first. `job_id` is null if a send is only in doubt.
  */
-export async function openSends(
+export function openSends(
   on: Reader,
-  { scope, kind, run }: Whose,
-  since: number,
+  scope: number,
+  kind: Kind,
+  before: number,
+  others: readonly number[],
   now: number,
 ): Promise<SentRows[]> {
-  const others = `${OF_KIND} AND (send < ?3 OR run IS DISTINCT FROM ?4)`;
-  const withJob = `${others} AND ${HAS_JOB} ORDER BY send`;
-  const doubted = `${others} AND NOT (${HAS_JOB}) AND doubt > ?5 ORDER BY send`;
-  const inDoubt = await on.all<SentRows>(doubted, scope, kind, since, run, now - DOUBT_MS);
-  return [
-    ...(await on.all<SentRows>(withJob, scope, kind, since, run)),
-    ...inDoubt.map((send) => ({ ...send, job_id: null })),
-  ];
+  const all = OF_KIND.replace('job_id', `CASE WHEN ${HAS_JOB} THEN job_id END AS job_id`);
+  // Each part has an index of its own: there may be many more open sends than these.
+  const parts = [HAS_JOB, 'doubt > ?4'].flatMap((isOpen) => [
+    `${all} AND ${isOpen} AND send < ?3`,
+    ...(others.length > 0 ? [`${all} AND ${isOpen} AND send IN (${others.join(', ')})`] : []),
+  ]);
+  return on.all(`${parts.join(' UNION ')} ORDER BY send`, scope, kind, before, now - DOUBT_MS);
 }

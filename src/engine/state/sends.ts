@@ -11,10 +11,10 @@ import {
   addSend,
   HAS_JOB,
   IDENTIFY,
-  isOthersSince,
   lastSend,
   newestSend,
   OF_KIND,
+  othersSince,
   SEND,
 } from './send-table.js';
 import { SentIds, type SentRows } from './sent-ids.js';
@@ -47,18 +47,11 @@ export class Sends {
    * begin with a time in seconds.
    */
   later(run: string, scope: Scope, kind: Kind): Promise<SentIds> {
-    return this.#unlessSame('later', scope, kind, run, (on, id) =>
-      on.all(
-        `SELECT send, run, job_id, length(ids) / 8 AS rows, CASE state WHEN ${SEND.verified} THEN began ELSE send END AS place
-         FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2 AND run <> ?3
-           AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
-           AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
-         ORDER BY place, send`,
-        id,
-        kind,
-        run,
-      ),
-    );
+    const sql = `${OF_KIND} AND run <> ?3
+      AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
+      AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
+      ORDER BY send`;
+    return this.#unlessSame('later', scope, kind, run, (on, id) => on.all(sql, id, kind, run));
   }
 
   /**
@@ -103,7 +96,7 @@ export class Sends {
       const key = JSON.stringify([what, id, kind, run, this.access.session]);
       const last = this.#last.get(key);
       const newest = await newestSend(on, id, kind);
-      const isSame = last !== undefined && !(await isOthersSince(on, last.newest, { scope: id, kind, run }));
+      const isSame = last && (await othersSince(on, last.newest, { scope: id, kind, run })).length === 0;
       const found = isSame ? last.found : await SentIds.read(on, await find(on, id));
       this.#last.set(key, { newest, found });
       return found;

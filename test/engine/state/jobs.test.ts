@@ -116,6 +116,30 @@ describe('a job’s end', () => {
     expect(await unchanged(state)).toEqual(NONE);
   });
 
+  test.for([false, true])(
+    'sets nothing of two requests of a run that have its id (the first one ended before: %s)',
+    async (isEnded, { state }) => {
+      await sent(state);
+      const done = (): Promise<void> => state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+      if (isEnded) await done();
+      const second = acknowledged(aJob('job-1'), { seq: 2, first_row: 3, end_row: 4, rows: 1 });
+      await state.requests.record(RUN, SCOPE, 'companies', second, printsOf([4, 40]));
+      await done();
+      const index = await state.known.load(SCOPE, 'companies');
+      expect(index.matches(printsOf([4, 40]), 0)).toBe(false);
+      expect(index.matches(PRINTS, 0)).toBe(isEnded);
+    },
+  );
+
+  test('of a profile that was sent by itself is not remembered, nor counted', async ({ state }) => {
+    const send = await state.sends.startProfile(SCOPE, 'users', BigUint64Array.of(7n));
+    await state.jobs.add(SCOPE, aJob('job-1'), { kind: 'users', rows: 1, send });
+    const open = await state.sends.openJobs(SCOPE, 'users', null);
+    expect(open.holding(BigUint64Array.of(7n))).toEqual([{ job_id: 'job-1', run: 'identify' }]);
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect((await state.overview()).known).toEqual([]);
+  });
+
   test('sets nothing for an id that was sent again since', async ({ state }) => {
     await sent(state);
     await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
@@ -166,6 +190,34 @@ describe('a job’s end', () => {
       });
     },
   );
+});
+
+describe('ids that a run has verified', () => {
+  test('are remembered as before, are no sends, and are later than older data', async ({ state }) => {
+    await state.runs.start(aRun({ run: 'old' }));
+    await sent(state);
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.runs.start(aRun({ run: 'newer' }));
+    const newest = await state.known.newest(SCOPE, 'companies');
+    expect(await state.sends.mayBeOverwritten('newer', SCOPE, 'companies')).toBe(true);
+    await state.sends.keepVerified('newer', SCOPE, 'companies', PRINTS.ids);
+    expect(await unchanged(state)).toEqual([true, true, true]);
+    expect(await state.known.newest(SCOPE, 'companies')).toBe(newest);
+    const later = await state.sends.later('old', SCOPE, 'companies');
+    expect([...PRINTS.ids].map((id) => later.by(id, 0))).toEqual(['newer', 'newer', 'newer']);
+    expect((await state.sends.later('newer', SCOPE, 'companies')).isEmpty).toBe(true);
+  });
+
+  test('do not count when the state is compacted', async ({ state }) => {
+    const ids = Array.from({ length: 1_200 }, (_, n): [number, number] => [n, 1]);
+    await state.runs.start(aRun());
+    await state.requests.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf(...ids));
+    await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.runs.start(aRun({ run: 'newer' }));
+    await state.sends.keepVerified('newer', SCOPE, 'companies', printsOf(...ids).ids);
+    await state.known.compact(SCOPE, 'companies');
+    expect((await state.known.load(SCOPE, 'companies')).size).toBe(1_200);
+  });
 });
 
 describe('clearing fingerprints', () => {
