@@ -69,7 +69,7 @@ const ALLOWED: Record<string, string[]> = {
   ...Object.fromEntries(BASE.map((name) => [name, [...BASE, 'contract']])),
   // Without a word of this domain.
   'engine/util': ['engine/errors'],
-  // read, service, state <- plan <- send <- run <- session <- import
+  // read, service, state <- plan <- send <- run <- course
   'engine/service': [...BASE, 'contract'],
   'engine/state': [...BASE, 'contract'],
   'engine/read': BASE,
@@ -86,11 +86,10 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'engine/history': [...BASE, 'contract', ...ENGINE],
   'engine/identify': [...BASE, 'contract', ...ENGINE],
-  'engine/session': [...BASE, 'contract', ...ENGINE],
-  'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
+  'engine/course': [...BASE, 'contract', ...ENGINE],
   // The other way in: it sees no command and prints nothing.
-  'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
-  'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
+  'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/course'],
+  'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/course', 'engine/library'],
   sandbox: ['engine/errors', 'engine/util', 'contract'],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
@@ -139,7 +138,7 @@ const ALLOWED: Record<string, string[]> = {
     ...ENGINE,
     'engine/history',
     'engine/identify',
-    'engine/import',
+    'engine/course',
     'cli/context',
     'cli/guide',
     'cli/options',

@@ -12,7 +12,7 @@ import { envelopeBytes, type Kind } from './model.js';
 import type { ImportOptions } from './options.js';
 import { buildItems, idHashes, Pool } from './read/index.js';
 import type { ImportDeps } from './run/deps.js';
-import { reopenInputs } from './run/open-inputs.js';
+import { reopenInputs } from './run/inputs.js';
 import {
   type Outcome,
   outcomeOf,

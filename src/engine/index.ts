@@ -43,7 +43,6 @@ export {
   WaitTimeoutError,
 } from './errors.js';
 export type { ImportEvent } from './events.js';
-export type { ImportResult } from './import.js';
 export { type ImportRun, type Planned, planImport, runImport } from './library/import.js';
 export type { ImportRequest, PlanRequest, ReadRequest } from './library/import-request.js';
 export { createClient, type ServiceOptions } from './library/service.js';
@@ -76,6 +75,7 @@ export type { InvalidBound } from './options.js';
 export type { KeyChange, PlanChanges, PlanTotals, PropertyCheck } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
+export type { ImportResult } from './run/deps.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';
 export type { Job, LookupRecord } from './service/contract.js';
 export type { LookupList } from './service/names.js';

@@ -216,6 +216,14 @@ export type Problem =
   // Runs
   /** The run does not exist, or cannot be continued as requested. */
   | { code: 'run_not_unfinished' }
+  /** There is nothing to continue. `run`: the named one, or a finished one with failed jobs, as `what` says. */
+  | {
+      code: 'nothing_to_resume';
+      run: string | null;
+      isUnfinished: boolean;
+      hasFailed: boolean;
+      what?: string;
+    }
   /** Another process has begun to send the saved plan. */
   | { code: 'plan_begun' }
   /** The run can be continued. */

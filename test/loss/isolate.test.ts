@@ -8,11 +8,13 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { carryOut } from '../../src/engine/course.js';
 import { Exit, StateError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import { type ImportResult, runImport } from '../../src/engine/import.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
+import type { ImportResult } from '../../src/engine/run/deps.js';
+import { INPUTS, type Start } from '../../src/engine/run/start.js';
 import type { Answer, ServiceClient } from '../../src/engine/service/client.js';
 import type { Job } from '../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
@@ -157,25 +159,24 @@ class Machine {
     const state = await openState(join(this.folder, 'state'), () => this.#clock.now());
     try {
       const client = this.service.client();
-      const events = runImport(
-        options,
-        {
-          state: failing(state, disk),
-          scope: SCOPE,
-          client: async () => client,
-          service: SCOPE,
-          clock: this.#clock,
-          random: this.#random,
-          cwd: this.folder,
-          platform: 'linux',
-          stdin: () => Readable.from([]),
-          threads: 0,
-          download: { timeoutMs: 1_000, proxy: {} },
-          stop: new AbortController().signal,
-          abort: new AbortController().signal,
-        },
-        isNew ? null : (await state.runs.all())[0]!,
-      );
+      const start: Start = isNew
+        ? INPUTS
+        : { from: 'run', run: (await state.runs.all())[0]!, inputs: [], isSent: false };
+      const events = carryOut(start, options, {
+        state: failing(state, disk),
+        scope: SCOPE,
+        client: async () => client,
+        service: SCOPE,
+        clock: this.#clock,
+        random: this.#random,
+        cwd: this.folder,
+        platform: 'linux',
+        stdin: () => Readable.from([]),
+        threads: 0,
+        download: { timeoutMs: 1_000, proxy: {} },
+        stop: new AbortController().signal,
+        abort: new AbortController().signal,
+      });
       for (;;) {
         const next = await events.next();
         if (next.done) return next.value;

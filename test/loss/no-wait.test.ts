@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { retriesOf } from '../../src/engine/run/failed-requests.js';
+import { RunRequests } from '../../src/engine/state/run-requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
@@ -42,11 +44,8 @@ test('what another process sends again meanwhile is not taken for sent', async (
     await wait(500);
     const state = await openState(join(machine.folder, '.state'), Date.now);
     const [{ options }] = (await state.runs.all({ run: id })) as [StoredRun];
-    await state.runs.reopen(id, {
-      options: { ...(options as object), wait: true },
-      requests: [],
-      newRejects: [],
-    });
+    const requests = retriesOf(new RunRequests(await state.requests.of(id)));
+    await state.runs.reopen(id, { options, requests, newRejects: [] });
     await state.close();
     await exchange.acknowledge();
   };

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { carryOut } from '../../src/engine/course.js';
 import {
   Exit,
   InterruptedError,
@@ -17,11 +18,12 @@ import {
   WaitTimeoutError,
 } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import { type ImportDeps, type ImportResult, runImport } from '../../src/engine/import.js';
 import { ID_FIELD, type Kind, type RowCounts, rangesIn, type Summary } from '../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
+import type { ImportDeps, ImportResult } from '../../src/engine/run/deps.js';
 import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';
+import { INPUTS, type Start } from '../../src/engine/run/start.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
@@ -120,11 +122,9 @@ class Machine {
     const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
       const earlier = run === null ? null : (await state.runs.all()).find((r) => r.run === run)!;
-      const events = runImport(
-        options,
-        this.#deps(disk === null ? state : failing(state, disk), script),
-        earlier,
-      );
+      const start: Start = earlier ? { from: 'run', run: earlier, inputs: [], isSent: false } : INPUTS;
+      const deps = this.#deps(disk === null ? state : failing(state, disk), script);
+      const events = carryOut(start, options, deps);
       const seen: ImportEvent[] = [];
       for (;;) {
         const next = await events.next();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { takeLocks } from '../../src/engine/run/begin.js';
+import { takeLocks } from '../../src/engine/run/locks.js';
 import { built, type Child, profiles } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';

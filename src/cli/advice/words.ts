@@ -87,6 +87,14 @@ const WORDS: Dictionary = {
   constants_missing: ({ keys }) =>
     `repeat ${privateFlags({ set: keys, where: [] })}, or leave a key out with --exclude`,
 
+  nothing_to_resume: ({ run, isUnfinished, hasFailed, what }) => {
+    if (run === null) return LIST_RUNS;
+    if (isUnfinished) return { do: 'finish it first', run: ['resume', run] };
+    if (what !== undefined) return { do: what, run: ['resume', run, '--failed', '--on-failure', 'isolate'] };
+    return hasFailed
+      ? { do: 'send its failed rows again', run: ['resume', run, '--failed'] }
+      : { do: 'to see what became of its rows', run: ['runs', run] };
+  },
   input_changed: ({ paths, kind, id }, { isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
     const again = isOf('import')

@@ -3,8 +3,8 @@ import { ProfilesError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
-import { restoreOptions, setsOf } from '../../engine/run/private.js';
+import { checkAccount } from '../../engine/run/door.js';
+import { runOfPlan, startOfPlan } from '../../engine/run/start.js';
 import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
@@ -15,7 +15,7 @@ import { given, OTHERS, REJECTING, RETRYING, SENDING, usage, WAITING } from '../
 import { createReporter } from '../output/reporter.js';
 import { type Ended, spec } from './command.js';
 import { changesOf, checkFilesDiffer, type Report, reportOf } from './import-options.js';
-import { runAndReport } from './import-run.js';
+import { runAndReport, tokenHashOf } from './import-run.js';
 import { loaded, reportWriter } from './runs-detail.js';
 import { loadPlan } from './save-plan.js';
 
@@ -61,7 +61,9 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     throw usage(message, 'leave it out');
   }
   const state = await context.state();
-  const found = await runOfPlan(plan, state, await context.scope());
+  const scope = await context.scope();
+  await checkAccount(plan, { scope, tokenHash: await tokenHashOf(context) });
+  const found = await runOfPlan(plan, state, scope);
   const sendAgain = context.commands.again({ plus: ['--again'] });
   if (found?.status === 'superseded' && !again) {
     const message = `run ${found.run} of this plan was replaced by another import of the same file`;
@@ -74,27 +76,8 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     const message = `${why}\n${toRun('to send it again', sendAgain)}`;
     return nothingLeft({ message, run: found, summary }, asked, state, context);
   }
-  const earlier = found && !found.finished ? found : null;
-  const planned = optionsOfPlan(plan);
-  // The plan contains the private values (`--set`, `--where`), so they need not be given again.
-  const values = { sets: setsOf(planned), where: planned.where };
-  const kept = { ...(earlier ? restoreOptions(state, earlier, values) : planned), ...how };
-  const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
-  const options = {
-    ...kept,
-    resume: false,
-    full: earlier ? false : kept.full,
-    dryRun: false,
-    outcomes,
-    // A continued run waits without a limit unless a flag sets one: otherwise, a run that timed out could
-    // time out again at once.
-    ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
-    waitForLockMs: how.waitForLockMs ?? null,
-    // The search for rows at fault needs to see how jobs end.
-    onFailure: kept.onFailure === 'isolate' && !kept.wait ? ('stop' as const) : kept.onFailure,
-  };
-  const apply = { plan, inputs, again: found !== undefined && earlier === null };
-  return runAndReport(options, earlier, report, context, { apply, reads: [asked.file] });
+  const { start, options } = await startOfPlan(plan, found, inputs, how, state);
+  return runAndReport(start, options, report, context, { reads: [asked.file] });
 }
 
 /** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */

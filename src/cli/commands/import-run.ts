@@ -1,18 +1,17 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
 
 import { resolve } from 'node:path';
+import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
-import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
+import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
-import { isFollowedOnly } from '../../engine/run/following.js';
-import type { Apply } from '../../engine/run/planned.js';
+import { INPUTS, type Start } from '../../engine/run/start.js';
 import { isWithinBound } from '../../engine/run/summary.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import { RunRequests } from '../../engine/state/run-requests.js';
-import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { inWords, type Told } from '../facts/index.js';
@@ -30,23 +29,18 @@ import { checkPlanFile, writePlan } from './save-plan.js';
 
 /** @throws ProfilesError that ended the import early; its summary has been reported by then */
 export async function runAndReport(
+  start: Start,
   options: ImportOptions,
-  earlier: StoredRun | null,
   { form, values, page }: Report,
   context: Context,
   {
     scope = null,
-    inputs,
-    apply = null,
     savePlan,
     reads = [],
     isConfirmed = false,
   }: {
     /** For a resumed run: the scope that it began with, even if the token is another one now. */
     scope?: Scope | null;
-    /** For a resumed run: inputs that are elsewhere now. */
-    inputs?: readonly string[];
-    apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
     /**
@@ -67,15 +61,16 @@ export async function runAndReport(
     reads: [...reads, (await context.settings()).configPath],
     reportFile: page && resolve(context.cwd, page),
   };
-  const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const sendsNothing = options.dryRun || (!apply && isFollowedOnly(earlier, options));
+  const isResumed = start.from === 'run';
+  const offer = offerOf(options, context, () => reporter.pause());
+  const sendsNothing = options.dryRun || (isResumed && start.isSent);
   const confirm =
     sendsNothing || isConfirmed ? undefined : await importConfirmation(context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
+  const deps: ImportDeps = { ...base, stop, offer, confirm };
   const about = {
     form: values ? 'full' : 'shared',
     paths: options.paths.map(withoutQuery),
-    resumed: earlier !== null,
+    resumed: isResumed,
   } as const;
   const recorder = page === null ? null : await recorderOf({ ...about, page }, deps, context);
   const tell = inWords(context.commands);
@@ -91,7 +86,7 @@ export async function runAndReport(
     const failed = status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [];
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
-    const set = earlier || context.commands.wasTyped('--mapping') ? setIn(options) : [];
+    const set = isResumed || context.commands.wasTyped('--mapping') ? setIn(options) : [];
     const again =
       not_sent && (await (await import('../guide/command.js')).unsentFlags(summary, base.state, context.cwd));
     return {
@@ -116,7 +111,7 @@ export async function runAndReport(
     };
   }
   const follow = async (): Promise<Ended> => {
-    const events = runImport(options, deps, earlier, apply);
+    const events = carryOut(start, options, deps);
     try {
       for (;;) {
         const next = await events.next();
@@ -211,7 +206,7 @@ export async function rehearse(options: ImportOptions, context: Context): Promis
     },
   };
   return whileWaiting('planning', context, async () => {
-    for await (const event of runImport(planned, deps)) {
+    for await (const event of carryOut(INPUTS, planned, deps)) {
       if (event.type === 'plan') found.plan = event.plan;
       if (event.type === 'summary') found.summary = event.summary;
     }
@@ -225,6 +220,12 @@ export async function requireService({ dryRun }: ImportOptions, context: Context
   if (dryRun || settings.embedded) return;
   requireBaseUrl(settings);
   await context.token();
+}
+
+/** Hashes the token of an account without a name; null for one with a name. */
+export async function tokenHashOf(context: Context): Promise<ImportDeps['tokenHash']> {
+  const { account, embedded } = await context.settings();
+  return account === null && !embedded ? context.tokenHash : null;
 }
 
 async function importDeps(
@@ -244,7 +245,7 @@ async function importDeps(
     client,
     state: await context.state(),
     scope: scope ?? (known ? await context.scope() : null),
-    tokenHash: settings.account === null && !settings.embedded ? context.tokenHash : null,
+    tokenHash: await tokenHashOf(context),
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },

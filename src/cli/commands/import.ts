@@ -1,5 +1,6 @@
 /** `profiles import <input...>`: plan, then send (contract §3). */
 import type { ImportOptions } from '../../engine/options.js';
+import type { Start } from '../../engine/run/start.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { safeHint } from '../output/safe.js';
@@ -45,10 +46,10 @@ async function run(asked: Options, context: Context): Promise<Ended> {
   const { flags, isAsked, report, savePlan } = asked;
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
   const guided = isAsked ? await guideImport(asked, context) : null;
-  const { options = asked.import, apply = null, commands = [] } = guided ?? {};
+  const { options = asked.import, start = { from: 'inputs' } as Start, commands = [] } = guided ?? {};
   const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
-  const more = { savePlan, reads, apply, isConfirmed: apply !== null };
-  const ended = await runAndReport(options, null, report, context, more).catch(async (error: unknown) => {
+  const more = { savePlan, reads, isConfirmed: start.from === 'plan' };
+  const ended = await runAndReport(start, options, report, context, more).catch(async (error: unknown) => {
     if (isAsked || reads.length > 0) throw error;
     throw await (await import('../guide/files.js')).withBeside(error, asked.paths, context);
   });
@@ -92,8 +93,9 @@ async function guideImport({ paths, flags, answered, import: asked }: Options, c
   if (!guided) return null;
   const { options, rehearsal, commands, reads } = guided;
   if (!rehearsal) return { options, commands, reads };
-  const { optionsOfPlan } = await import('../../engine/run/planned.js');
+  const { optionsOfPlan } = await import('../../engine/run/start.js');
   const { rejects, outcomes, waitForLockMs, invalid } = options;
   const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
-  return { options: planned, commands, reads, apply: { plan: rehearsal.saved, inputs: [], again: false } };
+  const start: Start = { from: 'plan', plan: rehearsal.saved, inputs: [], again: false };
+  return { options: planned, commands, reads, start };
 }

@@ -82,15 +82,6 @@ export function unknownRun(runs: readonly StoredRun[], id: string): never {
   throw hinted(usage(`run "${id}" not found`), hint);
 }
 
-/**
- * Whether a process is working on the run. If it is recorded as running but its locks are free, its process
- * has died.
- */
-export async function isAlive({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> {
-  if (status !== 'running') return false;
-  return (await state.locks.held(scope)).some(({ kind, fresh }) => fresh && kinds.includes(kind));
-}
-
 export interface Recorded {
   /** The name in errors: `run 20261120-101500-x7k2`. */
   what: string;

@@ -2,7 +2,6 @@
 import { basename, resolve } from 'node:path';
 import { rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
-import { hasUnseenJobs } from '../../engine/run/earlier.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { sentLaterReason } from '../../engine/run/outcome.js';
 import { jobsOf, withJobs } from '../../engine/run/summary.js';
@@ -28,9 +27,15 @@ export const commandsFor = (
   context: Context,
 ): Promise<Commands> => commandsAt({ scope, account }, context);
 
+/** Ways in which a session ends before its jobs have. */
+const ENDED_EARLY = new Set<StoredRun['status']>(['crashed', 'stopped', 'timed_out', 'interrupted']);
+
+/** Whether there is nothing to continue. */
+export const isOver = ({ finished, status }: StoredRun): boolean => finished && !ENDED_EARLY.has(status);
+
 /** The command that continues a run; null if there is nothing to continue. */
-const resumeOf = ({ run, finished, status }: StoredRun, { command }: Commands): string | null =>
-  finished || status === 'running' ? null : command('resume', run);
+const resumeOf = (run: StoredRun, { command }: Commands): string | null =>
+  run.status === 'running' || isOver(run) ? null : command('resume', run.run);
 
 /** A run as `profiles runs` lists it. */
 export function recordOf(run: StoredRun, commands: Commands): ListRecord {
@@ -99,7 +104,8 @@ export async function loaded(recorded: StoredRun, state: State, context: Context
   const resume = resumeOf(run, commands);
   const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
   // How to continue an unfinished run, or the steps of the summary of a finished one.
-  return { run, requests, commands, facts, next: run.finished ? (facts?.next ?? []) : unfinished };
+  const isEnd = resume === null && run.finished;
+  return { run, requests, commands, facts, next: isEnd ? (facts?.next ?? []) : unfinished };
 }
 
 function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Facts | null {
@@ -126,7 +132,7 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
     const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
     return isElsewhere ? { ...input, rejects_file: place } : input;
   });
-  const isBefore = (run.status === 'crashed' || run.status === 'running') && !hasUnseenJobs(run);
+  const isBefore = (run.status === 'crashed' || run.status === 'running') && !run.finished;
   return { ...run, inputs, summary: isBefore ? null : run.summary };
 }
 

@@ -1,5 +1,6 @@
 /** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1). */
 import { LockedError } from '../../engine/errors.js';
+import { isAlive } from '../../engine/run/start.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
@@ -7,8 +8,8 @@ import type { Context } from '../context.js';
 import { given, OTHERS, REPORTING, usage, valuesOf } from '../options/index.js';
 import { print, say, spec } from './command.js';
 import { listingOf, printList } from './list.js';
-import { findRun, isAlive, stateToRead, unknownRun } from './recorded.js';
-import { commandsFor, recordOf, show } from './runs-detail.js';
+import { findRun, stateToRead, unknownRun } from './recorded.js';
+import { commandsFor, isOver, recordOf, show } from './runs-detail.js';
 
 const FIELDS =
   'run status kinds files read submitted rejected unknown unsent region account started_at ended_at resume';
@@ -52,7 +53,7 @@ export const command = spec({
     else {
       const records = [];
       for (const run of runs) {
-        records.push(recordOf(run, run.finished ? context.commands : await commandsFor(run, context)));
+        records.push(recordOf(run, isOver(run) ? context.commands : await commandsFor(run, context)));
       }
       await printList({ ...LIST, records }, listing, context);
     }

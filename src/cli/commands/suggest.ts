@@ -220,7 +220,9 @@ async function inState<T>(context: Context, look: (opened: State) => Promise<T[]
 }
 
 async function runs(context: Context, which: { finished?: boolean }): Promise<Suggestion[]> {
-  const found = await inState(context, (state) => state.runs.all(which));
+  const found = await inState(context, async (state) =>
+    (await state.runs.all()).filter(({ finished }) => finished === (which.finished ?? finished)),
+  );
   return found.map(({ run, kinds, status, started_at }) => [
     run,
     `${kinds.join(' and ')}, ${status}, ${started_at}`,

@@ -5,11 +5,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
+import { carryOut } from '../course.js';
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { type ImportResult, runImport as start } from '../import.js';
 import type { Plan, Summary } from '../model.js';
 import { numberOption } from '../options.js';
+import type { ImportResult } from '../run/deps.js';
+import { INPUTS } from '../run/start.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
@@ -128,7 +130,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
         };
   const state = await openState(resolve(cwd, request.stateDir), systemClock.now, elsewhere);
   try {
-    return yield* start(options, {
+    return yield* carryOut(INPUTS, options, {
       state,
       scope: service ? state.scope({ account, token: service.token, region, base_url }) : null,
       client: async () => {

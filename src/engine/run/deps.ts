@@ -48,8 +48,6 @@ export interface ImportDeps {
   reportFile?: string | null | undefined;
   /** Read instead of files, as one input that is named by the first of `ImportOptions.paths`. */
   records?: Records | undefined;
-  /** For a run that continues: paths of inputs that have moved. */
-  inputs?: readonly string[] | undefined;
   /** Options for downloading inputs. They do not include the token. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /**

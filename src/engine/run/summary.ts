@@ -15,7 +15,6 @@ import type {
   Summary,
 } from '../model.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
-import type { OpenedInput, Scan } from '../read/index.js';
 import { nextStep, rulesOf } from '../send/next.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
@@ -109,7 +108,7 @@ export interface Facts {
   run: string | null;
   kinds: Kind[];
   service: { account: string | null; region: string; base_url: string };
-  inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
+  inputs: { path: string; kind: Kind; rows: FileRows; rejects_file: string | null }[];
   rejected: Rejection[];
   /** Causes of rejected rows. `summarize` adds those of rows that the service refused. */
   causes: CauseTotals;
@@ -126,7 +125,7 @@ const wasSent = (r: RequestRecord): boolean => r.rows > 0 && !NEVER_SENT.has(r.s
 /** The result document (contract §3 "Result"). */
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records, notSent = [] } = ending;
-  const paths = facts.inputs.map(({ opened }) => opened.path);
+  const paths = facts.inputs.map(({ path }) => path);
   facts.causes.addRefused(records, paths);
   return {
     run: facts.run,
@@ -136,11 +135,11 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     rows: ending.rows,
     requests: records.filter(wasSent).length,
     retries: sum(records, (r) => r.retries),
-    files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
-      path: opened.path,
-      kind: opened.kind,
-      rows: { ...scan.rows, rejected: scan.rows.rejected + refusedRows(records, index) },
-      rejects_file,
+    files: facts.inputs.map(({ rows, ...input }, index) => ({
+      path: input.path,
+      kind: input.kind,
+      rows: { ...rows, rejected: rows.rejected + refusedRows(records, index) },
+      rejects_file: input.rejects_file,
     })),
     rejected: facts.rejected,
     causes: facts.causes.list(),
@@ -280,9 +279,6 @@ export const isDone = (
   openRows(planned, requests.all) <= 0 &&
   !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
   !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
-
-/** Whether the run is finished: no error ended it early, so a resume has nothing left to do. */
-export const isFinished = (end: Ending): boolean => !end.failure;
 
 /** The most rejections in the result document. */
 export const FIRST_REJECTIONS = 20;

@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { bodyMemory } from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { OpenJob } from '../state/sent-ids.js';
 import { Totals } from '../state/tally.js';
 import { requestStatus } from '../states.js';
@@ -197,14 +198,18 @@ class Sender {
   async #followEarlier(): Promise<void> {
     const { run, state, options, requests } = this.#deps;
     if (!options.wait) return;
-    for (const record of [...requests.all]) {
-      if (requestStatus(record) !== 'accepted' || !record.job) continue;
-      // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
-      if (options.onFailure === 'isolate') continue;
-      const shared = new Set(await state.sends.idsOf(run, record.seq));
+    // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
+    const isolate = options.onFailure === 'isolate';
+    const open = isolate ? [] : requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
+    /** A service may accept several requests in one job. */
+    const jobs = new Map<string, RequestRecord[]>();
+    for (const r of open) jobs.set(r.job!.job_id, [...(jobs.get(r.job!.job_id) ?? []), r]);
+    for (const records of jobs.values()) {
+      const shared = new Set<bigint>();
+      for (const { seq } of records) for (const id of await state.sends.idsOf(run, seq)) shared.add(id);
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;
-      this.#launch(shared, follow([record], this.#deps));
+      this.#launch(shared, follow(records, this.#deps));
     }
   }
 

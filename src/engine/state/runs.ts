@@ -2,6 +2,7 @@
 
 import {
   type CellType,
+  type FileRows,
   type Kind,
   kindsOf,
   MAX_PLAN_AGE_MS,
@@ -34,6 +35,8 @@ export interface RunInput {
   rejects_file: string | null;
   /** Types of its columns by position, as the plan of the run decided them. */
   types: CellType[];
+  /** As the plan counted them. */
+  rows: FileRows;
 }
 
 /** A run that the state has a record of. */
@@ -55,7 +58,10 @@ export interface StoredRun {
   named_account: string | null;
   /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/run.ts`). */
   identity: string;
+  /** Nothing is left to send. Jobs may be unfinished. */
   finished: boolean;
+  /** Whether it has a request with an unfinished job. */
+  hasOpenJobs: boolean;
   /** Code of the error that ended its last session, or null. Once it is `unauthorised`, it stays so. */
   ended_by: string | null;
   /** Version of the rules by which its rows became items. */
@@ -70,7 +76,7 @@ export interface StoredRun {
 }
 
 /** A run as it is recorded when it begins. */
-export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
+export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by' | 'hasOpenJobs'>;
 
 /** Removes reasons and warnings, because they quote cells, which the state must not hold (contract §4). */
 const withoutCells = (summary: Summary): Summary => ({
@@ -81,15 +87,18 @@ const withoutCells = (summary: Summary): Summary => ({
 });
 
 /** The values that are stored as JSON, or as a number. */
-type Coded = 'finished' | 'options' | 'summary' | 'replaces' | 'inputs';
+type Coded = 'finished' | 'hasOpenJobs' | 'options' | 'summary' | 'replaces' | 'inputs';
 type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | Coded> &
-  Scope & { finished: number; summary: string | null } & Record<'options' | 'replaces' | 'inputs', string>;
+  Scope & { finished: number; open: number; summary: string | null } & Record<
+    'options' | 'replaces' | 'inputs',
+    string
+  >;
 
-/** Conditions that runs must meet. Default: none. */
-export interface RunFilter {
-  run?: string;
-  status?: StoredRun['status'];
-  finished?: boolean;
+/** What a run is reopened with. */
+interface Reopened extends Record<'options', unknown> {
+  requests: readonly RequestRecord[];
+  newRejects: readonly number[];
+  stays?: boolean;
 }
 
 export class Runs {
@@ -98,9 +107,9 @@ export class Runs {
     private readonly spools: Spools,
   ) {}
 
-  /** Runs, newest first. */
-  all(which?: RunFilter): Promise<StoredRun[]> {
-    return this.access.read((on) => runsIn(on, which));
+  /** Runs, newest first, or the one with this id. */
+  all(which: { run?: string } = {}): Promise<StoredRun[]> {
+    return this.access.read((on) => runsIn(on, which.run));
   }
 
   /**
@@ -144,16 +153,17 @@ export class Runs {
   /**
    * Marks a run as running again.
    * @param retry reopens it with other options. `requests`: added to the run, to send rows of earlier ones again;
-   * `newRejects`: indexes of inputs that get a new rejects file
+   * `newRejects`: indexes of inputs that get a new rejects file; `stays`: a finished run stays so, because nothing is sent
    */
-  reopen(
-    run: string,
-    retry?: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
-  ): Promise<void> {
+  reopen(run: string, retry?: Reopened): Promise<void> {
     this.access.session++;
+    const finished = retry?.stays ? 'finished' : '0';
     return this.access.write(async (tx) => {
       await refuseMoved(tx);
-      await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
+      await tx.run(
+        `UPDATE runs SET status = 'running', finished = ${finished}, ended_at = NULL WHERE run = ?`,
+        run,
+      );
       if (!retry) return;
       await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
       for (const input of retry.newRejects) await setRejectsFile(tx, run, input, null);
@@ -236,17 +246,15 @@ export class Runs {
   }
 }
 
-async function runsIn(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
-  const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
-  const given = Object.entries(wanted).filter(
-    (entry): entry is [string, string | number] => entry[1] !== undefined,
-  );
-  const where = given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
+async function runsIn(on: Reader, run?: string): Promise<StoredRun[]> {
+  const [where, ...values] = run === undefined ? [''] : [' WHERE run = ?', run];
   // Of runs with the same start time, the one with the higher `began` is newer.
   const rows = await on.all<RunRow>(
-    `SELECT runs.*, account, region, base_url FROM runs JOIN scopes USING (scope)${where}
+    `SELECT runs.*, account, region, base_url,
+       (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
+     FROM runs JOIN scopes USING (scope)${where}
      ORDER BY started_at DESC, began DESC`,
-    ...given.map(([, value]) => value),
+    ...values,
   );
   return rows.map(runOf);
 }
@@ -278,6 +286,7 @@ function runOf(row: RunRow): StoredRun {
     named_account: row.named_account,
     identity: row.identity,
     finished: row.finished === 1,
+    hasOpenJobs: row.open > 0,
     ended_by: row.ended_by,
     item_format: row.item_format,
     machine: row.machine,

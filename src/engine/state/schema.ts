@@ -75,6 +75,7 @@ CREATE TABLE requests (
   UNIQUE (run, seq)
 );
 CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
+CREATE INDEX requests_accepted ON requests (run) WHERE state = 'acknowledged';
 
 -- A job, as it was last seen (\`record\`, JSON). \`missing_since\` is when it first answered 404. Written with the answer
 -- to its request, and each time it is polled. Deleted when the sandbox is reset.

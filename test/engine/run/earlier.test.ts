@@ -1,6 +1,7 @@
 /** A run that is to be continued, between the look at it and the lock. */
 import { describe, expect } from 'vitest';
-import { stillFinished, stillUnfinished, unfinished } from '../../../src/engine/run/earlier.js';
+import { stillOpen, stillUnfinished, unfinished } from '../../../src/engine/run/door.js';
+import type { StoredRun } from '../../../src/engine/state/runs.js';
 import { aRun, RUN, SCOPE, test } from '../state/support/state.js';
 
 describe('stillUnfinished', () => {
@@ -23,13 +24,14 @@ describe('stillUnfinished', () => {
   });
 });
 
-test('stillFinished refuses a run that another process continues', async ({ state }) => {
+test('what is to be sent again is not a run that another process continues', async ({ state }) => {
   await state.runs.start(aRun());
   await state.runs.end(RUN, { status: 'failed', finished: true, endedBy: null, summary: null });
   const [seen] = await state.runs.all();
-  expect((await stillFinished(seen!, state)).run).toBe(RUN);
+  const isOver = ({ finished }: StoredRun): boolean => finished;
+  expect((await stillOpen(seen!, isOver, state)).run).toBe(RUN);
   await state.runs.reopen(RUN);
-  await expect(stillFinished(seen!, state)).rejects.toThrow(`run ${RUN} is unfinished (running)`);
+  await expect(stillOpen(seen!, isOver, state)).rejects.toThrow(`run ${RUN} is unfinished (running)`);
 });
 
 describe('unfinished', () => {

@@ -192,7 +192,15 @@ describe('options of a run', () => {
       options: await storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [
-        { path: 'a.csv', location: '/a.csv', kind: 'users', digest: 'd', rejects_file: null, types: [] },
+        {
+          path: 'a.csv',
+          location: '/a.csv',
+          kind: 'users',
+          digest: 'd',
+          rejects_file: null,
+          types: [],
+          rows: { read: 0, filtered: 0, rejected: 0 },
+        },
       ],
     });
     return (await state.runs.all())[0]!;

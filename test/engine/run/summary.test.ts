@@ -17,7 +17,6 @@ import {
   countRows,
   type Ending,
   exitOf,
-  isFinished,
   isWithinBound,
   jobsOf,
   keepFirst,
@@ -136,18 +135,6 @@ describe('status and exit code', () => {
     ],
   ])('%s', (_name, over, exit) => {
     expect(exitOf(ending(over))).toBe(exit);
-  });
-
-  test.each<[name: string, end: Partial<Ending>, finished: boolean]>([
-    ['completed', {}, true],
-    ['submitted', { wait: false }, true],
-    ['a job failed', { records: [failedJob] }, true],
-    ['invalid rows, nothing sent', { ...rejected, mode: 'refused' }, true],
-    ['stopped', { failure: new ServiceError('no') }, false],
-    ['timed out', { failure: new WaitTimeoutError('no') }, false],
-    ['interrupted', { failure: new InterruptedError('SIGINT') }, false],
-  ])('%s: whether a resume has nothing left to do', (_name, over, finished) => {
-    expect(isFinished(ending(over))).toBe(finished);
   });
 });
 

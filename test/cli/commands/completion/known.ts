@@ -48,6 +48,7 @@ export async function knownMachine(): Promise<string> {
         digest: '0'.repeat(64),
         rejects_file: null,
         types: [],
+        rows: { read: 0, filtered: 0, rejected: 0 },
       },
     ],
     started_at: '2026-01-15T00:00:00.000Z',

@@ -119,6 +119,7 @@ export function aRun(
         digest: 'd'.repeat(64),
         rejects_file: null,
         types: [],
+        rows: { read: 0, filtered: 0, rejected: 0 },
       },
     ],
     ...over,

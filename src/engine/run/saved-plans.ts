@@ -1,4 +1,7 @@
-/** Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). */
+/**
+ * Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). In a plan, rows count from 1 and
+ * `last_row` is inclusive; in a run, rows count from 0 and `end_row` is exclusive.
+ */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import { KINDS, type Kind, kindsOf } from '../model.js';
@@ -14,6 +17,9 @@ import {
 } from '../plan/saved-plan.js';
 import type { PlanChanges } from '../plan-changes.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
+import type { serialize } from '../send/body.js';
+import { type Chunk, rangesToRecord } from '../send/chunk.js';
+import { content } from '../send/request-record.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 
@@ -163,4 +169,33 @@ export async function withOffsets(
     }
   }
   return placed;
+}
+
+/** A request as a plan has it. */
+export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
+  const rangeOf = ({
+    input,
+    first_row,
+    end_row,
+    first_line,
+    last_line,
+  }: ReturnType<typeof rangesToRecord>[number]) => ({
+    input,
+    first_row: first_row + 1,
+    last_row: end_row,
+    first_line,
+    last_line,
+  });
+  const [first, ...more] = rangesToRecord(chunk);
+  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
+  return {
+    ...rangeOf(first!),
+    ...(more.length > 0 && { more: more.map((range) => ({ ...rangeOf(range), rows: range.rows })) }),
+    rows,
+    ...(merged > 0 && { merged }),
+    ...(unchanged > 0 && { unchanged }),
+    ...(chunk.rejected !== null && { rejected: true as const }),
+    bytes,
+    sha256: digest,
+  };
 }

@@ -1,0 +1,182 @@
+/** Scans the inputs of a session, makes its plan, and decides what follows it. */
+import type { ImportEvent } from '../events.js';
+import { type FileRows, type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { RequestTotals } from '../plan/estimate.js';
+import { ofFile, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js';
+import { checkProperties } from '../plan/properties.js';
+import type { SavedRequest } from '../plan/saved-plan.js';
+import { isKnownLayout, typeChanges } from '../plan/type-changes.js';
+import type { PlanChanges, PlanTotals } from '../plan-changes.js';
+import type { Warning } from '../problems.js';
+import { checkScanned } from '../read/index.js';
+import { countRequests } from '../send/read-chunks.js';
+import { checkScan, scannedByPlan, totalsOfPlan } from './applied-plan.js';
+import { isHeld } from './compared.js';
+import { checkState } from './door.js';
+import { type PlanStart, planToSave, savedRequest, withOffsets } from './saved-plans.js';
+import { chunkDepsOf } from './sending.js';
+import type { Session } from './session.js';
+import type { DigestedInput } from './sources.js';
+import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
+
+/**
+ * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
+ * last import. The plan may have all that a scan finds, which saves a pass over the inputs.
+ * @param located of a saved plan: the location and digest of each input
+ * @throws InputError if an input cannot be read, or does not match the plan; UsageError if no input has the
+ * column of a rule
+ */
+export async function* scanInputs(
+  { start, opened, options, deps, pool, rejecting }: Session,
+  located: readonly DigestedInput[] | null,
+): AsyncGenerator<ImportEvent, Scanned> {
+  const { scope, state } = deps;
+  const plan = start.from === 'plan' ? start.plan : null;
+  const planned = plan && located && scannedByPlan(plan, opened, located, options.chunkBytes);
+  if (planned) {
+    await rejecting!.scanned(planned);
+    return planned;
+  }
+  const scanned = yield* scanAll(opened, {
+    hashKey: state.secret,
+    itemLimitBytes: options.chunkBytes,
+    pool,
+    signal: deps.stop,
+    reject: (input, row) => rejecting!.planned(input, row),
+  });
+  await rejecting!.scanned(scanned);
+  checkScanned(scanned.inputs, options);
+  if (plan) checkScan(plan, scanned);
+  const changes: Warning[] = [];
+  const said = new Set<string>();
+  for (const kind of scope ? kindsOf(opened) : []) {
+    const last = await state.known.columnTypes(scope!, kind);
+    changes.push(...typeChanges(last, scansOf(scanned, kind)));
+    for (const { opened, scan } of scanned.inputs) {
+      if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;
+      for (const warning of scan.warnings.filter(isAboutText)) said.add(ofFile(opened, warning).message);
+    }
+  }
+  for (const warning of scanned.warnings) {
+    yield { type: 'warning', ...warning, ...(said.has(warning.message) && { isKnown: true as const }) };
+  }
+  for (const warning of changes) yield { type: 'warning', ...warning };
+  return scanned;
+}
+
+/** Whether a warning is about text that looks like something else. */
+const isAboutText = ({ problem }: Warning): boolean =>
+  problem?.code === 'looks_typed' || problem?.code === 'null_markers';
+
+export interface Planned {
+  plan: Plan;
+  /** Number of requests, as far as it is known. */
+  requests: number;
+  decision: Decision;
+}
+
+/**
+ * Makes the plan, saves it if it is to be saved, and decides what follows.
+ * @param mark what a plan to save took down before anything was read
+ * @throws UsageError for a plan that cannot be saved
+ */
+export async function* makePlan(
+  session: Session,
+  scanned: Scanned,
+  mark: PlanStart | null,
+): AsyncGenerator<ImportEvent, Planned> {
+  const { options, deps, run, start } = session;
+  const { savePlan, scope, state } = deps;
+  const saved = start.from === 'plan' ? start.plan : null;
+  const compared =
+    saved || run.earlier
+      ? undefined
+      : await session.compared.all(session.kinds, (kind) => session.known.of(kind));
+  for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
+  const changes = compared?.changes ?? saved?.changes;
+  const made: SavedRequest[] = [];
+  const keep: Parameters<typeof countRequests>[3] = (chunk, body) => {
+    made.push(savedRequest(chunk, body));
+  };
+  const exactly = options.dryRun || deps.confirm !== undefined;
+  const totals = saved
+    ? totalsOfPlan(saved)
+    : await countRequests(scanned, chunkDepsOf(session), exactly, savePlan && keep);
+  const throughput = new Map<Kind, number | null>();
+  for (const kind of scope ? session.kinds : [])
+    throughput.set(kind, await state.jobs.throughput(scope!, kind));
+  const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
+  if (changes) plan.changes = changes;
+  if (savePlan && mark) {
+    const placed = await withOffsets(made, scanned, deps.stop);
+    const from = { run: run.id, options, scanned, totals, changes, requests: placed, start: mark };
+    const document = await planToSave(from, deps);
+    await checkState(document, deps); // another import may have sent something while it was made
+    await savePlan(document);
+    plan.digest = document.digest;
+  }
+  if (options.checkProperties) {
+    const { records } = await (await deps.client()).lookup('user_properties', deps.stop);
+    const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
+    plan.properties = checkProperties(columns, records);
+  }
+  const { earlier } = run;
+  const found = { totals, changes, requests: run.requests, continues: earlier !== null };
+  const decision = decide(session.planned, found, options);
+  yield { type: 'plan', plan, totals: planTotals(decision, found) };
+  return { plan, requests: totals.requests, decision };
+}
+
+export interface Decision {
+  /** `planned`: a dry run. `held`: held back by `maxChanged`. `refused`: too many invalid rows. */
+  mode: 'planned' | 'held' | 'refused' | 'sent';
+  rows: RowCounts;
+  /** Number of rows that are left to send. */
+  left: number;
+  stopped_by: PlanTotals['stopped_by'];
+}
+
+interface Found {
+  totals: RequestTotals;
+  changes: PlanChanges | undefined;
+  requests: Session['run']['requests'];
+  /** Whether an earlier run continues. */
+  continues: boolean;
+}
+
+/** What happens after the plan: the course ends without sending, or sends. Pure. */
+export function decide(
+  planned: FileRows,
+  { totals, changes, requests, continues }: Found,
+  options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>,
+): Decision {
+  const isValid = isWithinBound(planned, options.invalid);
+  // `maxChanged` holds back only new runs.
+  const held = isValid && !continues && isHeld(planned, changes, options);
+  const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
+  const { merged, unchanged } = totals;
+  const found = { merged, unchanged: changes?.unchanged ?? unchanged, rejected: changes?.rejected ?? 0 };
+  const rows = countPlanned(planned, found);
+  const { unsent: left = 0 } = rows;
+  if (held) return { mode: 'held', rows, left, stopped_by };
+  if (options.dryRun) return { mode: 'planned', rows, left, stopped_by };
+  if (!isValid) {
+    const counted = countRows(planned, requests.all);
+    return { mode: 'refused', rows: counted, left: counted.unsent ?? 0, stopped_by };
+  }
+  const rest = continues ? leftToSend(planned, requests, options.failed) : left;
+  return { mode: 'sent', rows, left: rest, stopped_by };
+}
+
+/** The totals of the plan that `decision` follows. */
+function planTotals(decision: Decision, { totals, changes, continues }: Found): PlanTotals {
+  const { read, filtered, rejected, merged, unchanged } = decision.rows;
+  const { requests, bytes } = totals.exact && !continues ? totals : { requests: null, bytes: null };
+  return {
+    ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
+    ...(decision.mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
+    to_send: decision.left,
+    stopped_by: decision.stopped_by,
+  };
+}

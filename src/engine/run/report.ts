@@ -1,0 +1,164 @@
+/**
+ * Reports how a session ended, from what was recorded, and from nothing else: writes the outcomes of rows, makes the
+ * summary, and records the end of the run.
+ */
+import { failureAfter, StateLostError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind, Plan, Rejection } from '../model.js';
+import { NUMBERS } from '../options.js';
+import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
+import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
+import { RunRequests } from '../state/run-requests.js';
+import type { State } from '../state/state.js';
+import { submittedRows } from '../state/tally.js';
+import { count } from '../util/numbers.js';
+import { CauseTotals } from './causes.js';
+import type { ImportResult } from './deps.js';
+import { finishOutcomes } from './outcomes.js';
+import type { Session } from './session.js';
+import { type Ending, exitOf, FIRST_REJECTIONS, isFailed, summarize } from './summary.js';
+import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
+
+/** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
+export async function* report(
+  session: Session,
+  end: Ending,
+  plan?: Plan,
+): AsyncGenerator<ImportEvent, ImportResult> {
+  const { run, rejecting, options, deps, scanned, warnings, inputs } = session;
+  const { state, clock, service } = deps;
+  // On Windows and NFS, a folder cannot be removed while a file in it is open.
+  await session.pool.cache?.close();
+  const isRecorded = !options.dryRun;
+  const paths = inputs.map(({ path }) => path);
+  const files =
+    (await rejecting?.flush()) ?? run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+  const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
+  if (scanned) await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
+  const scope = isRecorded ? run.scope : deps.scope;
+  const notSent = (scanned && (await notSentBefore(scanned, { state, scope }).catch(unlessFailed))) ?? [];
+  const stop = session.deadline.signal;
+  const ended =
+    options.outcomes === null || !isRecorded || !scanned
+      ? end
+      : yield* finishOutcomes(options.outcomes, run.id, scanned, end, { ...deps, stop });
+  const ending = { ...ended, notSent };
+  const { records, failure } = ending;
+  const givenUp = failure ? [] : givenUpWarnings(records, paths);
+  const unknown = scanned ? notSentWarnings(notSent, scanned) : [];
+  for (const message of [...leftOutWarnings(records, paths), ...givenUp, ...unknown])
+    yield { type: 'warning', message };
+  // Rows that an earlier session rejected are among them. Without the state, those of this session are enough.
+  const refused = await refusedRows(run.id, records, paths, state, FIRST_REJECTIONS).catch(() => []);
+  const first = rejecting?.first ?? (run.earlier ? rejectedBefore(run.earlier) : []);
+  const isKnown = ({ file, line }: Rejection): boolean =>
+    first.some((known) => known.file === file && known.line === line);
+  const isOver = !failure || failure instanceof StateLostError;
+  const summary = summarize(ending, {
+    run: isRecorded ? run.id : null,
+    kinds: session.kinds,
+    service,
+    inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
+    rejected: [...first, ...refused.filter((one) => !isKnown(one))].slice(0, FIRST_REJECTIONS),
+    causes: rejecting?.causes ?? new CauseTotals(),
+    warnings: [...warnings],
+    resume: isRecorded && !isOver ? run.id : null,
+    plan,
+    elapsedMs: clock.monotonic() - session.started,
+  });
+  const result = { summary, exit: exitOf(ending), failure };
+  if (isRecorded) {
+    const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+    const distinct = (kind: Kind): number => {
+      const repeats = scanned?.duplicates.get(kind)?.count;
+      const own = records.filter((r) => inputs[r.input]!.kind === kind);
+      return repeats === undefined ? 0 : submittedRows(own) - repeats;
+    };
+    const { plan: _, ...kept } = summary; // the plan quotes cells, which the state must not hold
+    result.failure = await run.end(kept, failure, { distinct, historyKeepMs });
+  }
+  yield { type: 'summary', summary };
+  return result;
+}
+
+/** The first rejected rows of the session before. Their reasons, which quote cells, are in the rejects file. */
+const rejectedBefore = ({ summary, inputs }: NonNullable<Session['run']['earlier']>): Rejection[] =>
+  (summary?.rejected ?? []).map((row) => {
+    const file = inputs.find(({ path }) => path === row.file)?.rejects_file;
+    return { ...row, reason: file ? `see ${file}` : 'see the import that rejected it' };
+  });
+
+/** Rows that the service refused, of all sessions of a run. @param most how many are enough */
+async function refusedRows(
+  run: string,
+  records: readonly RequestRecord[],
+  paths: readonly string[],
+  state: Pick<State, 'history'>,
+  most: number,
+): Promise<Rejection[]> {
+  const found: Rejection[] = [];
+  const requests = new RunRequests(records);
+  for (const record of requests.ends) {
+    if (record.state !== 'rejected') continue;
+    // If a part was never sent itself, the rows are recorded for the request that it is a part of.
+    for (const { seq } of requests.chainOf(record)) {
+      const rows = await state.history.ofRequest(run, seq);
+      if (!rows) continue;
+      for (const { input, lines } of rows.sent) {
+        for (const line of lines) found.push({ file: paths[input]!, line, reason: record.reason ?? '' });
+      }
+      break;
+    }
+    if (found.length >= most) break;
+  }
+  return found.slice(0, most);
+}
+
+/** The most requests that get a warning of their own. */
+const MOST_GIVEN_UP = 10;
+
+/** Warnings about requests that sent rows again without success, if the rows are not rejected. */
+export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
+  const requests = new RunRequests(records);
+  const all = requests.ends.filter((r) => isFailed(r) && requests.chainOf(r).slice(1).some(isClosed));
+  const more = all.length - MOST_GIVEN_UP;
+  return [
+    ...all.slice(0, MOST_GIVEN_UP).map((r) => {
+      const why = r.reason ?? `job ${r.job_id} failed`;
+      return `${placeText(placeOf(r, paths))}: ${count(r.rows + r.merged, 'row')} failed: ${why}`;
+    }),
+    ...(more > 0 ? [`and ${count(more, 'more request')} with rows that failed`] : []),
+  ];
+}
+
+/**
+ * Warnings about rows that were left out: one for each combination of inputs and runs that sent their ids
+ * later.
+ */
+export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
+  const groups = new Map<string, RequestRecord[]>();
+  for (const r of notReplaced(records)) {
+    if (r.left_out === 0 || !isClosed(r)) continue;
+    const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
+    groups.set(key, [...(groups.get(key) ?? []), r]);
+  }
+  return [...groups.values()].map((group) => {
+    const [first] = group as [RequestRecord];
+    const place = placeOf(first, paths);
+    const merged =
+      'first_line' in place
+        ? {
+            ...place,
+            first_line: Math.min(...group.map((r) => r.first_line)),
+            last_line: Math.max(...group.map((r) => r.last_line)),
+          }
+        : place;
+    const all = sum(group, (r) => r.left_out);
+    const again = sum(group, (r) => r.overtaken + r.doubtful);
+    const what = [
+      ...(all > again ? [`${count(all - again, 'row')} not sent`] : []),
+      ...(again > 0 ? [`${count(again, 'row')} not sent again`] : []),
+    ].join(', ');
+    return `${placeText(merged)}: ${what}; sent later by ${first.left_out_by}`;
+  });
+}

@@ -1,0 +1,178 @@
+/**
+ * Sends the rows of a session, companies before users, until all are sent or an error or a signal ends it. A run that
+ * continues must not overwrite newer data (contract §4 "A retry never overtakes").
+ */
+import type { ImportEvent } from '../events.js';
+import type { Kind } from '../model.js';
+import { acceptedOf, scansOf } from '../plan/plan.js';
+import { typesOf } from '../plan/type-changes.js';
+import { isCanaryDue } from '../send/canary.js';
+import type { Chunks } from '../send/chunker.js';
+import type { DeliverDeps } from '../send/follow.js';
+import { nextStep, rulesOf } from '../send/next.js';
+import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
+import { Remembering } from '../send/remembering.js';
+import { send } from '../send/send.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { SentIds } from '../state/sent-ids.js';
+import type { State } from '../state/state.js';
+import { isInDoubt, requestStatus } from '../states.js';
+import { startOfRest } from './applied-plan.js';
+import { unchangedIds } from './compared.js';
+import type { Session } from './session.js';
+import { isDone } from './summary.js';
+
+/** With this many requests, a thread that records them saves more time than its start takes. */
+const MANY_REQUESTS = 100;
+
+/** @param requests how many there will be. @returns the error that ended sending early, or null */
+export async function* sendRows(session: Session, requests: number): AsyncGenerator<ImportEvent, unknown> {
+  const { run, deps, deadline, scanned, rejecting, planned } = session;
+  const { state } = deps;
+  const options = { ...session.options, canary: run.canary };
+  const { id, scope } = run;
+  const stop = deadline.signal;
+  const client = await deps.client();
+  if (options.changedOnly) await keepVerified(session);
+  if (requests >= MANY_REQUESTS) await state.requests.startWriter();
+  const reject: DeliverDeps['reject'] = async (chunk, reason, emit, of) => {
+    const files = await rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
+    for (const [input, file] of files) await run.nameRejects(input, file);
+  };
+  let items = options.chunkSize;
+  for (const kind of session.kinds) {
+    await session.known.renew(kind);
+    if (scanned) await state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
+    const ended = yield* send((most) => chunksOf(session, kind, most), {
+      ...deps,
+      run: id,
+      scope,
+      client,
+      // Nothing is sent: all jobs are followed at once.
+      options: scanned ? options : { ...options, concurrency: Number.POSITIVE_INFINITY },
+      items,
+      requests: run.requests,
+      sentLater: await sentLater(session, kind),
+      lost: await lostIn(run.replaces, kind, state),
+      remembering: new Remembering(kind, state.secret, options.trackKeys),
+      inputs: session.inputs,
+      totalRows: acceptedOf(planned),
+      stop,
+      reject,
+    });
+    if (ended.failure) return ended.failure;
+    items = ended.items;
+    const wait = options.wait || isCanaryDue(options.canary, run.requests);
+    if (stop.aborted && !isDone(planned, run.requests, { ...options, wait })) return deadline.failure;
+  }
+  return null;
+}
+
+async function* chunksOf(session: Session, kind: Kind, items: number): Chunks {
+  const { scanned, deadline } = session;
+  if (!scanned) return;
+  const deps = chunkDepsOf(session);
+  const limits = { ...deps.limits, items };
+  yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: deadline.signal });
+}
+
+/** What `send/read-chunks.ts` needs to split rows into requests. */
+export function chunkDepsOf(session: Session): ChunkDeps {
+  const { options, deps, opened, start, run } = session;
+  const isSentAgain = again(session);
+  const isDoneWith = (seq: number): boolean => {
+    const r = run.requests.of(seq);
+    return r !== undefined && !isSentAgain(r);
+  };
+  return {
+    options,
+    limits: { items: options.chunkSize, bytes: options.chunkBytes },
+    hashKey: deps.state.secret,
+    pool: session.pool,
+    signal: deps.stop,
+    known: (kind) => session.known.of(kind),
+    compared: (kind, known) => session.compared.of(kind, known),
+    recorded: (kind) => run.requests.all.filter((r) => r.parent === null && opened[r.input]!.kind === kind),
+    isSentAgain,
+    startAt: (input) => (start.from === 'plan' ? startOfRest(start.plan, input, isDoneWith) : null),
+  };
+}
+
+/** Whether anything is left to do for the rows of a request without a parent. */
+function again({ run, options }: Session): (r: RequestRecord) => boolean {
+  const rules = rulesOf(options);
+  return (r) => nextStep(r, run.requests, rules) !== null;
+}
+
+/** Protects the rows that were found unchanged from older data, if there is any that may still be sent. */
+async function keepVerified({ run, deps, kinds, known, scanned, compared, pool }: Session): Promise<void> {
+  const { state, stop } = deps;
+  if (run.earlier || !scanned) return;
+  for (const kind of kinds) {
+    if (!(await state.sends.mayBeOverwritten(run.id, run.scope, kind))) continue;
+    const rows = (await known.of(kind))!;
+    const how = { hashKey: state.secret, pool, signal: stop };
+    const ids = await unchangedIds(scanned, kind, rows, await compared.of(kind, rows), how);
+    await state.sends.keepVerified(run.id, run.scope, kind, ids);
+  }
+}
+
+/**
+ * Makes `DeliverDeps.sentLater` for a kind. Rows that are sent again may also have been sent later by this run, in a
+ * later request.
+ */
+async function sentLater(session: Session, kind: Kind): Promise<DeliverDeps['sentLater']> {
+  const { start, run, deps } = session;
+  // A plan that is sent again overtakes.
+  if (start.from === 'plan' && start.again) return async () => null;
+  const { sends } = deps.state;
+  const own = await sentByRun(session, kind);
+  return async (repeats) => {
+    // Read again for each request: `identify` may send a profile at any time, without a lock.
+    const others = await sends.later(run.id, run.scope, kind);
+    if (others.isEmpty && !own) return null;
+    if (!repeats) return (id) => others.by(id, 0);
+    const { seq } = repeats;
+    // For ids that its last send had, only later sends matter. Its other ids were not sent then.
+    const send = await sends.last(run.id, seq);
+    const ids = new Set(await sends.idsOf(run.id, seq));
+    return (id) => others.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
+  };
+}
+
+/**
+ * The ids that this run has sent, each with its last request; null if no request is sent again. A part of a
+ * request counts as that request. Requests that are sent again do not count: they go out in order, so none of
+ * them overwrites a later one.
+ */
+async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> {
+  const { requests, id, scope } = session.run;
+  const isSentAgain = again(session);
+  const open = requests.all.filter((r) => r.parent === null && isSentAgain(r));
+  if (open.length === 0) return null;
+  const seqs = new Set(open.map(({ seq }) => seq));
+  return session.deps.state.sends.byRun(id, scope, kind, (seq) => {
+    const r = requests.of(seq);
+    const root = r ? requests.chainOf(r).at(-1)!.seq : 0;
+    return seqs.has(root) ? 0 : root;
+  });
+}
+
+/** What runs that this one replaces may have sent. @returns by id: why it may have arrived */
+async function lostIn(
+  runs: readonly string[],
+  kind: Kind,
+  state: Pick<State, 'runs' | 'requests' | 'sends'>,
+): Promise<Map<bigint, string>> {
+  const lost = new Map<bigint, string>();
+  for (const run of runs) {
+    const [known] = await state.runs.all({ run });
+    for (const r of known ? await state.requests.of(run) : []) {
+      if (!isInDoubt(requestStatus(r)) || known!.inputs[r.input]!.kind !== kind) continue;
+      const why = r.reason ?? 'the import ended before the answer was read';
+      for (const id of await state.sends.idsOf(run, r.seq))
+        lost.set(id, `run ${run} may have sent it: ${why}`);
+    }
+  }
+  return lost;
+}

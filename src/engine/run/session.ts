@@ -1,0 +1,124 @@
+/** One session of a run, with everything that it has opened. The steps of a course share it. */
+import type { ImportEvent } from '../events.js';
+import { type FileRows, type Kind, kindsOf } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import { plannedRows, type Scanned } from '../plan/plan.js';
+import { type OpenedInput, Pool } from '../read/index.js';
+import { Deadline } from '../send/deadline.js';
+import { tap } from '../util/channel.js';
+import { closeAll } from '../util/close-all.js';
+import { ComparedRows } from './compared.js';
+import type { ImportDeps } from './deps.js';
+import { KnownProfiles } from './known.js';
+import { RunRecord } from './record.js';
+import { Rejecting } from './rejecting.js';
+import type { Start } from './start.js';
+
+/** An input as reports need it. */
+export interface InputFacts {
+  path: string;
+  kind: Kind;
+  rows: FileRows;
+}
+
+export class Session {
+  /** Monotonic time at which it began. */
+  readonly started: number;
+  /** The time of the plan, milliseconds since the epoch. */
+  readonly plannedAt: number;
+  readonly deadline: Deadline;
+  /** All warnings so far. */
+  readonly warnings: string[] = [];
+  readonly pool: Pool;
+  readonly run: RunRecord;
+  readonly known: KnownProfiles;
+  /** Empty where the rows are not needed, because only jobs are left to follow. */
+  opened: readonly OpenedInput[] = [];
+  rejecting: Rejecting | null = null;
+  #scanned: Scanned | null = null;
+  #compared: ComparedRows | null = null;
+
+  constructor(
+    readonly start: Start,
+    readonly options: ImportOptions,
+    readonly deps: ImportDeps,
+  ) {
+    const { state, clock, threads, savePlan } = deps;
+    this.started = clock.monotonic();
+    const { created_at } = (start.from === 'plan' ? start.plan : options.plan) ?? {};
+    this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
+    this.run = new RunRecord(start.from === 'run' ? start.run : null, options, deps);
+    this.deadline = new Deadline(options.waitTimeoutMs, deps);
+    const isOnePass = options.dryRun && !savePlan;
+    this.pool = new Pool({
+      threads,
+      cacheFolder: isOnePass ? null : () => state.spools.folder(this.run.id),
+    });
+    const scope = () => (options.changedOnly && deps.scope ? this.run.scope : null);
+    const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
+    this.known = new KnownProfiles(state, scope, since === null ? null : new Date(since).toISOString());
+  }
+
+  /** The inputs were opened: prepares for reading them, and for their rejected rows. */
+  open(opened: readonly OpenedInput[]): void {
+    this.opened = opened;
+    for (const input of opened) this.pool.prepare(input);
+    // Its errors are ignored: the same call fails again when it is needed.
+    if (!this.options.dryRun) this.deps.client().catch(() => {});
+  }
+
+  async openRejects(): Promise<void> {
+    const { cwd, state, rehearsal = false } = this.deps;
+    const written = this.run.rejectsBefore();
+    this.rejecting = await Rejecting.open(
+      this.opened,
+      this.opened.map((_, index) => written[index] ?? null),
+      { cwd, path: this.options.rejects, state, run: () => this.run.id, isRehearsal: rehearsal },
+    );
+  }
+
+  set scanned(scanned: Scanned) {
+    const { deps, options, pool } = this;
+    this.#scanned = scanned;
+    const cells = options.trackKeys ? (send: number) => deps.state.known.cells(send) : null;
+    const how = { hashKey: deps.state.secret, pool, signal: deps.stop, cells };
+    this.#compared = new ComparedRows(scanned, how);
+  }
+
+  get scanned(): Scanned | null {
+    return this.#scanned;
+  }
+
+  get compared(): ComparedRows {
+    return this.#compared!;
+  }
+
+  get kinds(): Kind[] {
+    return kindsOf(this.inputs);
+  }
+
+  /** The inputs, as they were scanned, or as the run has recorded them. */
+  get inputs(): readonly InputFacts[] {
+    return (
+      this.#scanned?.inputs.map(({ opened: { path, kind }, scan: { rows } }) => ({ path, kind, rows })) ??
+      this.run.earlier!.inputs
+    );
+  }
+
+  /** Row counts of all inputs. */
+  get planned(): FileRows {
+    return this.#scanned ? plannedRows(this.#scanned) : this.run.planned;
+  }
+
+  /** Passes events through, and notes their warnings for the summary. */
+  noting<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+    return tap(events, (event) => {
+      if (event.type === 'warning') this.warnings.push(event.message);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.deadline.clear();
+    await closeAll([() => this.rejecting?.close(), () => this.pool.close(), () => this.run.close()]);
+  }
+}

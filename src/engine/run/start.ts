@@ -1,0 +1,246 @@
+/**
+ * Where a course begins, with its options: at inputs, at a saved plan, or at a run that continues (contract §1, §4). Its
+ * checks at the door are in `door.ts`.
+ */
+import { UsageError } from '../errors.js';
+import type { FileRows } from '../model.js';
+import { type ImportOptions, importNumbers } from '../options.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
+import { isCanaryDue } from '../send/canary.js';
+import type { RequestRecord } from '../state/requests.js';
+import { RunRequests } from '../state/run-requests.js';
+import type { StoredRun } from '../state/runs.js';
+import { type Scope, sameScope } from '../state/scopes.js';
+import type { State } from '../state/state.js';
+import { count } from '../util/numbers.js';
+import { failedOf } from './failed-requests.js';
+import { type Repeated, restoreOptions, setsOf } from './private.js';
+import { isDone } from './summary.js';
+
+export type Start =
+  /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
+  | { from: 'inputs' }
+  /** A saved plan. `again`: although it was applied; then no row is left out because its id was sent since. */
+  | { from: 'plan'; plan: SavedPlan; inputs: readonly string[]; again: boolean }
+  /**
+   * A run that continues, as read before its lock was taken. `inputs`: those that are elsewhere now. `isSent`: no row is
+   * needed, because only jobs are left to follow.
+   */
+  | { from: 'run'; run: StoredRun; inputs: readonly string[]; isSent: boolean };
+
+export const INPUTS: Start = { from: 'inputs' };
+
+/** What differs from the options that a run or plan began with. */
+export type Changes = Partial<ImportOptions>;
+
+const FOLLOWED_LATER = new Set<StoredRun['status']>([
+  'submitted',
+  'running',
+  'crashed',
+  'stopped',
+  'timed_out',
+  'interrupted',
+]);
+
+/** Whether a run has sent everything, and no session has seen how all of its jobs ended. */
+export const isFollowable = ({ finished, status, hasOpenJobs }: StoredRun): boolean =>
+  finished && status !== 'superseded' && (hasOpenJobs || FOLLOWED_LATER.has(status));
+
+/** Row counts of all inputs of a run. */
+export const plannedIn = ({ inputs }: Pick<StoredRun, 'inputs'>): FileRows => {
+  const sum = { read: 0, filtered: 0, rejected: 0 };
+  for (const { rows } of inputs) {
+    sum.read += rows.read;
+    sum.filtered += rows.filtered;
+    sum.rejected += rows.rejected;
+  }
+  return sum;
+};
+
+/** Whether a run needs none of its rows: all are sent, and no option asks for them. */
+export async function isSent(
+  run: StoredRun,
+  options: Pick<ImportOptions, 'failed' | 'onFailure' | 'isolateJobs' | 'outcomes' | 'canary'>,
+  state: Pick<State, 'requests'>,
+): Promise<boolean> {
+  if (options.failed || options.onFailure === 'isolate' || options.outcomes !== null) return false;
+  if (run.finished) return isFollowable(run);
+  const planned = plannedIn(run);
+  const requests = new RunRequests(await state.requests.of(run.run));
+  // Its rejects file may be on another machine, or not whole.
+  const isRejected = planned.rejected > 0 || requests.ends.some((r) => r.state === 'rejected');
+  const { canary = null } = run.options as Partial<ImportOptions>;
+  return (
+    requests.all.length > 0 &&
+    !isRejected &&
+    !isCanaryDue(canary, requests) &&
+    isDone(planned, requests, { ...options, wait: false })
+  );
+}
+
+/** Requests of a run whose rows can be sent again. */
+export const failedIn = async ({ run, status }: StoredRun, state: State): Promise<RequestRecord[]> =>
+  status === 'superseded' ? [] : failedOf(new RunRequests(await state.requests.of(run)));
+
+/**
+ * Whether a process is working on the run. If it is recorded as running but its locks are free, its process
+ * has died.
+ */
+export async function isAlive({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> {
+  if (status !== 'running') return false;
+  return (await state.locks.held(scope)).some(({ kind, fresh }) => fresh && kinds.includes(kind));
+}
+
+const problem = (run: StoredRun | null, failed: RequestRecord[] = [], what?: string) => ({
+  problem: {
+    code: 'nothing_to_resume',
+    run: run?.run ?? null,
+    isUnfinished: run !== null && !run.finished,
+    hasFailed: failed.length > 0,
+    ...(what !== undefined && { what }),
+  } as const,
+});
+
+/**
+ * The run to continue.
+ * @param named without it: the newest with unsent rows that no process is running, then the newest with unfinished jobs;
+ * with `failed`, the newest finished one with failed rows
+ * @throws UsageError if there is none, or nothing is left of the named one
+ */
+export function chooseRun(named: StoredRun | undefined, failed: boolean, state: State): Promise<StoredRun> {
+  return failed ? chooseFailed(named, state) : chooseUnfinished(named, state);
+}
+
+async function chooseUnfinished(named: StoredRun | undefined, state: State): Promise<StoredRun> {
+  if (named && (!named.finished || isFollowable(named))) return named;
+  if (named) {
+    const { run, status } = named;
+    const message = `run ${run} is finished (${status}): there is nothing to resume`;
+    throw new UsageError(message, problem(named, await failedIn(named, state)));
+  }
+  const runs = await state.runs.all();
+  const unfinished = runs.filter((run) => !run.finished);
+  for (const run of unfinished) if (!(await isAlive(run, state))) return run;
+  // What was seen of the jobs of one that only did not wait is enough.
+  const open = runs.find((run) => isFollowable(run) && (run.hasOpenJobs || run.status !== 'submitted'));
+  // If a process is working on each of them, takes the newest: the error about its lock names the process.
+  const found = open ?? unfinished[0];
+  if (found) return found;
+  const failed: StoredRun[] = [];
+  for (const run of runs) {
+    const requests = run.finished ? await failedIn(run, state) : [];
+    // Rows that were found at fault are not sent again.
+    if (requests.some((r) => r.state !== 'rejected' && r.job?.status === 'failed')) failed.push(run);
+  }
+  const [first = null] = failed;
+  const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
+  const about = first ? problem(first, await failedIn(first, state), what) : problem(null);
+  throw new UsageError('no unfinished import to resume', about);
+}
+
+async function chooseFailed(named: StoredRun | undefined, state: State): Promise<StoredRun> {
+  for (const run of named ? [named] : await state.runs.all()) {
+    if (run.finished && (await failedIn(run, state)).length > 0) return run;
+  }
+  if (!named) throw new UsageError('no finished import has failed rows', problem(null));
+  const { run, status, finished } = named;
+  if (finished) {
+    const why =
+      status === 'superseded'
+        ? 'another run replaced it'
+        : 'no request of it failed, is short, or was refused';
+    throw new UsageError(`run ${run} has nothing to send again: ${why}`, problem(named));
+  }
+  // It has crashed also before another import has found out.
+  const isDead = status === 'running' && !(await isAlive(named, state));
+  throw new UsageError(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, problem(named));
+}
+
+/** What a resume is given beside its changes: inputs that are elsewhere now, and values that this machine does not have. */
+export interface Given {
+  inputs: readonly string[];
+  values: Repeated;
+  failed: boolean;
+}
+
+/**
+ * The start and the options of a run that continues.
+ * @throws UsageError if private values are missing or differ
+ */
+export async function startOfRun(
+  run: StoredRun,
+  { inputs, values, failed }: Given,
+  how: Changes,
+  state: State,
+): Promise<{ start: Start; options: ImportOptions }> {
+  const own = run.options as ImportOptions;
+  const asked = { ...own, ...how, failed, outcomes: how.outcomes ?? null };
+  const sent = await isSent(run, asked, state);
+  // Private values are for rows, and are deleted when all rows are sent.
+  const kept = sent ? { ...own, outcomes: null } : restoreOptions(state, run, values);
+  const options = {
+    ...kept,
+    ...how,
+    outcomes: how.outcomes ?? kept.outcomes ?? null,
+    // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
+    wait: kept.wait || failed || how.wait === true || sent || isFollowable(run),
+    ...{ failed, resume: false, full: false, dryRun: false },
+  };
+  return { start: { from: 'run', run, inputs, isSent: sent }, options };
+}
+
+/** The run that applied this plan: an unfinished one if there is any, otherwise the newest finished one. */
+export async function runOfPlan(
+  { run, digest }: SavedPlan,
+  state: State,
+  scope: Scope,
+): Promise<StoredRun | undefined> {
+  const runs = (await state.runs.all()).filter((known) => {
+    const { plan } = known.options as Partial<ImportOptions>;
+    const isOf = plan?.run === run && plan.digest === digest;
+    return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
+  });
+  return runs.find(({ finished }) => !finished) ?? runs[0];
+}
+
+/** The options that a plan was made with. @throws UsageError for a number out of range */
+export function optionsOfPlan(plan: SavedPlan): ImportOptions {
+  const options = plan.options as unknown as ImportOptions;
+  return {
+    ...options,
+    ...importNumbers(options),
+    paths: plan.inputs.map(({ path }) => path),
+    ...{ dryRun: false, resume: false, failed: false, checkProperties: false, rejects: null, outcomes: null },
+    plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
+  };
+}
+
+/**
+ * The start and the options of a saved plan, or of its unfinished run.
+ * @param found the run that applied it; undefined if there is none
+ */
+export async function startOfPlan(
+  plan: SavedPlan,
+  found: StoredRun | undefined,
+  inputs: readonly string[],
+  how: Changes,
+  state: State,
+): Promise<{ start: Start; options: ImportOptions }> {
+  const planned = optionsOfPlan(plan);
+  if (found && !found.finished) {
+    // The plan contains the private values, so they need not be given again. A run that timed out could time out again
+    // at once: it waits without a limit unless one is given.
+    const values = { sets: setsOf(planned), where: planned.where ?? [] };
+    const session = { waitTimeoutMs: null, waitForLockMs: null, ...how };
+    return startOfRun(found, { inputs, values, failed: false }, session, state);
+  }
+  const kept = { ...planned, waitForLockMs: null, ...how };
+  return {
+    start: { from: 'plan', plan, inputs, again: found !== undefined },
+    options: {
+      ...kept,
+      // The search for rows at fault needs to see how jobs end.
+      onFailure: kept.onFailure === 'isolate' && !kept.wait ? 'stop' : kept.onFailure,
+    },
+  };
+}
