@@ -83,7 +83,7 @@ export const TOO_LARGE = 'the item is larger than a request may be';
 const COMMA = 0x2c;
 
 /** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
-const KEPT_BYTES = 2 * 1024 * 1024;
+const KEPT_BYTES = 512 * 1024;
 
 /** How rows are hashed. */
 export interface HashOptions {

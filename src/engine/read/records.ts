@@ -3,12 +3,12 @@ import type { RejectedRow } from '../model.js';
 import type { Notes } from './csv/notes.js';
 import { formatOf } from './formats.js';
 import type { HashOptions, ItemBatch } from './items.js';
-import { type RecordCache, readAllBack } from './record-cache.js';
+import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
-import { choose, type Selected, selectRecords } from './selection.js';
+import { choose, selectRecords } from './selection.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import type { Marks, OpenedInput, Schema, Start } from './types.js';
-import type { Pool, Work } from './workers/pool.js';
+import type { Pool } from './workers/pool.js';
 
 interface ReadRecords {
   signal?: AbortSignal | undefined;
@@ -29,20 +29,13 @@ interface ReadRecords {
  */
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncIterable<Rows> {
   const { signal, byteTotals, notes, from } = options;
-  const stored = options.cache?.of(input);
-  if (stored) return readAllBack(stored, signal);
+  const kept = options.cache?.of(input, signal);
+  if (kept) return kept;
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
   const format = formatOf(input);
   const rows = format.rows(input, { bytes, notes, from, signal });
   // Only rows of binary formats take longer to read from their file again than from the cache.
   return (format.sniff && options.keepIn?.keep(input, rows)) ?? rows;
-}
-
-/** What a pass works on: records, or stored records. */
-export function passOver(input: OpenedInput, options: ReadRecords, selected: Selected): Work {
-  const stored = options.cache?.of(input);
-  if (stored && input.selection === null) return { stored };
-  return selectRecords(input, readRecords(input, options), selected);
 }
 
 export interface BuildOptions extends HashOptions {
@@ -68,7 +61,7 @@ export async function* buildItems(
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey };
   const how = { signal, byteTotals, from, cache: pool.cache };
-  yield* pool.run(spec, passOver(input, how, { toEnd: false }), signal);
+  yield* pool.run(spec, selectRecords(input, readRecords(input, how), { toEnd: false }), signal);
 }
 
 /** A row as it is in the file, and its number among all records, from 0. */

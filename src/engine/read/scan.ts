@@ -8,8 +8,9 @@ import type { ColumnTotals } from './format.js';
 import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
 import { constantWarnings } from './mapping/targets.js';
-import { passOver } from './records.js';
+import { readRecords } from './records.js';
 import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { selectRecords } from './selection.js';
 import { Output } from './text/output.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
@@ -48,10 +49,10 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
-  const work = passOver(input, { signal, byteTotals, notes, keepIn: options.pool.cache }, selected);
+  const records = readRecords(input, { signal, byteTotals, notes, keepIn: options.pool.cache });
   const companies = options.collectCompanies !== undefined;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies };
-  for await (const part of options.pool.run(spec, work, signal)) {
+  for await (const part of options.pool.run(spec, selectRecords(input, records, selected), signal)) {
     totals.add(part);
     options.collectIds?.(part.ids, part.lines);
     if (part.companies) options.collectCompanies?.(part.companies);

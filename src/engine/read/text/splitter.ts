@@ -1,40 +1,8 @@
 /** Splitters of text: their interface, and what reads a whole text with one. */
 
 import type { Rows } from '../rows.js';
-import { textMemory } from '../spare-memory.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
-
-/** JSON: the bytes of records that began in an earlier chunk and have not ended. */
-export class PartialRecords {
-  #parts: Uint8Array[] = [];
-  length = 0;
-
-  /** Keeps a copy, because a chunk's memory is reused. */
-  keep(bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    this.#parts.push(Uint8Array.from(bytes));
-    this.length += bytes.length;
-  }
-
-  /** Returns the kept bytes followed by `bytes`, in memory that can be posted to a thread. */
-  take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-    const whole = textMemory.take(this.length + bytes.length);
-    let at = 0;
-    for (const part of this.#parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    whole.set(bytes, at);
-    this.clear();
-    return whole;
-  }
-
-  clear(): void {
-    this.#parts = [];
-    this.length = 0;
-  }
-}
 
 /** The largest record, far larger than any request may be. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;

@@ -1,21 +1,32 @@
-/** Runs tasks over batches, on this thread or on workers, and yields the results in order. */
+/** Runs the work of a pass over batches, on this thread or on others, and yields the results in order. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { serialize } from 'node:v8';
+import type { Pool as Threads } from 'workerpool';
 import { orAborted } from '../../util/clock.js';
-import { RecordCache, readAllBack, type StoredBatch } from '../record-cache.js';
+import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput } from '../types.js';
-import { PoolWorker } from './pool-worker.js';
-import { createTask, type Result, type TaskResults, type TaskSpec } from './protocol.js';
+import {
+  createTask,
+  errorOf,
+  moved,
+  type Order,
+  type Reply,
+  type Result,
+  type TaskResults,
+  type TaskSpec,
+} from './task.js';
 
 export interface PoolOptions {
-  /** Worker threads; 0 keeps the work on the calling thread. */
+  /** Threads beside the calling one; 0 keeps the work on that. */
   threads: number;
   /** The built worker; null if there is none. */
   workerUrl?: URL | null;
   /** File size, in bytes, from which on threads are used. Default: 8 MiB; 1 MiB if compressed, xlsx, or Parquet. */
   leastBytes?: number;
-  /** Returns a private folder for records that several passes need. Default: none; each pass reads the file. */
+  /** Returns a private folder for rows that several passes need. Default: none; each pass reads the file. */
   cacheFolder?: (() => string) | null;
 }
 
@@ -27,22 +38,17 @@ const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKE
 const leastBytesOf = ({ compression, format }: OpenedInput): number =>
   (compression || format === 'xlsx' || format === 'parquet' ? 1 : 8) * 1024 * 1024;
 
-/** Batches that a worker has at a time: one in progress and one waiting. */
-const PER_WORKER = 2;
+/** Batches underway for each thread: one in progress and one waiting. */
+const PER_THREAD = 2;
 
-/** What a pass works on: records, or stored records of an earlier pass. */
-export type Work = AsyncIterable<Rows> | { stored: readonly StoredBatch[] };
+let passes = 0;
 
-/**
- * Worker threads, shared by consecutive passes. They start with the first file that is large enough, and keep their
- * compiled code until they are closed. Those of a pass that fails or stops early end with it.
- */
+/** Threads, shared by the passes of an import. They start with the first file that is large enough. */
 export class Pool {
-  /** Records that passes share; null if each reads its file. */
+  /** Rows that passes share; null if each reads its file. */
   readonly cache: RecordCache | null;
   readonly #options: PoolOptions;
-  #idle: PoolWorker[] = [];
-  #closed = false;
+  #threads: Promise<Threads | null> | null = null;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -52,118 +58,113 @@ export class Pool {
 
   /** Starts the threads if this input is large enough, so that they are ready when it is read. */
   prepare(input: OpenedInput): void {
-    const workerUrl = this.#workerFor(input);
-    if (workerUrl) startUpTo(this.#options.threads, this.#idle, workerUrl);
-  }
-
-  /** The worker to use for an input; null if the calling thread does the work. */
-  #workerFor(input: OpenedInput): URL | null {
-    const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
-    return threads > 0 && input.stamp.size >= leastBytes ? workerUrl : null;
+    void this.#threadsFor(input);
   }
 
   /**
-   * Yields a result for each batch, in order. Each thread has at most two batches at a time; if one thread reads, the
-   * others do the work. The error of a batch is thrown in place of its result, an error of the reader after all results
-   * before it. Stopping early ends the threads, even busy ones.
+   * Yields a result for each batch, in order. Not more than two batches a thread are read ahead. The error of a batch is
+   * thrown in place of its result, an error of the reader after all results before it.
    * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
     spec: S,
-    work: Work,
+    batches: AsyncIterable<Rows>,
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
-    const workerUrl = this.#workerFor(spec.input);
-    const workers = workerUrl ? this.#take(workerUrl) : [];
-    const results =
-      workers.length > 0
-        ? this.#runOnThreads(spec, work, workers, signal)
-        : this.#runHere(spec, recordsHere(work, signal));
+    const threads = await this.#threadsFor(spec.input);
+    const results = threads
+      ? inOrder(batches, sending(threads, spec), this.#options.threads * PER_THREAD, signal)
+      : runHere(spec, batches);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the idle threads, to free their memory. The next pass starts new ones. */
+  /** Ends the threads, to free their memory. The next pass starts new ones. */
   async rest(): Promise<void> {
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+    const threads = await this.#threads;
+    this.#threads = null;
+    await threads?.terminate(true);
   }
 
-  /** Ends the threads and deletes stored records. Threads of a running pass end with that pass. */
+  /** Ends the threads and deletes kept rows. */
   async close(): Promise<void> {
-    this.#closed = true;
     await this.rest();
     await this.cache?.close();
   }
 
-  /** Threads for a pass, which no other pass uses in the meantime: none if the system has fewer than it needs. */
-  #take(workerUrl: URL): PoolWorker[] {
-    const { threads } = this.#options;
-    const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
-    startUpTo(threads, workers, workerUrl);
-    return workers;
+  /** Null if the calling thread does the work. */
+  #threadsFor(input: OpenedInput): Promise<Threads | null> {
+    const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
+    if (threads === 0 || workerUrl === null || input.stamp.size < leastBytes) return Promise.resolve(null);
+    this.#threads ??= start(fileURLToPath(workerUrl), threads);
+    return this.#threads;
   }
+}
 
-  async *#runHere(spec: TaskSpec, work: AsyncIterable<Rows>): AsyncGenerator<Result> {
-    const task = await createTask(spec);
-    for await (const batch of work) yield task(batch);
+/** Null if the system has no more threads (`ulimit -u`, the limit of a container). */
+async function start(script: string, threads: number): Promise<Threads | null> {
+  const { pool } = (await import('workerpool')).default;
+  try {
+    return pool(script, {
+      ...{ workerType: 'thread', minWorkers: threads, maxWorkers: threads },
+      // Rows are short-lived. A small young generation costs little time and saves memory.
+      workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 2 } },
+    });
+  } catch {
+    return null;
   }
+}
 
-  async *#runOnThreads(
-    spec: TaskSpec,
-    work: Work,
-    workers: PoolWorker[],
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Result> {
-    const threads = workers.length;
-    const reader = batchesOf(work)[Symbol.asyncIterator]();
-    // With stored records, one thread fewer is enough; another would only compile the same code.
-    const others = workers.length > 1 && 'stored' in work ? workers.slice(1) : workers;
-    for (const worker of others) worker.begin(spec);
-    const underway: Promise<Result>[] = [];
-    let reading = true;
-    let failure: { error: unknown } | undefined;
-    try {
-      for (;;) {
-        while (reading && underway.length < threads * PER_WORKER) {
-          const next = await reader.next().catch((error: unknown) => {
-            failure = { error };
-            return { done: true as const, value: undefined };
-          });
-          if (next.done) {
-            reading = false;
-          } else {
-            const free = others.reduce((a, b) => (b.pending < a.pending ? b : a));
-            underway.push(free.run(next.value));
-          }
-        }
-        const next = underway.shift();
-        if (!next) break;
-        yield await orAborted(next, signal);
+async function* runHere(spec: TaskSpec, batches: AsyncIterable<Rows>): AsyncGenerator<Result> {
+  const task = await createTask(spec);
+  for await (const batch of batches) yield task(batch);
+}
+
+/** Returns the function that sends a batch to a thread, and gives the result. */
+function sending(threads: Threads, task: TaskSpec): (batch: Rows) => Promise<Result> {
+  const bytes = serialize(task);
+  const spec = new SharedArrayBuffer(bytes.length);
+  new Uint8Array(spec).set(bytes);
+  const pass = ++passes;
+  return async (batch) => {
+    const spare = itemMemory.pop();
+    const order: Order = { pass, spec, batch, spare };
+    const transfer = [...moved(batch), ...(spare ? [spare] : [])];
+    const reply = (await threads.exec('run', [order], { transfer })) as Reply;
+    if ('thrown' in reply) throw errorOf(reply.thrown);
+    textMemory.give(reply.memory);
+    return reply.result;
+  };
+}
+
+async function* inOrder(
+  batches: AsyncIterable<Rows>,
+  send: (batch: Rows) => Promise<Result>,
+  ahead: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Result> {
+  const reader = batches[Symbol.asyncIterator]();
+  const underway: Promise<Result>[] = [];
+  let reading = true;
+  let failure: { error: unknown } | undefined;
+  try {
+    for (;;) {
+      while (reading && underway.length < ahead) {
+        const next = await reader.next().catch((error: unknown) => {
+          failure = { error };
+          return { done: true as const, value: undefined };
+        });
+        reading = !next.done;
+        if (next.done) break;
+        const result = send(next.value);
+        result.catch(() => {}); // handled when its turn comes, unless the pass ends first
+        underway.push(result);
       }
-      if (failure) throw failure.error;
-      if (!this.#closed) this.#idle.push(...workers.splice(0));
-    } finally {
-      await Promise.all(workers.map((worker) => worker.end()));
-      await reader.return?.(undefined);
+      const next = underway.shift();
+      if (!next) break;
+      yield await orAborted(next, signal);
     }
+    if (failure) throw failure.error;
+  } finally {
+    await reader.return?.(undefined);
   }
-}
-
-/** Starts threads until there are so many, or until the system has no more (`ulimit -u`, the limit of a container). */
-function startUpTo(threads: number, workers: PoolWorker[], workerUrl: URL): void {
-  while (workers.length < threads) {
-    try {
-      workers.push(new PoolWorker(workerUrl));
-    } catch {
-      return; // the work is done by those that there are, or by the calling thread
-    }
-  }
-}
-
-/** The records, read from the file or read back from disk on the calling thread. */
-function recordsHere(work: Work, signal?: AbortSignal): AsyncIterable<Rows> {
-  return 'stored' in work ? readAllBack(work.stored, signal) : work;
-}
-
-async function* batchesOf(work: Work): AsyncGenerator<Rows | StoredBatch> {
-  yield* 'stored' in work ? work.stored : work;
 }

@@ -1,32 +1,33 @@
-/** A worker thread: receives batches and sends results. */
-import { parentPort } from 'node:worker_threads';
-import { readBack, type StoredBatch } from '../record-cache.js';
+/** A thread of the pool. */
+import { deserialize } from 'node:v8';
+import { Transfer, worker } from 'workerpool';
 import type { Rows } from '../rows.js';
-import { itemMemory, textMemory } from '../spare-memory.js';
-import { createTask, failed, type Order, type Reply, type Result, transferable } from './protocol.js';
+import { itemMemory } from '../spare-memory.js';
+import { createTask, moved, type Order, type Reply, type Result, type TaskSpec, thrownOf } from './task.js';
 
-const port = parentPort!;
-let task: Promise<(batch: Rows) => Result> | undefined;
-/** Work is done in order. */
-let work = Promise.resolve();
+/** The tasks of passes; those of a few passes may alternate. */
+const tasks = new Map<number, Promise<(batch: Rows) => Result>>();
+const MOST_TASKS = 4;
 
-port.on('message', (order: Order) => {
-  if (order.memory) itemMemory.give(order.memory);
-  if (order.type === 'task') {
-    task = createTask(order.spec);
-    task.catch(() => {}); // reported with the first batch
-  } else {
-    work = work.then(() => perform(order.batch)).catch((error: unknown) => port.postMessage(failed(error)));
-  }
-});
-
-async function perform(given: Rows | StoredBatch): Promise<void> {
-  const batch = 'fd' in given ? readBack(given) : given;
-  const result = (await task!)(batch);
-  const memory = batch.bytes.buffer;
-  if (batch === given) return send({ type: 'result', result, memory }, [...transferable(result), memory]);
-  textMemory.give(memory);
-  send({ type: 'result', result }, transferable(result));
+function taskOf({ pass, spec }: Order): Promise<(batch: Rows) => Result> {
+  const known = tasks.get(pass);
+  if (known) return known;
+  const task = createTask(deserialize(Buffer.from(spec)) as TaskSpec);
+  for (const oldest of tasks.keys()) if (tasks.size >= MOST_TASKS) tasks.delete(oldest);
+  tasks.set(pass, task);
+  return task;
 }
 
-const send = (reply: Reply, memory: ArrayBuffer[]): void => port.postMessage(reply, memory);
+async function run(order: Order): Promise<unknown> {
+  if (order.spare) itemMemory.give(order.spare);
+  try {
+    const result = (await taskOf(order))(order.batch);
+    const memory = order.batch.bytes.buffer;
+    const reply: Reply = { result, memory };
+    return new Transfer(reply, [...moved(result), memory]);
+  } catch (error) {
+    return { thrown: thrownOf(error) } satisfies Reply;
+  }
+}
+
+worker({ run });
