@@ -96,11 +96,10 @@ export { notSpooled, spoolStdin } from './sources/spool.js';
 export { type Records, spoolRecords } from './sources/spool-records.js';
 export { bodyMemory, itemMemory } from './spare-memory.js';
 export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
-export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
+export { type DigestedFile, digestFile, type Marks, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,
   InputOptions,
-  Marks,
   OpenedInput,
   RejectedRecord,
   Scan,

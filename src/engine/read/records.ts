@@ -6,8 +6,8 @@ import type { HashOptions, ItemBatch } from './items.js';
 import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { choose, selectRecords } from './selection.js';
-import { ByteTotals, readBytes } from './text/source.js';
-import type { Marks, OpenedInput, Schema, Start } from './types.js';
+import { ByteTotals, type Marks, readBytes } from './text/source.js';
+import type { OpenedInput, Schema, Start } from './types.js';
 import type { Pool } from './workers/pool.js';
 
 interface ReadRecords {

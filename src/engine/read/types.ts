@@ -7,6 +7,7 @@ import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
+import type { Compression, FileStamp, Marks } from './text/source.js';
 import type { SheetChoice } from './xlsx/workbook.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -44,14 +45,6 @@ export interface AgainOptions
   > {
   again: Again | undefined;
 }
-
-export type Compression = 'gzip' | 'zstd';
-
-/**
- * Digests of everything read so far, one at the end of each block: eight bytes for every 128 KiB of the file. A later
- * pass with the same digests has read the same bytes.
- */
-export type Marks = readonly string[];
 
 /** An input whose format is known. Plain data. */
 export interface OpenedInput {
@@ -104,7 +97,7 @@ export interface OpenedInput {
   /** Which rows are selected; null for all. */
   selection: Selection | null;
   /** Size and time of the file when it was opened. A pass that finds others refuses to read. */
-  stamp: { size: number; mtimeMs: number };
+  stamp: FileStamp;
 }
 
 /** How the rows of a CSV or sheet are read. */

@@ -7,7 +7,14 @@ import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
 import { troubleOf } from '../../util/file-trouble.js';
 import { nearest } from '../../util/nearest.js';
-import type { Compression, Marks } from '../types.js';
+
+export type Compression = 'gzip' | 'zstd';
+
+/**
+ * Digests of everything read so far, one at the end of each block: eight bytes for every 128 KiB of the file. A later
+ * pass with the same digests has read the same bytes.
+ */
+export type Marks = readonly string[];
 
 /** About the size of a batch of records. */
 const BLOCK_BYTES = 128 * 1024;
