@@ -3,29 +3,34 @@
  * `docs/reference.md` are derived from it. Every command loads it, so it must not import anything large.
  */
 import type { Command } from 'commander';
-import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
+import {
+  COLUMNS,
+  READING,
+  REJECTING,
+  REPORTING,
+  RETRYING,
+  SELECTING,
+  SENDING,
+  WAITING,
+} from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
-import { LISTING, OTHERS, RESULT, SANDBOX, SANDBOX_REGION, UNLOCK } from './others.js';
-import { COLUMNS, READING, SELECTING } from './reading.js';
-import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
+import {
+  BUILT_IN,
+  FLAGLESS,
+  GLOBAL,
+  LISTING,
+  OTHERS,
+  RESULT,
+  SANDBOX,
+  SANDBOX_REGION,
+  UNLOCK,
+} from './others.js';
 
-export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
+export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
-export * from './reading.js';
-export * from './sending.js';
 
-const LISTS = [
-  'lookups',
-  'jobs',
-  'runs',
-  'history',
-  'history company',
-  'history user',
-  'config list',
-  'sandbox list',
-];
-
+const LISTS = 'lookups,jobs,runs,history,history company,history user,config list,sandbox list'.split(',');
 const READS = ['import', 'inspect'];
 
 /** The groups in the order of help. `*` means every command. */

@@ -1,19 +1,76 @@
-/** Options of single commands, and of those that list records. */
+/** Options that every command takes, settings without a flag, and options of single commands. */
 import { DEFAULT_LIMITS, FAIL_ROWS_WITH } from '../../sandbox/limits.js';
-import { row, type Table } from './option.js';
-import {
-  countType,
-  duration,
-  FLAG,
-  INPUT_TYPE,
-  NAMES_TYPE,
-  pair,
-  path,
-  RATE_TYPE,
-  SIZE_TYPE,
-  text,
-  word,
-} from './types.js';
+import { number, row, type Table } from './option.js';
+import * as types from './types.js';
+import { countType, duration, FLAG, pair, path, text, word } from './types.js';
+
+const URL_TYPE = text('url');
+
+export const GLOBAL = {
+  config: row(path('file'), { otherwise: '~/.config/profiles/config.json', env: 'PROFILES_CONFIG' }),
+  account: row(types.NAME_TYPE, { env: 'PROFILES_ACCOUNT', config: 'account', complete: 'accounts' }),
+  region: row(types.NAME_TYPE, {
+    default: 'default',
+    env: 'PROFILES_REGION',
+    config: 'region',
+    complete: 'regions',
+  }),
+  baseUrl: row(URL_TYPE, {
+    env: 'PROFILES_BASE_URL',
+    config: 'regions.<name>.base_url',
+    accountConfig: 'base_url',
+  }),
+  lookupBaseUrl: row(URL_TYPE, {
+    env: 'PROFILES_LOOKUP_BASE_URL',
+    config: 'regions.<name>.lookup_base_url',
+    accountConfig: 'lookup_base_url',
+  }),
+  state: row(text('folder|url'), {
+    otherwise: 'the folder of PROFILES_STATE_DIR',
+    env: 'PROFILES_STATE',
+    config: 'state',
+    complete: 'folders',
+  }),
+  stateDir: row(path('folder'), {
+    otherwise: '~/.local/state/profiles',
+    env: 'PROFILES_STATE_DIR',
+    flag: false,
+  }),
+  option: row(pair('key=value'), { short: 'o', repeatable: true, complete: 'settings' }),
+  requestTimeout: number('timeoutMs', { config: 'request_timeout', flag: false }),
+  json: row(FLAG, { conflicts: [{ with: '--csv' }, { with: '--ndjson' }] }),
+  quiet: row(FLAG),
+  debug: row(FLAG),
+  color: row(FLAG, { negated: true }),
+  input: row(FLAG, { negated: true }),
+  yes: row(FLAG),
+} as const satisfies Table;
+
+/** Options that are built into commander, with our names and texts. */
+export const BUILT_IN = {
+  version: row(FLAG),
+  help: row(FLAG, { short: 'h' }),
+} as const satisfies Table;
+
+/** Settings without a flag. A token on a command line would be visible in `ps` and in the shell history. */
+export const FLAGLESS = {
+  token: row(text('token'), { env: 'PROFILES_TOKEN', config: 'token', flag: false }),
+  regionToken: row(text('token'), { config: 'regions.<name>.token', flag: false }),
+  tokenCommand: row(types.COMMAND_TYPE, { config: 'token_command', flag: false }),
+  tokenFile: row(path('path'), { env: 'PROFILES_TOKEN_FILE', config: 'token_file', flag: false }),
+  confirm: row(FLAG, { config: 'confirm', flag: false }),
+  progress: row(word('how', ['auto', 'plain', 'none']), {
+    default: 'auto',
+    env: 'PROFILES_PROGRESS',
+    flag: false,
+  }),
+  historyKeep: number('historyKeepMs', {
+    otherwise: '2160h, which is 90 days',
+    config: 'history.keep',
+    flag: false,
+  }),
+  allowHttp: row(text('hosts'), { env: 'PROFILES_ALLOW_HTTP', flag: false }),
+} as const satisfies Table;
 
 /** The form of a result. */
 export const RESULT = {
@@ -23,7 +80,7 @@ export const RESULT = {
 
 /** Options for selecting records. */
 export const LISTING = {
-  columns: row(NAMES_TYPE),
+  columns: row(types.NAMES_TYPE),
   filter: row(pair('key=value'), { repeatable: true }),
   search: row(text('text')),
   sort: row(text('[-]key')),
@@ -35,7 +92,7 @@ const HISTORY = ['history', 'history company', 'history user'];
 
 /** Options of single commands. */
 export const OTHERS = {
-  inputs: row(INPUT_TYPE, { spelled: '--input', repeatable: true, commands: ['apply', 'resume'] }),
+  inputs: row(types.INPUT_TYPE, { spelled: '--input', repeatable: true, commands: ['apply', 'resume'] }),
   expect: row(text('sha256'), { commands: ['apply'] }),
   again: row(FLAG, { commands: ['apply'] }),
   watch: row(FLAG, { commands: ['job'] }),
@@ -78,9 +135,9 @@ export const SANDBOX = {
   rowsPerSecond: row(NUMBER, { default: DEFAULT_LIMITS.rowsPerSecond }),
   oneJobAtATime: row(FLAG),
   maxItems: row(NUMBER, { tier: 2 }),
-  maxBytes: row(SIZE_TYPE, { tier: 2 }),
+  maxBytes: row(types.SIZE_TYPE, { tier: 2 }),
   rateLimit: row(NUMBER, { tier: 2 }),
-  failJobs: row(RATE_TYPE),
+  failJobs: row(types.RATE_TYPE),
   failRows: row(pair('key=value'), { repeatable: true }),
   failRowsWith: row(word('how', FAIL_ROWS_WITH), { tier: 2, needs: '--fail-rows', otherwise: 'failed' }),
   fault: row(text('spec'), { repeatable: true }),

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { AnySpec } from '../../../src/cli/commands/command.js';
+import COMMAND_TEXTS from '../../../src/cli/commands/commands.json' with { type: 'json' };
 import { COMMANDS } from '../../../src/cli/commands/index.js';
 import TEXTS from '../../../src/cli/commands/topics.json' with { type: 'json' };
-import { OPTIONS, optionsOf } from '../../../src/cli/options/index.js';
+import { builtIn, OPTIONS, optionsOf } from '../../../src/cli/options/index.js';
+import OPTION_TEXTS from '../../../src/cli/options/texts.json' with { type: 'json' };
 import { Exit } from '../../../src/engine/errors.js';
 import { cli } from '../../support/cli.js';
 
@@ -120,6 +123,24 @@ describe('further pages', () => {
       2,
       expect.stringContaining('did you mean "profiles help import reading"?'),
     ]);
+  });
+});
+
+describe('texts', () => {
+  it('every option has one, and every one an option', () => {
+    const all = [...OPTIONS, ...(['version', 'help'] as const).map(builtIn)];
+    expect(all.filter(({ summary }) => !summary).map(({ name }) => name)).toEqual([]);
+    const used = new Set(all.map(({ summary }) => summary));
+    expect(Object.values(OPTION_TEXTS).filter((text) => !used.has(text))).toEqual([]);
+  });
+  it('every command has one, and every one a command', async () => {
+    const all: string[] = [];
+    const add = ({ commands = {} }: AnySpec, path: string): void => {
+      all.push(path);
+      for (const [name, child] of Object.entries(commands)) add(child, `${path} ${name}`);
+    };
+    for (const { name, load } of COMMANDS) add((await load()).command, name);
+    expect(Object.keys(COMMAND_TEXTS).sort()).toEqual(all.sort());
   });
 });
 

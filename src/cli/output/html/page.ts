@@ -9,30 +9,14 @@ import { replaceFile } from '../../../engine/util/replace-file.js';
 import { formatSize } from '../../../engine/util/size.js';
 import { type FileKind, obstacle } from '../../../engine/util/written-file.js';
 import { isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
-import { estimateOf, namesIn } from '../../facts/plan.js';
+import { estimateOf } from '../../facts/plan.js';
 import type { Session } from '../../facts/session.js';
-import { type Form, Texts } from '../../facts/text.js';
-import { code, facets, foreign, Html, html, type Part, quiet, type Room, section, tag } from './markup.js';
-import * as sections from './sections.js';
+import type { Form } from '../../facts/text.js';
+import { code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
+import { SECTIONS } from './sections.js';
 import { CSS } from './style.js';
-import { jobsSection } from './timeline.js';
 
 export { SessionRecorder, storedSession } from '../../facts/session.js';
-
-const KIB = 1_024;
-
-/** Limits of each list: together with the rest of the page, less than 1 MiB. */
-const ROOMS = {
-  next: { bytes: 24 * KIB, most: 20 },
-  rows: { bytes: 16 * KIB, most: 20 },
-  files: { bytes: 96 * KIB, most: 500 },
-  rejected: { bytes: 160 * KIB, most: 250 },
-  jobs: { bytes: 288 * KIB, most: 400 },
-  resent: { bytes: 48 * KIB, most: 100 },
-  columns: { bytes: 224 * KIB, most: 1_000 },
-  changes: { bytes: 48 * KIB, most: 200 },
-  warnings: { bytes: 72 * KIB, most: 200 },
-} as const satisfies Record<string, Room>;
 
 /** The start of every report. A file that begins with it is recognized as a report. */
 const FIRST_LINES =
@@ -49,21 +33,11 @@ const START = new Html(FIRST_LINES);
 const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
 
 export function reportPage(session: Session, form: Form): string {
-  const { paths, status, now, stored, plan, requests } = session;
-  const texts = session.facts?.texts ?? new Texts(namesIn(plan), requests);
-  const shown = (
-    [
-      ['next', 'Next', sections.nextSection(session, form, ROOMS.next)],
-      ['rows', 'Rows', sections.rowsSection(session, ROOMS.rows)],
-      ['rejected', 'Rejected rows', sections.causesSection(session, form, ROOMS.rejected)],
-      ['warnings', 'Warnings', sections.warningsSection(session, form, ROOMS.warnings)],
-      ['jobs', 'Requests and jobs', jobsSection(session, form, ROOMS.jobs)],
-      ['resent', 'Sent again', sections.resentSection(session, form, ROOMS.resent)],
-      ['files', 'Files', sections.filesSection(session, ROOMS.files)],
-      ['columns', 'Columns', sections.columnsSection(session, texts, form, ROOMS.columns)],
-      ['changes', 'Duplicates and changes', sections.changesSection(session, ROOMS.changes)],
-    ] as const
-  ).filter(([, , body]) => body !== null);
+  const { paths, status, now, stored } = session;
+  const shown = SECTIONS.flatMap(({ id, name, heading, body, room }) => {
+    const content = body(session, form, room);
+    return content === null ? [] : [{ id, name, text: section(id, heading?.(session) ?? name, content) }];
+  });
   const { words, tone } = outcome(session);
   const isPlan = status === 'planned';
   const verb = isPlan ? 'Plan to import' : 'Import of';
@@ -88,10 +62,10 @@ ${PATTERNS}
 </header>
 <nav aria-label="On this page">
 <ul>
-${shown.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>\n`)}</ul>
+${shown.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>\n`)}</ul>
 </nav>
 <main id="content">
-${overview(session, form)}${shown.map(([, , body]) => body)}</main>
+${overview(session, form)}${shown.map(({ text }) => text)}</main>
 <footer>
 <p>Created by profiles at ${moment(now)}.${stored && ' From what the state recorded.'}</p>
 <p>${form === 'full' ? 'This page may show cells and words of the service (report_values).' : 'This page contains names of files and columns, and no cells.'} It loads nothing and runs no script.</p>

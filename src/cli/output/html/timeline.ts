@@ -1,12 +1,12 @@
-/** The section about requests and their jobs, with a timeline. */
+/** The requests and their jobs, with a timeline. */
 import { formatDuration } from '../../../engine/util/duration.js';
 import { grouped } from '../../../engine/util/numbers.js';
 import { linesOf } from '../../facts/outcome.js';
 import { type RequestFact, requestFacts, type Session, type Span } from '../../facts/session.js';
 import type { Form } from '../../facts/text.js';
-import { code, foreign, type Html, html, type Room, section, table, tag } from './markup.js';
+import { code, foreign, type Html, html, type Part, type Room, table, tag } from './markup.js';
 
-export function jobsSection(session: Session, form: Form, room: Room): Html | null {
+export function jobsBody(session: Session, form: Form, room: Room): Part {
   const requests = requestFacts(session);
   if (requests.length === 0) return null;
   const chosen = new Set([...requests].sort((a, b) => attention(b) - attention(a)).slice(0, room.most));
@@ -43,12 +43,8 @@ export function jobsSection(session: Session, form: Form, room: Room): Html | nu
     ...{ room, noun: 'request' },
     cut: [requests.length - kept.length, 'Those that need attention come first when requests are left out.'],
   });
-  return section(
-    'jobs',
-    'Requests and jobs',
-    html`<p class="quiet">A bar begins when the service accepted the request, and ends when its job ended or was last seen, by the clock of this machine.${requests.some(({ retries }) => retries > 0) && waitNote}${breaks}</p>
-${rows}`,
-  );
+  return html`<p class="quiet">A bar begins when the service accepted the request, and ends when its job ended or was last seen, by the clock of this machine.${requests.some(({ retries }) => retries > 0) && waitNote}${breaks}</p>
+${rows}`;
 }
 
 const small = (text: Html | string): Html => html`<small>${text}</small>`;
