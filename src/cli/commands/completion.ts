@@ -1,20 +1,13 @@
 /** `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. */
-import { nearest } from '../../engine/util/nearest.js';
 import type { Context } from '../context.js';
-import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { writeOut } from '../output/write.js';
-import { print, spec, type Tree } from './command.js';
+import { oneOf, print, spec, type Tree } from './command.js';
+import SCRIPTS from './completion.json' with { type: 'json' };
 import { SHELLS, type Suggestions, suggest } from './suggest.js';
 
 export const command = spec({
-  options: ([word = '']) => {
-    const shell = SHELLS.find((known) => known === word);
-    if (shell) return shell;
-    const like = nearest(word, SHELLS);
-    const hint = like ? `did you mean "${like}"?` : `available shells: ${SHELLS.join(', ')}`;
-    throw usage(`unknown shell "${word}"`, hint);
-  },
+  options: ([word = '']) => oneOf('shell', word, SHELLS, { all: `available shells: ${SHELLS.join(', ')}` }),
   run: async (shell, context) => {
     const text = await scriptFor(shell);
     await print(context, { shell, script: text }, `${text}\n`, 0);
@@ -76,36 +69,7 @@ const CALL = 'profiles completion';
  * what is being typed, declares read-only variables (so it cannot be loaded twice), and never completes a
  * file name.
  */
-const BASH = `# bash completion for profiles
-_profiles_complete() {
-    local line=\${COMP_LINE:0:COMP_POINT} reply directive=0 value rest word flag= before= breaks
-    COMPREPLY=()
-    reply=$(${CALL} complete --line "$line" 2>/dev/null) || return 0
-    word=\${line##*[[:space:]]}
-    # Values come without the "--flag=" before them; readline wants what follows its last word break.
-    breaks=\${COMP_WORDBREAKS//[^=:]/}
-    if [[ $word == --*=* ]]; then
-        flag=\${word%%=*}=
-        word=\${word#*=}
-        if [[ $breaks == *=* ]]; then flag=; fi
-    fi
-    if [[ $breaks == *:* && $word == *:* ]]; then
-        flag=
-        before=\${word%:*}:
-    fi
-    while IFS=$'\\t' read -r value rest; do
-        case $value in
-            '') ;;
-            :*) directive=\${value#:} ;;
-            *) COMPREPLY+=("$flag\${value#"$before"}") ;;
-        esac
-    done <<< "$reply"
-    if (( directive & 2 )); then compopt -o nospace 2>/dev/null; fi
-    if (( directive & 4 )); then compopt +o default 2>/dev/null; fi
-    if (( directive & 32 )); then compopt -o nosort 2>/dev/null; fi
-    return 0
-}
-complete -o default -F _profiles_complete profiles`;
+const BASH = SCRIPTS.bash.join('\n');
 
 /**
  * In zsh, a colon ends a value and starts its description unless it is escaped, and job ids contain colons.

@@ -7,6 +7,7 @@ import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { serviceWords } from '../facts/outcome.js';
 import { usage } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { isAttended, openPrompter } from '../prompts/index.js';
@@ -63,14 +64,14 @@ export async function importConfirmation(context: Context, pause: () => void): P
 }
 
 /** The service that profiles would be sent to, in words. */
-export function whereTo(settings: Settings): string {
-  const { account, region, baseUrl, embedded } = settings;
-  const host = embedded ? 'embedded' : safeLine(baseUrl ?? 'no host set');
-  const from = tokenFrom(settings);
-  const token = from === undefined ? '' : `, with the token from ${safeLine(from)}`;
-  const service = `region ${safeLine(region)}, ${host}${token}`;
-  return account === null ? service : `account ${safeLine(account)}, ${service}`;
-}
+export const whereTo = ({ baseUrl, ...settings }: Settings): string =>
+  safeLine(
+    serviceWords({
+      ...settings,
+      base_url: settings.embedded ? 'embedded' : (baseUrl ?? ''),
+      tokenFrom: tokenFrom(settings),
+    }),
+  );
 
 /**
  * At a terminal, asks whether to continue an unfinished run of the same files (contract §4); undefined if there is no

@@ -133,3 +133,15 @@ export function linesOf(ranges: readonly FileRange[], named: boolean): string {
   const more = ranges.length - texts.length;
   return `${texts.join(', ')}${more > 0 ? ` and of ${count(more, 'more file')}` : ''}`;
 }
+
+/** The service that rows go to. A dry run may have no host. */
+export function serviceWords({
+  account,
+  region,
+  base_url,
+  tokenFrom,
+}: Pick<Summary, 'account' | 'region' | 'base_url'> & { tokenFrom: string | undefined }): string {
+  const token = tokenFrom === undefined ? '' : `, with the token from ${tokenFrom}`;
+  const service = `region ${region}, ${base_url === '' ? 'no host set' : base_url}${token}`;
+  return account === null ? service : `account ${account}, ${service}`;
+}

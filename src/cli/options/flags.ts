@@ -6,14 +6,10 @@ import { type Entry, type Flags, spelled } from './option.js';
 import { pair, readBoolean } from './types.js';
 
 /** Keys under other names. */
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ['wait_timeout', 'wait'],
-  ['isolate', 'on_failure'],
-  ['continue_on_error', 'on_failure'],
-  ['timeout', 'request_timeout'],
-  ['batch_size', 'chunk_size'],
-  ['max_errors', 'max_invalid'],
-]);
+const RENAMED: Readonly<Record<string, string>> = {
+  ...{ wait_timeout: 'wait', isolate: 'on_failure', continue_on_error: 'on_failure' },
+  ...{ timeout: 'request_timeout', batch_size: 'chunk_size', max_errors: 'max_invalid' },
+};
 
 /** The options of a command, those of every command included. */
 const allOf = (path: string): Entry[] => [...(path === '*' ? [] : optionsOf(path)), ...optionsOf('*')];
@@ -65,7 +61,7 @@ function unknownSetting(path: string, key: string, known: readonly Entry[]): Usa
       hint: `its settings: ${keys.join(', ')}`,
     });
   }
-  const like = RENAMED.get(key) ?? nearest(key, keys);
+  const like = (Object.hasOwn(RENAMED, key) ? RENAMED[key] : undefined) ?? nearest(key, keys);
   return new UsageError(`-o ${key}: unknown setting`, {
     hint: like ? `did you mean ${like}?` : 'profiles help settings lists them',
   });

@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/util/duration.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { commandLines } from '../advice/shell.js';
 import type { Facts, ResentFact } from '../facts/index.js';
-import { isOnlyPlanned, linesOf } from '../facts/outcome.js';
+import { isOnlyPlanned, linesOf, serviceWords } from '../facts/outcome.js';
 import { changesIn } from '../facts/plan.js';
 import { safeLine, safeMessage } from './safe.js';
 import { markOf, type Style, type Styles, styleOf } from './terminal.js';
@@ -15,12 +15,12 @@ const SHOWN_KEYS = 5;
 
 /** Outcome, service, rows, requests, jobs, what may have been sent twice, rejected rows, next steps. */
 export function summaryLines(facts: Facts, styles: Styles, platform: NodeJS.Platform = 'linux'): string[] {
-  const { summary, outcome, next, rowsLine } = facts;
+  const { summary, outcome, next, rowsLine, tokenFrom } = facts;
   const { requests, retries, status } = summary;
   const retried = retries > 0 ? `, ${count(retries, 'retry', 'retries')}` : '';
   return [
     headline(facts, styles) + (status === 'partial' ? `: ${outcome.why}` : ''),
-    `  to        ${whereTo(facts)}`,
+    `  to        ${safeLine(serviceWords({ ...summary, tokenFrom }))}`,
     `  rows      ${rowsLine}`,
     ...(status === 'held' ? changesLines(facts, styles) : []),
     ...(requests > 0 ? [`  requests  ${grouped(requests)}${retried}`] : []),
@@ -61,14 +61,6 @@ function headline({ outcome: { tone, words }, summary }: Facts, styles: Styles):
   const took = status === 'submitted' ? `in ${time}` : status === 'stopped' ? `(${time})` : `after ${time}`;
   const [clause, more] = words.split('; ');
   return `${style(`${mark} ${clause}`)} ${styles.dim(took)}${more === undefined ? '' : style(`; ${more}`)}`;
-}
-
-/** The service that the rows went to. A dry run may have no host. */
-function whereTo({ tokenFrom, summary: { account, region, base_url } }: Facts): string {
-  const host = base_url === '' ? 'no host set' : safeLine(base_url);
-  const token = tokenFrom === undefined ? '' : `, with the token from ${safeLine(tokenFrom)}`;
-  const service = `region ${safeLine(region)}, ${host}${token}`;
-  return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
 /** Why the import was held back, and the keys that differ in most rows. */

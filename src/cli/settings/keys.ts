@@ -68,10 +68,6 @@ export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {
   return keys;
 });
 
-/** The keys at the top, or in an account. */
-const keysOf = (place: 'top' | 'account'): KeyOption[] =>
-  KEYS.filter(({ only }) => only === undefined || only === place);
-
 /** What the option does, as a sentence, for the schema of the config file and for help. */
 export function sentence(option: Entry): string {
   const [first = '', ...rest] = option.summary;
@@ -85,13 +81,8 @@ export function sentence(option: Entry): string {
  */
 export function parseKey(name: string): Key {
   const path = name.split('.');
-  const account = path[0] === 'accounts' && path.length > 2;
-  const own = account ? path.slice(2) : path;
-  const keys = account && !NAME.test(path[1]!) ? [] : keysOf(account ? 'account' : 'top');
-  const option = keys.find((key) => names(key.config, own));
-  if (option) {
-    return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
-  }
+  const [, option] = keysAt(path).find(([key]) => key === name) ?? [];
+  if (option) return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);
   }
@@ -101,36 +92,29 @@ export function parseKey(name: string): Key {
   });
 }
 
-/** Whether a path matches a key such as `regions.<name>.base_url`. */
-function names(key: string, path: readonly string[]): boolean {
-  const parts = key.split('.');
-  return (
-    parts.length === path.length &&
-    parts.every((part, i) =>
-      part === '<name>' ? NAME.test(path[i]!) && path[i] !== 'sandbox' : part === path[i],
-    )
-  );
+/** All keys and their options, with the names of the account and region in `path`, otherwise with `<name>`. */
+function keysAt(path: readonly string[]): [key: string, option: KeyOption][] {
+  const nameIn = ([, name = '']: readonly string[], not = ''): string =>
+    NAME.test(name) && name !== not ? name : '<name>';
+  const inSection = (place: 'top' | 'account', at: readonly string[], before: string) =>
+    KEYS.filter(({ only }) => only === undefined || only === place).map((option): [string, KeyOption] => [
+      before + option.config.replace('<name>', nameIn(at, 'sandbox')),
+      option,
+    ]);
+  const hasAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
+  const ofAccount = hasAccount ? inSection('account', path.slice(2), `accounts.${nameIn(path)}.`) : [];
+  return [...inSection('top', path, ''), ...ofAccount];
 }
 
 /** The known key that is most similar to an unknown one, with the names of its account and region. */
-export function nearestKey(path: readonly string[]): string | undefined {
-  return nearest(path.join('.'), knownKeys(path));
-}
+export const nearestKey = (path: readonly string[]): string | undefined =>
+  nearest(
+    path.join('.'),
+    keysAt(path).map(([key]) => key),
+  );
 
-/** All keys, with the names of the account and region in `path`, otherwise with `<name>`. */
-export function knownKeys(path: readonly string[] = []): string[] {
-  const account = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
-  const ofAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
-  return [
-    ...sectionKeys(path, 'top'),
-    ...(ofAccount ? sectionKeys(path.slice(2), 'account').map((key) => `accounts.${account}.${key}`) : []),
-  ];
-}
-
-function sectionKeys(path: readonly string[], place: 'top' | 'account'): string[] {
-  const region = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
-  return keysOf(place).map(({ config }) => config.replace('<name>', region));
-}
+/** All keys, with `<name>` for accounts and regions. */
+export const knownKeys = (): string[] => keysAt([]).map(([key]) => key);
 
 /** The value at a path; inherited properties do not count. */
 export function valueAt(file: object, path: readonly string[]): Scalar | undefined {
