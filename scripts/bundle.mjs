@@ -62,6 +62,8 @@ const lateStringWidth = {
   },
 };
 
+/** What all builds have in common. @type {import('esbuild').BuildOptions} */
+const BUILD = { outdir: 'dist', bundle: true, metafile: true, write: false, logLevel: 'warning' };
 /** @type {import('esbuild').TransformOptions} */
 const STYLE = {
   target: 'node20.20',
@@ -113,9 +115,8 @@ export async function bundle() {
       worker: 'src/engine/read/workers/worker.ts',
       'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
-    outdir: 'dist',
+    ...BUILD,
     outExtension: { '.js': '.cjs' },
-    bundle: true,
     splitting: true,
     format: 'esm', // `asCommonJs` converts it later: esbuild splits only this format
     platform: 'node',
@@ -126,9 +127,6 @@ export async function bundle() {
     // The SQLite binding finds its prebuilt library beside its own files, so it stays a package.
     external: Object.keys(dependencies),
     plugins: [withoutUnused, lateStringWidth],
-    metafile: true,
-    write: false,
-    logLevel: 'warning',
   };
   const { outputFiles, metafile } = await build(options);
   const others = [await bundleWriter(options.external), await bundlePage()];
@@ -150,16 +148,12 @@ export async function bundle() {
 function bundleWriter(external) {
   return build({
     entryPoints: { 'state-writer': 'src/engine/state/sqlite/writer-thread.ts' },
-    outdir: 'dist',
+    ...BUILD,
     outExtension: { '.js': '.cjs' },
-    bundle: true,
     format: 'cjs',
     platform: 'node',
     ...STYLE,
     external,
-    metafile: true,
-    write: false,
-    logLevel: 'warning',
   });
 }
 
@@ -168,8 +162,7 @@ function bundlePage() {
   return build({
     entryPoints: ['src/sandbox/page/client/page.tsx', 'src/sandbox/page/client/page.css'],
     entryNames: '[name]',
-    outdir: 'dist',
-    bundle: true,
+    ...BUILD,
     format: 'esm',
     platform: 'browser',
     // The oldest browsers with light-dark().
@@ -179,8 +172,5 @@ function bundlePage() {
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
-    metafile: true,
-    write: false,
-    logLevel: 'warning',
   });
 }
