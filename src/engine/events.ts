@@ -1,6 +1,7 @@
 /** The events of an import. */
+
+import type { PlanTotals } from './model/plan-changes.js';
 import type { Kind, Place, Plan, Rejection, RunJob, Summary } from './model.js';
-import type { PlanTotals } from './plan-changes.js';
 import type { Warning } from './problems.js';
 
 /**

@@ -23,7 +23,6 @@
  * @packageDocumentation
  */
 
-export type { Bound } from './bounds.js';
 export {
   AuthError,
   CanaryError,
@@ -47,7 +46,7 @@ export { type ImportRun, type Planned, planImport, runImport } from './library/i
 export type { ImportRequest, PlanRequest, ReadRequest } from './library/import-request.js';
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
-export type { Condition } from './mapping-rules.js';
+export type { KeyChange, PlanChanges, PlanTotals, PropertyCheck } from './model/plan-changes.js';
 export type {
   Cause,
   CellType,
@@ -71,8 +70,9 @@ export type {
   RunStatus,
   Summary,
 } from './model.js';
+export type { Bound } from './options/bounds.js';
+export type { Condition } from './options/mapping-rules.js';
 export type { InvalidBound } from './options.js';
-export type { KeyChange, PlanChanges, PlanTotals, PropertyCheck } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { ImportResult } from './run/deps.js';

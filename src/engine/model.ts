@@ -1,9 +1,9 @@
 /** Types and constants that all parts of the program share. */
-import type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
-import type { PlanChanges, PropertyCheck } from './plan-changes.js';
+import type { FileRange, MaybeSentTwice, Place, RunJob } from './model/place.js';
+import type { PlanChanges, PropertyCheck } from './model/plan-changes.js';
 import type { Problem } from './problems.js';
 
-export type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
+export type { FileRange, MaybeSentTwice, Place, RunJob } from './model/place.js';
 
 /** All kinds, in the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;

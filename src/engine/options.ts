@@ -3,11 +3,11 @@
  * `mapping-rules.ts`); the option table of the command line refers to them.
  */
 
-import type { Bound } from './bounds.js';
-import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
-import type { Condition, KindMapping, MappingRules, Stated } from './mapping-rules.js';
 import { EMPTY_CELLS, FORMATS, type Format, KEY_STYLES, KINDS, type Kind, SHORT_ROWS } from './model.js';
+import type { Bound } from './options/bounds.js';
+import type { DialectOptions } from './options/dialect-options.js';
+import type { Condition, KindMapping, MappingRules, Stated } from './options/mapping-rules.js';
 import { nearest } from './util/nearest.js';
 import { wholeNumber } from './util/numbers.js';
 

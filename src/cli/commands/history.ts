@@ -45,7 +45,7 @@ async function find({ kinds, id, unchanged }: Options, context: Context, { form 
   const { clock, cwd, cores } = context;
   const { historyKeepMs: keepMs } = await context.settings();
   const state = await stateToRead(context);
-  const { historyOf } = await import('../../engine/history.js');
+  const { historyOf } = await import('../../engine/run/history.js');
   const found = await waiting(`looking for ${id}`, context, async (stop) => {
     const deps = { state, clock, cwd, stop, threads: Math.min(2, cores), keepMs, unchanged };
     const all: (Awaited<ReturnType<typeof historyOf>> & { kind: Kind })[] = [];

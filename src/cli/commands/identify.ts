@@ -1,8 +1,8 @@
 /** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
 import type { UsageError } from '../../engine/errors.js';
-import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
 import * as reading from '../../engine/read/index.js';
+import { exitOfProfile, identify, type Profile } from '../../engine/run/identify.js';
 import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';

@@ -1,6 +1,7 @@
 /** How an import ended and why, what becomes of its rows, and where they are. */
+
+import type { PlanTotals } from '../../engine/model/plan-changes.js';
 import type { FileRange, RowCounts, RunStatus, Summary } from '../../engine/model.js';
-import type { PlanTotals } from '../../engine/plan-changes.js';
 import { count, grouped, lineRange } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 

@@ -1,6 +1,7 @@
 /** What a plan says about files, columns and keys. */
+
+import { type PlanChanges, ROW_CLASSES } from '../../engine/model/plan-changes.js';
 import type { FilePlan, Plan } from '../../engine/model.js';
-import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { count, roughly } from '../../engine/util/numbers.js';
 import { suggestedLines } from '../advice/input-words.js';
 import type { Texts } from './text.js';

@@ -1,5 +1,5 @@
 /** Options for how files are read, which rows are used, how columns are mapped, and how rows are sent and reported. */
-import { NO_RULES } from '../../engine/mapping-rules.js';
+import { NO_RULES } from '../../engine/options/mapping-rules.js';
 import { WORDS } from '../../engine/options.js';
 import { fact, number, numberSetting, row, rule, type Table } from './option.js';
 import * as types from './types.js';

@@ -1,6 +1,7 @@
 /** The plan of an import as text (`--dry-run`). */
+
+import type { PlanChanges, PropertyCheck } from '../../engine/model/plan-changes.js';
 import type { FilePlan, Plan } from '../../engine/model.js';
-import type { PlanChanges, PropertyCheck } from '../../engine/plan-changes.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { changesIn, columnFacts, estimateOf, formatName } from '../facts/plan.js';

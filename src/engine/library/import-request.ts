@@ -1,9 +1,9 @@
 /** The requests of the library, and how they become the options of an import, with checks and defaults. */
 import { resolve } from 'node:path';
-import type { Bound } from '../bounds.js';
-import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
-import type { MappingRules } from '../mapping-rules.js';
+import type { Bound } from '../options/bounds.js';
+import { dialectOptions } from '../options/dialect-options.js';
+import type { MappingRules } from '../options/mapping-rules.js';
 import {
   type ImportOptions,
   importNumbers,

@@ -1,5 +1,5 @@
 /** The names of what an import is asked for. */
-import type { MappingRules } from '../mapping-rules.js';
+import type { MappingRules } from '../options/mapping-rules.js';
 import type { Names } from '../util/option-names.js';
 import type { ImportRequest, PlanRequest } from './import-request.js';
 

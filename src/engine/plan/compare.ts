@@ -3,11 +3,11 @@
  * identifiers that appear more than once.
  */
 
-import type { FingerprintIndex } from '../fingerprint-index.js';
+import type { CellColumns } from '../fingerprints/cells.js';
+import type { FingerprintIndex } from '../fingerprints/index.js';
+import type { KeyChange, RowClass } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
-import type { KeyChange, RowClass } from '../plan-changes.js';
 import { buildItems, itemIn, itemMemory, type Pool } from '../read/index.js';
-import type { CellColumns } from '../stored-cells.js';
 import type { Volume } from './estimate.js';
 import { KeyChanges } from './key-changes.js';
 import { acceptedOf, type Scanned } from './plan.js';

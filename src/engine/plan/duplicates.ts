@@ -3,7 +3,7 @@
  * different identifiers, not on how often each appears: 8 to 16 bytes for each.
  */
 
-import { wordsOf } from '../fingerprint-tables.js';
+import { wordsOf } from '../fingerprints/tables.js';
 import type { Warning } from '../problems.js';
 import { type OpenedInput, placeWord, type Scan } from '../read/index.js';
 import { firstWhere } from '../util/bisect.js';

@@ -3,11 +3,11 @@
  * cells.
  */
 
+import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
+import type { PlaceOfRow } from '../fingerprints/sources.js';
+import type { KeyChange } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
-import type { KeyChange } from '../plan-changes.js';
 import { CellHasher, MOST_KEYS } from '../read/index.js';
-import type { PlaceOfRow } from '../row-sources.js';
-import { type CellColumns, StoredCells } from '../stored-cells.js';
 
 /**
  * The most memory for cells, in bytes. A file in the order of the last import needs the cells of few requests

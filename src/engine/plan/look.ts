@@ -2,8 +2,9 @@
  * A bounded look at an input: what a person needs to know to decide how it is imported. It reads the first rows, and
  * stores nothing.
  */
-import type { MappingRules } from '../mapping-rules.js';
+
 import { type CellType, type ColumnPlan, envelopeBytes, KINDS, type Kind, SOME_ZONE } from '../model.js';
+import type { MappingRules } from '../options/mapping-rules.js';
 import {
   converterOf,
   isSameStyle,

@@ -1,6 +1,7 @@
 /** Compares the keys of users with the user properties of the service. Pure. */
+
+import type { PropertyCheck } from '../model/plan-changes.js';
 import type { ColumnPlan } from '../model.js';
-import type { PropertyCheck } from '../plan-changes.js';
 import type { LookupRecord } from '../service/contract.js';
 import { nearest } from '../util/nearest.js';
 

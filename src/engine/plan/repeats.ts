@@ -4,9 +4,10 @@
  * contents, which takes eight bytes for each known row. If it differs, the merged content may still be the
  * same. That is compared only if the items fit in memory.
  */
-import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
+import type { FingerprintIndex, Remembered } from '../fingerprints/index.js';
+import { foldContents } from '../fingerprints/sources.js';
+import type { RowClass } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
-import type { RowClass } from '../plan-changes.js';
 import {
   Hashes,
   type Item,
@@ -16,7 +17,6 @@ import {
   mergeUpserts,
   parseItem,
 } from '../read/index.js';
-import { foldContents } from '../row-sources.js';
 import type { KeyChanges } from './key-changes.js';
 
 /** The most memory for items to merge, in bytes. */

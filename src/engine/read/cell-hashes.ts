@@ -2,9 +2,10 @@
  * Short keyed hashes of the cells of items (contract §3 "Review before sending"). They tell which keys differ from
  * what was sent last, and are used for nothing else. In one of 65,536 cases, two different cells have the same hash.
  */
-import { wordsOf } from '../fingerprint-tables.js';
+
+import type { CellColumns } from '../fingerprints/cells.js';
+import { wordsOf } from '../fingerprints/tables.js';
 import { ID_FIELD, type Kind } from '../model.js';
-import type { CellColumns } from '../stored-cells.js';
 import { Hashes } from './hashes.js';
 import { METADATA } from './mapping/targets.js';
 import { parseItem } from './merged.js';

@@ -1,7 +1,7 @@
 /**
  * Checks identifiers (contract §3 "Kind and identifier"): a text that means no value would merge different profiles.
  */
-import type { MappingRules } from '../mapping-rules.js';
+import type { MappingRules } from '../options/mapping-rules.js';
 import { codePoints, quoted } from './wording.js';
 
 /** What databases, programs, and spreadsheets write for a missing value, in lower case. */

@@ -1,7 +1,7 @@
 /** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
-import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
+import { NO_RULES } from '../options/mapping-rules.js';
 import { PatternFinder, textOf, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, textFormat } from './formats.js';

@@ -3,8 +3,8 @@
  * counts them. Imports of all rows skip this step.
  */
 import { InputError } from '../errors.js';
-import type { Condition } from '../mapping-rules.js';
 import type { RejectedRow } from '../model.js';
+import type { Condition } from '../options/mapping-rules.js';
 import { formatOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';

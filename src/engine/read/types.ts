@@ -1,7 +1,7 @@
 /** The data that the stages of reading pass to each other. All of it can be posted to a worker thread. */
 
-import type { Condition, MappingRules } from '../mapping-rules.js';
 import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
+import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';

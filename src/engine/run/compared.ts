@@ -3,12 +3,12 @@
  * sending").
  */
 
-import { type Bound, isWithin } from '../bounds.js';
+import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../model/plan-changes.js';
 import type { Kind, RowCounts } from '../model.js';
+import { type Bound, isWithin } from '../options/bounds.js';
 import type { ImportOptions } from '../options.js';
 import { type CompareDeps, type Comparison, compareRows, type Known } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
-import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 import { buildItems, type Pool } from '../read/index.js';
 import { count } from '../util/numbers.js';

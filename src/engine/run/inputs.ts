@@ -1,8 +1,9 @@
 /** Opens the inputs of a course: companies before users. */
-import { dialectOptions } from '../dialect-options.js';
+
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { CellType } from '../model.js';
+import { dialectOptions } from '../options/dialect-options.js';
 import type { ImportOptions } from '../options.js';
 import {
   checkIdentifierKeys,

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError, StateError } from '../errors.js';
-import { bytesOf, hashesOf } from '../fingerprint-tables.js';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import { cellType, isOrigin, ORIGIN_MEMBER } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import { fileTrouble } from '../util/file-trouble.js';

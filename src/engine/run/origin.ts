@@ -5,8 +5,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { MappingRules } from '../mapping-rules.js';
 import type { Kind } from '../model.js';
+import type { MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';

@@ -1,5 +1,6 @@
 /** Scans the inputs of a session, makes its plan, and decides what follows it. */
 import type { ImportEvent } from '../events.js';
+import type { PlanChanges, PlanTotals } from '../model/plan-changes.js';
 import { type FileRows, type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -7,7 +8,6 @@ import { ofFile, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js'
 import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
 import { isKnownLayout, typeChanges } from '../plan/type-changes.js';
-import type { PlanChanges, PlanTotals } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';

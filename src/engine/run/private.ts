@@ -7,8 +7,8 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
-import type { Condition, MappingRules } from '../mapping-rules.js';
 import { KINDS } from '../model.js';
+import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';

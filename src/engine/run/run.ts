@@ -1,7 +1,7 @@
 /** The id of a run, and the identity by which an import finds an unfinished run of the same content. */
 import { createHash } from 'node:crypto';
-import { dialectOptions } from '../dialect-options.js';
 import type { Kind } from '../model.js';
+import { dialectOptions } from '../options/dialect-options.js';
 import type { ImportOptions } from '../options.js';
 import type { Scope } from '../state/state.js';
 

@@ -4,6 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
+import type { PlanChanges } from '../model/plan-changes.js';
 import { KINDS, type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -15,7 +16,6 @@ import {
   type SavedRequest,
   sealed,
 } from '../plan/saved-plan.js';
-import type { PlanChanges } from '../plan-changes.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import type { serialize } from '../send/body.js';
 import { type Chunk, rangesToRecord } from '../send/chunk.js';

@@ -1,6 +1,5 @@
 /** Computes the result of an import from its plan and the records of its requests. Pure. */
 
-import { isWithin } from '../bounds.js';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
   FileRows,
@@ -14,6 +13,7 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
+import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';

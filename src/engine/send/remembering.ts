@@ -2,10 +2,10 @@
  * Makes the fingerprints of a request's rows (contract §3 "Only what changed"), including those of merged
  * rows.
  */
-import type { FingerprintColumns } from '../fingerprint-index.js';
+import type { FingerprintColumns } from '../fingerprints/index.js';
+import { foldContents } from '../fingerprints/sources.js';
 import { ENVELOPE, type Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
-import { foldContents } from '../row-sources.js';
 import { itemsOf } from './body.js';
 import type { Chunk } from './chunk.js';
 

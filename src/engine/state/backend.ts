@@ -1,5 +1,5 @@
 /** The interface of a kind of database: SQLite or PostgreSQL. */
-import type { FingerprintColumns } from '../fingerprint-index.js';
+import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
 import type { RequestRows } from './history.js';

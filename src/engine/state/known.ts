@@ -6,10 +6,11 @@
  * Compaction keeps the last row of each id even if it did not complete: it tells when and by which run the id was last
  * sent. It also keeps earlier rows of the same run, unless another run has sent the id in between.
  */
-import { FingerprintIndex } from '../fingerprint-index.js';
-import { hashesOf, wordsOf } from '../fingerprint-tables.js';
+
+import type { CellColumns } from '../fingerprints/cells.js';
+import { FingerprintIndex } from '../fingerprints/index.js';
+import { hashesOf, wordsOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
-import type { CellColumns } from '../stored-cells.js';
 import type { Access } from './access.js';
 import type { Reader } from './database.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';

@@ -3,7 +3,7 @@
  * profiles (contract §4 "Across runs"): one with an unfinished job, or one with other content and an unknown
  * outcome.
  */
-import type { FingerprintColumns } from '../fingerprint-index.js';
+import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
 import { rowsOfEach } from './rows.js';

@@ -1,5 +1,5 @@
 /** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
-import type { FingerprintColumns } from '../fingerprint-index.js';
+import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
 import type { Access } from './access.js';
 import type { Recorded, Writer } from './backend.js';

@@ -1,5 +1,5 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
-import { bytesOf, hashesOf } from '../fingerprint-tables.js';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Access } from './access.js';
 import { insert } from './database.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';

@@ -3,7 +3,7 @@
  * and the lines. Lines mostly follow each other, so they are run-length encoded by their differences: a few
  * bytes for a request of a CSV.
  */
-import { bytesOf } from '../fingerprint-tables.js';
+import { bytesOf } from '../fingerprints/tables.js';
 
 /** Lines of one input; ascending if the request has its rows in order. */
 export interface InputLines {

@@ -2,9 +2,10 @@
  * The table `fingerprints`: the rows of each send, 24 bytes a row, stored together. So a request of 5,000 rows costs one
  * insert, not 10,000 changes to an index.
  */
-import type { FingerprintColumns } from '../fingerprint-index.js';
-import { bytesOf, hashesOf } from '../fingerprint-tables.js';
-import { type CellColumns, StoredCells } from '../stored-cells.js';
+
+import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
+import type { FingerprintColumns } from '../fingerprints/index.js';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import { insert, type Reader, type Transaction } from './database.js';
 import { STORED, storedJson } from './stored-json.js';
 

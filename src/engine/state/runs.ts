@@ -179,7 +179,7 @@ export class Runs {
     return this.access.write(async (tx) => {
       await tx.run(
         // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
-        // (`run/earlier.ts`). The summary of a crashed run is that of the session before.
+        // (`run/door.ts`). The summary of a crashed run is that of the session before.
         `UPDATE runs SET status = ?, finished = ?, ended_at = ?,
            summary = COALESCE(?, CASE status WHEN 'crashed' THEN NULL ELSE summary END),
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,

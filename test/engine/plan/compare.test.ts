@@ -1,15 +1,15 @@
 /** Rows counted by class and by key, against a straight comparison of two files. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
+import type { CellColumns } from '../../../src/engine/fingerprints/cells.js';
+import { FingerprintIndex } from '../../../src/engine/fingerprints/index.js';
+import type { PlanChanges } from '../../../src/engine/model/plan-changes.js';
 import { type Comparison, compareRows, type Known } from '../../../src/engine/plan/compare.js';
 import { type Scanned, scanAll } from '../../../src/engine/plan/plan.js';
-import type { PlanChanges } from '../../../src/engine/plan-changes.js';
 import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
-import type { CellColumns } from '../../../src/engine/stored-cells.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
 
 type Row = readonly [id: string, ...cells: string[]];

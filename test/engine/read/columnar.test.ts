@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
-import { type MappingRules, NO_RULES } from '../../../src/engine/mapping-rules.js';
+import { type MappingRules, NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import {
   buildItems,
   columnsOf,

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Condition } from '../../../src/engine/mapping-rules.js';
+import type { Condition } from '../../../src/engine/options/mapping-rules.js';
 import { filteredRows, type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
 import { file, HERE, KEY, open, read, readText } from './reading.js';

@@ -1,7 +1,7 @@
 /** Cells of workbooks that have types of their own: which of them count, and what becomes of them. */
 import { describe, expect, it } from 'vitest';
-import { NO_RULES } from '../../../src/engine/mapping-rules.js';
 import type { CellType } from '../../../src/engine/model.js';
+import { NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import { type Cell, workbook } from '../../support/workbook.js';
 import { file, type Reading, type ReadOptions, read } from './reading.js';
 

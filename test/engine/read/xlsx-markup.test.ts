@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NO_RULES } from '../../../src/engine/mapping-rules.js';
+import { NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import { scratch } from '../../support/cli.js';
 import { type Cell, workbook } from '../../support/workbook.js';
 import { zip } from '../../support/zip.js';

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { foldContents } from '../../../src/engine/row-sources.js';
+import { StoredCells } from '../../../src/engine/fingerprints/cells.js';
+import { foldContents } from '../../../src/engine/fingerprints/sources.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../src/engine/state/state.js';
-import { StoredCells } from '../../../src/engine/stored-cells.js';
 import { onPostgres, stateSql } from '../../support/state.js';
 import {
   acknowledged,

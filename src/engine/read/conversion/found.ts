@@ -1,7 +1,7 @@
 /** Dates without a pattern: the one pattern that every cell fits, found before the rows are read (contract §3 "Types"). */
 import { InputError } from '../../errors.js';
-import type { MappingRules } from '../../mapping-rules.js';
 import type { CellType, Conversion, RejectedRow } from '../../model.js';
+import type { MappingRules } from '../../options/mapping-rules.js';
 import { type Evidence, quoted } from '../wording.js';
 import { utc } from './calendar.js';
 import { type DateKind, patternsOf, readsAs } from './date-patterns.js';

@@ -1,7 +1,7 @@
 /** The types of columns (contract §3 "Types"), and types as they are written in a rule: `date:MM/dd/yyyy`. */
 import { UsageError } from '../../errors.js';
-import type { MappingRules } from '../../mapping-rules.js';
 import { type CellType, COLUMN_TYPES, type ColumnType, type Conversion, SOME_ZONE } from '../../model.js';
+import type { MappingRules } from '../../options/mapping-rules.js';
 import { nearest } from '../../util/nearest.js';
 import { codePoint, quoted, type Refusal } from '../wording.js';
 import { DATE_TYPES } from './date-types.js';

@@ -1,7 +1,7 @@
 /** Checks that the rules about columns fit the inputs. A rule applies to every input that has its column. */
 import { UsageError } from '../../errors.js';
-import type { MappingRules } from '../../mapping-rules.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
+import type { MappingRules } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule } from '../../problems.js';
 import { MAX_FIELDS } from '../json/fields.js';

@@ -1,6 +1,7 @@
 /** Facts of a file at the top of a mapping file: they say how all inputs of an import are read, as flags do. */
-import { DIALECT_OPTIONS } from '../../dialect-options.js';
+
 import { UsageError } from '../../errors.js';
+import { DIALECT_OPTIONS } from '../../options/dialect-options.js';
 import type { ReadOptions } from '../../options.js';
 
 export const FACTS = [

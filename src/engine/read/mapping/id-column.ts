@@ -1,7 +1,7 @@
 /** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
 import { type ErrorDetails, InputError } from '../../errors.js';
-import type { KindMapping, MappingRules } from '../../mapping-rules.js';
 import { ID_FIELD, type Kind } from '../../model.js';
+import type { KindMapping, MappingRules } from '../../options/mapping-rules.js';
 import type { IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';

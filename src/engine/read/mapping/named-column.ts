@@ -1,7 +1,7 @@
 /** Finds the column that an option, the mapping or its own name makes an identifier. */
 import { UsageError } from '../../errors.js';
-import type { MappingRules } from '../../mapping-rules.js';
 import { KINDS, type Kind } from '../../model.js';
+import type { MappingRules } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField } from '../../problems.js';
 import { columnIn } from './targets.js';

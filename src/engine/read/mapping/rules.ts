@@ -1,12 +1,12 @@
 /** Rules about columns: which source takes precedence, and for which kind of input. */
 import { UsageError } from '../../errors.js';
-import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
+import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/types.js';
 import type { Facts } from './facts.js';
 
-export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
+export { type MappingRules, NO_RULES } from '../../options/mapping-rules.js';
 
 /** The rules of one source. What it leaves out is taken from the next. */
 export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };

@@ -2,8 +2,9 @@
  * Reads Excel workbooks. The rows of a sheet become records as those of a CSV, so that types are decided per column. The
  * libraries are loaded with the first workbook.
  */
-import type { DialectOptions } from '../../dialect-options.js';
+
 import { InputError } from '../../errors.js';
+import type { DialectOptions } from '../../options/dialect-options.js';
 import { csvFormat } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NO_RULES } from '../../../../src/engine/mapping-rules.js';
+import { NO_RULES } from '../../../../src/engine/options/mapping-rules.js';
 import { FieldCounter, JsonTotals } from '../../../../src/engine/read/json/totals.js';
 import { JsonWriter } from '../../../../src/engine/read/json/writer.js';
 import { targeting } from '../../../../src/engine/read/mapping/targets.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_RULES } from '../../../../src/engine/mapping-rules.js';
+import { NO_RULES } from '../../../../src/engine/options/mapping-rules.js';
 import { CsvRow } from '../../../../src/engine/read/csv/row.js';
 import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { openInput } from '../../../../src/engine/read/open.js';

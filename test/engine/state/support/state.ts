@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test as base } from 'vitest';
-import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprint-index.js';
+import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprints/index.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';

@@ -1,5 +1,16 @@
 /** The fingerprints of a kind in memory: for each id, the content that the service completed last. */
 
+import type { RowClass } from '../model/plan-changes.js';
+import type { CellColumns } from './cells.js';
+import {
+  continues,
+  foldContents,
+  type Lapsed,
+  NOWHERE,
+  type PlaceOfRow,
+  type PrintSource,
+  RowSources,
+} from './sources.js';
 import {
   clear,
   emptyTables,
@@ -10,19 +21,7 @@ import {
   setHash,
   tableOf,
   wordsOf,
-} from './fingerprint-tables.js';
-import type { RowClass } from './plan-changes.js';
-import {
-  continues,
-  foldContents,
-  type Lapsed,
-  NOWHERE,
-  type PlaceOfRow,
-  type PrintSource,
-  RowSources,
-} from './row-sources.js';
-
-import type { CellColumns } from './stored-cells.js';
+} from './tables.js';
 
 /** The rows of a request in order: three keyed 64-bit hashes for each, little-endian as they are stored. */
 export interface FingerprintColumns {

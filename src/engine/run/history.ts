@@ -7,25 +7,19 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ProfilesError } from './errors.js';
-import { envelopeBytes, type Kind } from './model.js';
-import type { ImportOptions } from './options.js';
-import { buildItems, idHashes, Pool } from './read/index.js';
-import type { ImportDeps } from './run/deps.js';
-import { reopenInputs } from './run/inputs.js';
-import {
-  type Outcome,
-  outcomeOf,
-  outcomeOfOvertaken,
-  type RowOutcome,
-  sentLaterReason,
-} from './run/outcome.js';
-import { hasConditions } from './run/private.js';
-import { RowOutcomes } from './run/row-outcomes.js';
-import type { HistoryEntry } from './state/history.js';
-import { RunRequests } from './state/run-requests.js';
-import type { StoredRun } from './state/runs.js';
-import type { KnownJob } from './state/state.js';
+import { ProfilesError } from '../errors.js';
+import { envelopeBytes, type Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import { buildItems, idHashes, Pool } from '../read/index.js';
+import type { HistoryEntry } from '../state/history.js';
+import { RunRequests } from '../state/run-requests.js';
+import type { StoredRun } from '../state/runs.js';
+import type { KnownJob } from '../state/state.js';
+import type { ImportDeps } from './deps.js';
+import { reopenInputs } from './inputs.js';
+import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
+import { hasConditions } from './private.js';
+import { RowOutcomes } from './row-outcomes.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {

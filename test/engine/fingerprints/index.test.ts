@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type FingerprintColumns, FingerprintIndex } from '../../src/engine/fingerprint-index.js';
-import { foldContents } from '../../src/engine/row-sources.js';
-import { contentsOf, heldBy, printsOf } from './state/support/state.js';
+import { type FingerprintColumns, FingerprintIndex } from '../../../src/engine/fingerprints/index.js';
+import { foldContents } from '../../../src/engine/fingerprints/sources.js';
+import { contentsOf, heldBy, printsOf } from '../state/support/state.js';
 
 describe('FingerprintIndex', () => {
   test('matches an id with the content that was set, and nothing else', () => {

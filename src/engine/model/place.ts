@@ -1,5 +1,5 @@
 /** Types for where the rows of requests and jobs are. */
-import type { Job } from './service/contract.js';
+import type { Job } from '../service/contract.js';
 
 /**
  * A range of rows in a file: the lines on which the first and the last row begin, from 1; in a JSON array,

@@ -3,19 +3,19 @@
  * user is sent in a bulk request with one item (spec: Endpoint 3), and its job is followed.
  */
 
-import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './errors.js';
-import { ID_FIELD, type Kind } from './model.js';
-import { idHashes } from './read/index.js';
-import { OtherJobs } from './send/follow.js';
-import { type Attempted, sendRequest, UNSENT } from './send/request.js';
-import { watchJobs } from './send/watch.js';
-import type { ServiceClient } from './service/client.js';
-import type { Job } from './service/contract.js';
-import { isFinal } from './service/names.js';
-import type { RetryOptions } from './service/retry.js';
-import type { OpenJob } from './state/sent-ids.js';
-import type { Scope, State } from './state/state.js';
-import type { Clock } from './util/clock.js';
+import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from '../errors.js';
+import { ID_FIELD, type Kind } from '../model.js';
+import { idHashes } from '../read/index.js';
+import { OtherJobs } from '../send/follow.js';
+import { type Attempted, sendRequest, UNSENT } from '../send/request.js';
+import { watchJobs } from '../send/watch.js';
+import type { ServiceClient } from '../service/client.js';
+import type { Job } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
+import type { RetryOptions } from '../service/retry.js';
+import type { OpenJob } from '../state/sent-ids.js';
+import type { Scope, State } from '../state/state.js';
+import type { Clock } from '../util/clock.js';
 
 export interface Profile {
   kind: Kind;

@@ -1,6 +1,6 @@
 /** The sends that the rows of a fingerprint index come from, and which rows are folded into one content. */
 import { hash } from 'node:crypto';
-import { firstWhere } from './util/bisect.js';
+import { firstWhere } from '../util/bisect.js';
 
 /** A send. Consecutive rows of an id from sends of one run are folded into one content. */
 export interface PrintSource {

@@ -1,5 +1,5 @@
 /** Options for the dialect of a CSV. */
-import type { ShortRows } from './model.js';
+import type { ShortRows } from '../model.js';
 
 /** The dialect of a CSV. In each text, escapes such as `\t`, `\x01`, and `\u00a6` mean characters. */
 export interface DialectOptions {

@@ -1,5 +1,5 @@
 /** Rules for columns and rows, and which of them the user has set. */
-import type { CellType, EmptyCell, KeyStyle, Kind } from './model.js';
+import type { CellType, EmptyCell, KeyStyle, Kind } from '../model.js';
 
 /** Rules for columns. Pairs and not objects, because a column may be called `__proto__`. */
 export interface MappingRules {
