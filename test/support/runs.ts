@@ -3,8 +3,8 @@ import { commandsOf } from '../../src/cli/advice/commands.js';
 import type { Step } from '../../src/cli/advice/next.js';
 import { type Facts, factsOf, type Heard } from '../../src/cli/facts/index.js';
 import type { ImportEvent } from '../../src/engine/events.js';
-import type { Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
 import type { PlanTotals } from '../../src/engine/model/plan-changes.js';
+import type { Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {
