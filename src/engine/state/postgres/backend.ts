@@ -2,8 +2,7 @@
 import { hostname } from 'node:os';
 import { StateError } from '../../errors.js';
 import type { Backend } from '../backend.js';
-import { backupTo } from '../backup.js';
-import { copyTables } from '../copy.js';
+import { backupTo, copyTables } from '../copy.js';
 import { appliedOf, forPostgres, MIGRATIONS, markOf, SHARED_TABLES } from '../schema.js';
 import { databaseFile, openDatabase } from '../sqlite/open.js';
 import { lockOf, PostgresDatabase } from './database.js';

@@ -2,7 +2,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Backend } from '../backend.js';
-import { backupTo } from '../backup.js';
+import { backupTo } from '../copy.js';
 import { isDamage, stateError } from '../folder.js';
 import type { SqliteDatabase } from './driver.js';
 import { locksIn } from './locks.js';
