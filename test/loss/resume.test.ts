@@ -35,6 +35,30 @@ async function halfDone(strike: Strike = status(503)): Promise<Outcome> {
   return first;
 }
 
+test('a resume takes the flags of an import for sending and waiting, and keeps them', async () => {
+  const { run: id } = (await halfDone()).summary!;
+  const stuck = () => (job: object) => ({ ...job, status: 'processing' });
+  service.trouble = { ...from(4, status(503)), fate: stuck as never };
+  const how = [
+    '--no-wait',
+    '--canary',
+    '1',
+    '--concurrency',
+    '2',
+    '-o',
+    'retries=1',
+    '-o',
+    'retry_delay=1ms',
+  ];
+  const other = await run(['resume', id!, ...how]);
+  // One request has completed before, so no canary is due. Nothing waits for the job of the second one.
+  expect([other.code, service.seen.submit, other.summary!.retries], other.stderr).toEqual([6, 5, 1]);
+  service.trouble = {};
+  const last = await run(['resume', id!]);
+  expect([last.code, last.summary!.status], last.stderr).toEqual([0, 'submitted']);
+  expect(last.summary!.rows).toMatchObject({ submitted: 11, merged: 1 });
+});
+
 describe('import --resume', () => {
   test('starts anew where other rows would be invalid: the numbers must add up', async () => {
     machine.write(file.path, `company_id,name\nc-0,${'x'.repeat(200)}\nc-1,a\nc-2,b\n`);

@@ -11,7 +11,9 @@ import {
   given,
   OTHERS,
   REJECTING,
+  RETRYING,
   SELECTING,
+  SENDING,
   usage,
   WAITING,
 } from '../options/index.js';
@@ -32,14 +34,16 @@ interface Options {
 }
 
 const { onFailure, isolateJobs } = REJECTING;
+const { canary, concurrency } = SENDING;
 const TIMING = { interval: WAITING.interval, waitForLock: WAITING.waitForLock };
+const HOW = { ...TIMING, ...RETRYING, canary, concurrency, onFailure, isolateJobs };
 
 export const command = spec({
   options: async ([run], flags, { cwd, settings }): Promise<Options> => {
     const { failed = false, inputs = [] } = given(OTHERS, flags);
     const { set, where } = given({ set: COLUMNS.set, where: SELECTING.where }, flags);
     const report = reportOf(flags, (await settings()).importDefaults);
-    const how = changesOf({ ...TIMING, onFailure, isolateJobs }, flags, cwd);
+    const how = changesOf(HOW, flags, cwd);
     return { run, failed, report, how, inputs, values: { sets: set && [set], where } };
   },
   run,

@@ -102,15 +102,15 @@ export const SENDING = {
   resume: row(FLAG, { default: false, engine: true }),
   chunkSize: number('chunkSize', { tier: 2, import: true, placeholder: 'items' }),
   chunkBytes: numberSetting('chunkBytes'),
-  canary: number('canary', { import: true, commands: ['import', 'apply'] }),
-  concurrency: number('concurrency', { import: true, commands: ['import', 'apply'] }),
+  canary: number('canary', { import: true, commands: ['import', 'apply', 'resume'] }),
+  concurrency: number('concurrency', { import: true, commands: ['import', 'apply', 'resume'] }),
 } as const satisfies Table;
 
 /** How jobs are followed. */
 export const WAITING = {
   wait: row(duration(), {
     default: null,
-    off: ['import', 'apply', 'identify user'],
+    off: ['import', 'apply', 'resume', 'identify user'],
     needs: '--watch',
     import: true,
     ofSession: true,

@@ -42,7 +42,7 @@ const GROUPS: readonly Group[] = [
   { heading: 'Sending', commands: ['import'], options: SENDING },
   { heading: 'Sending', commands: ['import'], options: REJECTING },
   { heading: 'Sending', commands: ['import'], options: WAITING },
-  { heading: 'Sending', commands: ['import', 'apply'], options: RETRYING },
+  { heading: 'Sending', commands: ['import', 'apply', 'resume'], options: RETRYING },
   { heading: 'Results', commands: ['import', 'apply', 'resume'], options: REPORTING },
   { heading: null, commands: [], options: OTHERS },
   { heading: null, commands: [], options: UNLOCK },

@@ -178,12 +178,16 @@ export async function startOfRun(
   const sent = await isSent(run, asked, state);
   // Private values are for rows, and are deleted when all rows are sent.
   const kept = sent ? { ...own, outcomes: null } : restoreOptions(state, run, values);
+  const follows = failed || sent || isFollowable(run);
+  const wait = follows || (how.wait ?? kept.wait);
   const options = {
     ...kept,
     ...how,
+    // The search for rows at fault needs to see how jobs end.
+    onFailure: wait || asked.onFailure !== 'isolate' ? asked.onFailure : ('stop' as const),
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait: kept.wait || failed || how.wait === true || sent || isFollowable(run),
+    wait,
     ...{ failed, resume: false, full: false, dryRun: false },
   };
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
