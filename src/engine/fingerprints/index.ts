@@ -2,15 +2,7 @@
 
 import type { RowClass } from '../model/plan-changes.js';
 import type { CellColumns } from './cells.js';
-import {
-  continues,
-  foldContents,
-  type Lapsed,
-  NOWHERE,
-  type PlaceOfRow,
-  type PrintSource,
-  RowSources,
-} from './sources.js';
+import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './sources.js';
 import {
   clear,
   emptyTables,
@@ -59,7 +51,6 @@ export class FingerprintIndex {
   #rows = 0;
   #size = 0;
   readonly #sources = new RowSources();
-  readonly #lapsed = new Map<bigint, Lapsed>();
   /** Ids whose last send the service rejected: what was sent, and its reason. */
   readonly #rejected = new Map<bigint, { content: bigint; reason: string }>();
   /** The arrays of the last lookup, as 32-bit words. */
@@ -179,12 +170,13 @@ export class FingerprintIndex {
       const row = set ? first + at : 0;
       let old = from.old === true;
       if (before !== 0) {
-        const earlier = this.#earlier(before, prints, at, set, from);
-        if (earlier && set) {
+        const isKnown = this.#isKnown(before);
+        if (isKnown && set && this.#sources.isOf(before, from)) {
+          const earlier = this.remembered(before);
           old ||= earlier.old;
           this.#fold(before, row, earlier.content);
         }
-        if (this.#isKnown(before)) this.#forget(before);
+        if (isKnown) this.#forget(before);
       }
       if (!set) continue;
       byId[place] = row;
@@ -213,34 +205,6 @@ export class FingerprintIndex {
     clear(contents, row);
     clear(records, row);
     if (aged) clear(aged, row);
-  }
-
-  /**
-   * What the same run has sent of an id before, to fold the new content with. If sends of the id in between
-   * did not complete, they may still have been carried out. Then the sequence continues only if the same
-   * contents are sent again (`Lapsed`).
-   */
-  #earlier(
-    before: number,
-    { ids, contents }: FingerprintColumns,
-    at: number,
-    set: boolean,
-    from: PrintSource,
-  ): Pick<Remembered, 'content' | 'old'> | undefined {
-    const lapsed = this.#lapsed.size > 0 ? this.#lapsed.get(ids[at]!) : undefined;
-    if (lapsed) {
-      const isAgain = continues(lapsed, contents[at]!, set, from);
-      if (isAgain && !set) return undefined;
-      if (!isAgain || lapsed.next.length === 0) this.#lapsed.delete(ids[at]!);
-      if (isAgain && lapsed.next.length === 0) return lapsed;
-    }
-    if (!this.#isKnown(before) || !this.#sources.isOf(before, from)) return undefined;
-    const earlier = this.remembered(before);
-    if (!set) {
-      const { run, send } = from;
-      this.#lapsed.set(ids[at]!, { ...earlier, run, next: [contents[at]!], send, compared: 1 });
-    }
-    return earlier;
   }
 
   /** Folds the content of a row with that of the earlier rows of the same id and run. */

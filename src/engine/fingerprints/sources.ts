@@ -34,48 +34,6 @@ export function foldContents(before: bigint, next: bigint): bigint {
   return BigInt(`0x${hash('sha256', PAIR_BYTES, 'hex').slice(0, 16)}`);
 }
 
-/**
- * The content of an id before sends of the same run that did not complete, but may have been carried out. If
- * the run sends the same contents again, all of them and in order, the profile has the content that it would
- * have without the failed sends.
- */
-export interface Lapsed {
-  /** Folded content of all rows that count. */
-  content: bigint;
-  old: boolean;
-  run: string | null;
-  /** Contents that must be sent again, in order. */
-  next: bigint[];
-  /** The last send that did not complete, and how many of its contents were compared. */
-  send: number;
-  compared: number;
-}
-
-/**
- * Processes the next content of an id, and updates `lapsed`.
- * @param set whether its send completed
- * @returns whether the content is the expected one: the next to send again, or one that failed again
- */
-export function continues(
-  lapsed: Lapsed,
-  content: bigint,
-  set: boolean,
-  { run, send, old = false }: PrintSource,
-): boolean {
-  const { next } = lapsed;
-  if (lapsed.run !== run || content === 0n) return false;
-  if (set) {
-    if (next[0] !== content) return false;
-    next.shift();
-    lapsed.old ||= old;
-    if (next.length > 0) lapsed.content = foldContents(lapsed.content, content);
-    return true;
-  }
-  if (lapsed.send !== send) Object.assign(lapsed, { send, compared: 0 });
-  if (lapsed.compared === next.length) next.push(content);
-  return next[lapsed.compared++] === content;
-}
-
 /** The sends of all rows, in order. Rows count from 1. */
 export class RowSources {
   readonly #sends: { from: PrintSource; to: number }[] = [];

@@ -141,6 +141,7 @@ describe('FingerprintIndex', () => {
       expect(continued).toBeGreaterThan(100);
     });
 
+    // What was sent after the last send that did not complete: more may be true, but is not known.
     const cases: [string, [rows: string, how: 'done' | 'not done', run?: string][], counts: string][] = [
       [
         'one after the other',
@@ -158,99 +159,26 @@ describe('FingerprintIndex', () => {
           ['B', 'done'],
           ['C', 'done'],
         ],
-        'ABC',
-      ],
-      [
-        'together, after it was too large with others',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['BC', 'done'],
-        ],
-        'ABC',
-      ],
-      [
-        'after it was refused twice',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['BC', 'not done'],
-          ['BC', 'done'],
-        ],
-        'ABC',
+        'BC',
       ],
       [
         'in ever smaller parts',
         [
+          ['AB', 'not done'],
           ['A', 'done'],
-          ['BCD', 'not done'],
-          ['BC', 'not done'],
-          ['B', 'done'],
-          ['C', 'done'],
-          ['D', 'not done'],
-          ['D', 'done'],
-        ],
-        'ABCD',
-      ],
-      [
-        'without the second',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
+          ['B', 'not done'],
           ['B', 'done'],
         ],
         'B',
       ],
       [
-        'without the first',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['C', 'done'],
-        ],
-        'C',
-      ],
-      [
-        'in another order',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['C', 'done'],
-          ['B', 'done'],
-        ],
-        'CB',
-      ],
-      [
-        'with something else between',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['B', 'done'],
-          ['D', 'not done'],
-          ['C', 'done'],
-        ],
-        'C',
-      ],
-      [
         'with another run between',
         [
           ['A', 'done'],
-          ['BC', 'not done'],
-          ['B', 'done'],
-          ['Z', 'not done', 'two'],
+          ['B', 'done', 'two'],
           ['C', 'done'],
         ],
         'C',
-      ],
-      [
-        'and then something else',
-        [
-          ['A', 'done'],
-          ['BC', 'not done'],
-          ['B', 'done'],
-          ['D', 'done'],
-        ],
-        'BD',
       ],
     ];
 
