@@ -107,7 +107,7 @@ async function start(script: string, threads: number): Promise<Threads | null> {
     return pool(script, {
       ...{ workerType: 'thread', minWorkers: threads, maxWorkers: threads },
       // Rows are short-lived. A small young generation costs little time and saves memory.
-      workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 2 } },
+      workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 4 } },
     });
   } catch {
     return null;
