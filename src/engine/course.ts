@@ -6,7 +6,6 @@ import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js'
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import { contentOf } from './plan/plan.js';
-import { checkIdentifierKeys } from './read/index.js';
 import { runPlanned } from './run/applied-plan.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
@@ -121,7 +120,6 @@ async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
       yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
     }
   }
-  if (options.resume && !run.earlier) checkIdentifierKeys(opened);
 }
 
 /** Records that the session begins, before anything is sent. */

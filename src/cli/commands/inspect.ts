@@ -108,7 +108,6 @@ async function look(
       },
     );
     reading.checkOpened(opened, how);
-    reading.checkIdentifierKeys(opened);
     const inspected = await onEach(
       opened,
       ({ path }) => path,

@@ -6,7 +6,6 @@ import type { CellType } from '../model.js';
 import { dialectOptions } from '../options/dialect-options.js';
 import type { ImportOptions } from '../options.js';
 import {
-  checkIdentifierKeys,
   checkOpened,
   type OpenedInput,
   openInput,
@@ -81,8 +80,6 @@ async function* openNew(
     if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
   }
   checkOpened(opened, options);
-  // With `resume`, it is checked once it is known whether it continues a run.
-  if (!options.resume) checkIdentifierKeys(opened);
   checkPath(opened, options);
   const ordered = [
     ...opened.filter((i) => i.kind === 'companies'),

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   buildItems,
-  checkIdentifierKeys,
   checkOpened,
   checkScanned,
   type InputOptions,
@@ -52,7 +51,6 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
     ...options,
   });
   checkOpened([input], options);
-  checkIdentifierKeys([input]);
   return input;
 }
 

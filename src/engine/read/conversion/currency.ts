@@ -16,29 +16,12 @@ export interface Currencies {
 export const noCurrencies = (): Currencies => ({ first: null, other: null });
 
 /** Signs and words for the codes that they are most likely used for: `$5` and `5 USD` are not two currencies. */
-const CODES: Record<string, string> = {
-  $: 'USD',
-  US$: 'USD',
-  C$: 'CAD',
-  CA$: 'CAD',
-  A$: 'AUD',
-  AU$: 'AUD',
-  NZ$: 'NZD',
-  HK$: 'HKD',
-  S$: 'SGD',
-  R$: 'BRL',
-  '€': 'EUR',
-  '£': 'GBP',
-  '¥': 'JPY',
-  'CN¥': 'CNY',
-  '₹': 'INR',
-  zł: 'PLN',
-  Kč: 'CZK',
-  Ft: 'HUF',
-  Fr: 'CHF',
-  Rp: 'IDR',
-  RM: 'MYR',
-};
+const CODES = new Map(
+  [
+    '$ USD, US$ USD, C$ CAD, CA$ CAD, A$ AUD, AU$ AUD, NZ$ NZD, HK$ HKD, S$ SGD, R$ BRL, € EUR, £ GBP, ¥ JPY, CN¥ CNY',
+    '₹ INR, zł PLN, Kč CZK, Ft HUF, Fr CHF, Rp IDR, RM MYR',
+  ].flatMap((line) => line.split(', ').map((pair) => pair.split(' ') as [string, string])),
+);
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
@@ -46,7 +29,7 @@ const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 function currencyOf(text: string): string | null {
   if (isDigit(text.charCodeAt(0)) && isDigit(text.charCodeAt(text.length - 1))) return null;
   const sign = /[\p{L}\p{Sc}]+/u.exec(text)?.[0];
-  return sign === undefined ? null : (CODES[sign] ?? sign);
+  return sign === undefined ? null : (CODES.get(sign) ?? sign);
 }
 
 /** @param text a value that fits `money` */

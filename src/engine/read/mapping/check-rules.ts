@@ -22,11 +22,12 @@ const RULES = ['map', 'include', 'exclude', 'types'] as const;
 
 /**
  * Refuses rules that apply to none of the inputs, as far as that is known before they are read.
- * @throws UsageError for a column that no input has, for a rule that gives an identifier's column another use, and for a
- * sheet if no input is a workbook
+ * @throws UsageError for a column that no input has, for a rule that gives an identifier's column another use or has its
+ * key, and for a sheet if no input is a workbook
  */
 export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
   checkSheet(inputs, asked);
+  for (const input of inputs) checkKeys(input);
   checkRules(
     inputs.map((input) => ({ ...input, open: hasFields(input) })),
     asked,
@@ -78,17 +79,8 @@ function checkRules(inputs: readonly Checked[], asked: Asked): void {
   for (const { named, under } of rules.values()) checkOne(named, under);
 }
 
-/**
- * The keys of identifiers are not metadata: the service would take them for something else. Only asked where a run
- * begins: one of an earlier version may have such keys, and continues with them.
- * @throws UsageError for a rule with such a key
- */
-export function checkIdentifierKeys(inputs: readonly OpenedInput[]): void {
-  // A rejects file brings the rules of its run, which may be that of an earlier version.
-  for (const input of inputs) if (!input.again) checkKeysOf(input);
-}
-
-function checkKeysOf({ rules, kind }: Mapped): void {
+/** The keys of identifiers are not metadata: the service would take them for something else. @throws UsageError */
+function checkKeys({ rules, kind }: Mapped): void {
   const keys = [
     ...rules.map.map(([column, key]) => ['map', key, column] as const),
     ...rules.set.map(([key]) => ['set', key, null] as const),

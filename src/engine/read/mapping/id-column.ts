@@ -12,7 +12,6 @@ import {
   find,
   folded,
   givenNames,
-  type Name,
   namesOf,
   rulesOf,
 } from './named-column.js';
@@ -56,7 +55,7 @@ export function identify(columns: readonly string[], asked: Asked): Identity {
   const detected = DETECTED.filter((one) => idOf(one) !== undefined);
   const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
   const kind = asked.kind ?? mapped ?? detected[0];
-  if (kind === undefined) return unknown(columns, asked);
+  if (kind === undefined) return withoutId(kind, columns, asked);
   const id = asked.id === undefined ? undefined : columnIn(columns, asked.id);
   const idColumn = id !== undefined && columns.includes(id) ? id : idOf(kind);
   if (idColumn === undefined) return withoutId(kind, columns, asked);
@@ -153,51 +152,33 @@ function rulesIn(columns: readonly string[], rules: MappingRules): MappingRules 
   };
 }
 
-/** Handles columns that show no kind. */
-function unknown(columns: readonly string[], asked: Asked): Identity {
-  const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
-  // A rule for `company_id` says nothing: users may have a company, too.
-  const isUsers = mappedTo('user_id', columns, asked.rules) !== undefined;
-  const kind = isUsers ? 'users' : likeliestKind(columns);
-  return withoutColumn({ kind, column: asked.id ?? likelyId(kind, columns, asked) }, names, columns, asked, {
-    sentence: `no column user_id or company_id among ${list(columns)}`,
-    hint: 'say what the rows are, and name the column of their identifier',
-    code: 'kind_unknown',
-  });
-}
-
-/** Handles a known kind without an identifier. */
-function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identity {
-  const column = likelyId(kind, columns, asked);
-  return withoutColumn({ kind, column }, namesOf(kind, asked), columns, asked, {
-    sentence: `no column ${ID_FIELD[kind]} among ${list(columns)}`,
-    hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
-    code: 'no_identifier',
-  });
-}
-
-/** @param names the names given for the identifier */
-function withoutColumn(
-  { kind, column }: { kind: Kind; column: string },
-  names: readonly Name[],
-  columns: readonly string[],
-  asked: Asked,
-  { sentence, hint, code }: { sentence: string; hint: string; code: 'kind_unknown' | 'no_identifier' },
-): Identity {
+/** Handles columns without an identifier. @param known the kind, if something shows it */
+function withoutId(known: Kind | undefined, columns: readonly string[], asked: Asked): Identity {
   const { path: file, below = [], inputs = [file], sheets: [sheet] = [] } = asked;
+  const field = known ? ID_FIELD[known] : 'user_id or company_id';
+  const sentence = `no column ${field} among ${list(columns)}`;
   const identified = identifiedBelow(below, asked);
   if (identified) throw new InputError(sentence, { file, ...inArray(file, identified.path, null) });
+  const names = (known ? [known] : DETECTED).flatMap((kind) => namesOf(kind, asked));
   const missing = names.find((name) => !columns.includes(name.column));
   if (missing) throw unknownColumn(missing.rule, missing.column, columns, file);
+  // A rule for `company_id` says nothing: users may have a company, too.
+  const isUsers = mappedTo('user_id', columns, asked.rules) !== undefined;
+  const kind = known ?? (isUsers ? 'users' : likeliestKind(columns));
+  const column = (known ? undefined : asked.id) ?? likelyId(kind, columns, asked);
   if (asked.guess) return guessed(kind, column, columns, asked);
   const company = companyOf(kind, column, columns, asked);
   const hasRule = hasIdentifierRule(rulesOf(kind, asked), kind, [column, company]);
   const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
   const [array] = below;
   if (sheet !== undefined) throw new InputError(sentence, { file, ...inSheet(file, sheet, reading) });
+  if (array) throw new InputError(sentence, { file, ...inArray(file, array.path, reading) });
   throw new InputError(sentence, {
     file,
-    ...(array ? inArray(file, array.path, reading) : { hint, problem: { code, ...reading } }),
+    hint: known
+      ? `name the identifier's column, such as ${JSON.stringify(column)}`
+      : 'say what the rows are, and name the column of their identifier',
+    problem: { code: known ? 'no_identifier' : 'kind_unknown', ...reading },
   });
 }
 

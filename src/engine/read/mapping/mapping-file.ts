@@ -15,80 +15,64 @@ import { type Mapping, openZones, typeRules, type Zones } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
-const columnType = text;
 
 /** What a mapping can set for all inputs, or for those of one kind. */
 const sectionShape = {
-  id: name.describe("The identifier's column.").optional(),
-  company_id: name.describe("The column of a user's company.").optional(),
-  map: z
-    .record(text, name)
-    .describe('Column to metadata key. A column that is not named keeps its name.')
-    .optional(),
-  include: z.array(name).describe('Only these columns become metadata.').optional(),
-  exclude: z.array(name).describe('Columns that are left out.').optional(),
-  set: z
-    .record(text, text)
-    .describe('Key and value for every item. A value is typed as a CSV cell is.')
-    .optional(),
-  keys: z
-    .enum(WORDS.keys)
-    .describe('How a column that is not in map becomes a key. Default as-is.')
-    .optional(),
+  id: name.describe("The identifier's column."),
+  company_id: name.describe("The column of a user's company."),
+  map: z.record(text, name).describe('Column to metadata key. A column that is not named keeps its name.'),
+  include: z.array(name).describe('Only these columns become metadata.'),
+  exclude: z.array(name).describe('Columns that are left out.'),
+  set: z.record(text, text).describe('Key and value for every item. A value is typed as a CSV cell is.'),
+  keys: z.enum(WORDS.keys).describe('How a column that is not in map becomes a key. Default as-is.'),
   type: z
-    .record(z.string(), columnType)
+    .record(text, text)
     .describe(
       'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column. *: string, for all columns that are not named.',
-    )
-    .optional(),
-  zone: name.describe('Time zone of dates without an offset, for types that name none.').optional(),
-  empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
-  null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.').optional(),
-  trim: z.boolean().describe('true: white space around cells is removed.').optional(),
-  allow_id: z
-    .array(name)
-    .describe('Identifiers to accept that look like a missing value, such as NULL.')
-    .optional(),
+    ),
+  zone: name.describe('Time zone of dates without an offset, for types that name none.'),
+  empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.'),
+  null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.'),
+  trim: z.boolean().describe('true: white space around cells is removed.'),
+  allow_id: z.array(name).describe('Identifiers to accept that look like a missing value, such as NULL.'),
 };
 
-const section = z.strictObject(sectionShape);
+const section = z.strictObject(sectionShape).partial();
 
 /** How all inputs are read: known before the kind of their rows is, so no section can say it. */
 const factsShape = {
-  format: z.enum(WORDS.format).describe('Format of the inputs.').optional(),
-  delimiter: name.describe('CSV: separator of cells, such as ; or tab.').optional(),
-  sheet: name.describe('Sheet of a workbook: its name, or its number from 1.').optional(),
-  encoding: name.describe('Encoding of the text, such as windows-1252.').optional(),
-  quote: name.describe('CSV: the quote character, or none.').optional(),
-  escape: name.describe('CSV: the character before a quote inside quotes.').optional(),
-  comment: name.describe('CSV: lines that begin with it are left out.').optional(),
+  format: z.enum(WORDS.format).describe('Format of the inputs.'),
+  delimiter: name.describe('CSV: separator of cells, such as ; or tab.'),
+  sheet: name.describe('Sheet of a workbook: its name, or its number from 1.'),
+  encoding: name.describe('Encoding of the text, such as windows-1252.'),
+  quote: name.describe('CSV: the quote character, or none.'),
+  escape: name.describe('CSV: the character before a quote inside quotes.'),
+  comment: name.describe('CSV: lines that begin with it are left out.'),
   skip_lines: z
     .int('must be a whole number')
     .min(0, 'must be 0 or more')
-    .describe('CSV: lines to leave out above the header.')
-    .optional(),
-  lenient_quotes: z.boolean().describe('CSV: true: text after a closing quote is text.').optional(),
-  short_rows: z.enum(WORDS.shortRows).describe('CSV: what to do with rows that are too short.').optional(),
-  excel_text: z.boolean().describe('CSV: true: cells like ="0012" are read as their text.').optional(),
-  rename_duplicates: z.boolean().describe('CSV: true: columns with one name are numbered.').optional(),
-  json_path: name.describe('JSON: path to the array of items, such as data.items.').optional(),
-  round_numbers: z
-    .boolean()
-    .describe('JSON: true: numbers that a double cannot hold exactly are rounded.')
-    .optional(),
+    .describe('CSV: lines to leave out above the header.'),
+  lenient_quotes: z.boolean().describe('CSV: true: text after a closing quote is text.'),
+  short_rows: z.enum(WORDS.shortRows).describe('CSV: what to do with rows that are too short.'),
+  excel_text: z.boolean().describe('CSV: true: cells like ="0012" are read as their text.'),
+  rename_duplicates: z.boolean().describe('CSV: true: columns with one name are numbered.'),
+  json_path: name.describe('JSON: path to the array of items, such as data.items.'),
+  round_numbers: z.boolean().describe('JSON: true: numbers that a double cannot hold exactly are rounded.'),
 } satisfies Record<keyof WrittenFacts, z.ZodType>;
 
-const mappingSchema = z.strictObject({
-  $schema: text.describe('Address of this schema, for editors.').optional(),
-  kind: z.enum(WORDS.kind).describe('What the rows are.').optional(),
-  ...sectionShape,
-  user_id: name
-    .describe("The column of a user's identifier, where companies and users are imported together.")
-    .optional(),
-  ...factsShape,
-  companies: section.describe('Rules for companies only.').optional(),
-  users: section.describe('Rules for users only.').optional(),
-});
+const mappingSchema = z
+  .strictObject({
+    $schema: text.describe('Address of this schema, for editors.'),
+    kind: z.enum(WORDS.kind).describe('What the rows are.'),
+    ...sectionShape,
+    user_id: name.describe(
+      "The column of a user's identifier, where companies and users are imported together.",
+    ),
+    ...factsShape,
+    companies: section.describe('Rules for companies only.'),
+    users: section.describe('Rules for users only.'),
+  })
+  .partial();
 
 export type MappingFile = z.infer<typeof mappingSchema>;
 export type MappingSection = z.infer<typeof section>;
@@ -139,16 +123,10 @@ function rulesIn(
   zones: Zones,
 ): Mapping[] {
   const all: typeof more = Object.fromEntries(Object.entries(more).filter(([key]) => !(key in factsShape)));
-  const sections = KINDS.flatMap((name): Mapping[] => {
-    const found = { companies, users }[name];
-    return found
-      ? [
-          {
-            kind: name,
-            ...mappingOf(found, path, `${name}.`, { ...zones, otherwise: all.zone ?? zones.otherwise }),
-          },
-        ]
-      : [];
+  const below = { ...zones, otherwise: all.zone ?? zones.otherwise };
+  const sections = KINDS.flatMap((kind): Mapping[] => {
+    const found = { companies, users }[kind];
+    return found ? [{ kind, ...mappingOf(found, path, `${kind}.`, below) }] : [];
   });
   if (sections.length > 0 && kind !== undefined) {
     throw new ConfigError(`${path}: kind: the file has a section for each kind`, {
@@ -166,29 +144,22 @@ function mappingOf(
   where: string,
   zones: Zones,
 ): Mapping {
-  const { map, set, type, include, exclude, empty, keys, trim } = from;
+  const { id, user_id, company_id, map, set, type, ...others } = from;
+  const { include, exclude, empty, keys, trim, null: nulls, allow_id: allowIds } = others;
   const zone = zones.zone ?? from.zone ?? zones.otherwise;
   const typed = `${where}type`;
-  const typesIn = (types: object) =>
-    typeRules(pairs(path, typed, types, text), (column) => `${typed}.${column}`, zone);
-  const rules = {
-    ...(map && { map: pairs(path, `${where}map`, map, name) }),
-    ...(set && { set: pairs(path, `${where}set`, set, text) }),
-    ...(type && named(path, () => typesIn(type))),
-    ...(include && { include }),
-    ...(exclude && { exclude }),
-    ...(empty && { empty }),
-    ...(keys && { keys }),
-    ...(from.null && { nulls: from.null }),
-    ...(trim !== undefined && { trim }),
-    ...(from.allow_id && { allowIds: from.allow_id }),
-  };
+  const types = type && pairs(path, typed, type, text);
   return {
-    ...(from.id !== undefined && { id: from.id }),
-    ...(from.user_id !== undefined && { userId: from.user_id }),
-    ...(from.company_id !== undefined && { companyId: from.company_id }),
-    ...(from.zone !== undefined && { zone: from.zone }),
-    rules,
+    id,
+    userId: user_id,
+    companyId: company_id,
+    zone: from.zone,
+    rules: {
+      ...{ include, exclude, empty, keys, nulls, trim, allowIds },
+      map: map && pairs(path, `${where}map`, map, name),
+      set: set && pairs(path, `${where}set`, set, text),
+      ...named(path, () => typeRules(types, (column) => `${typed}.${column}`, zone)),
+    },
   };
 }
 

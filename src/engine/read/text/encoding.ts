@@ -79,12 +79,12 @@ async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   let ascii = true;
   for await (const chunk of chunks) {
     const bytes = tail ? Buffer.concat([tail, chunk]) : chunk;
-    const whole = wholeCharacters(bytes, bytes.length);
+    const whole = wholeCharacters(bytes);
     const text = bytes.subarray(0, whole);
     if (!isUtf8(text)) {
-      const valid = validPrefix(text);
-      if (valid > 0) yield text.subarray(0, valid);
-      throw invalidUtf8(offset + valid, ascii && isAscii(text.subarray(0, valid)));
+      const valid = Buffer.from(decodedPrefix(text, 'utf-8').valid);
+      if (valid.length > 0) yield valid;
+      throw invalidUtf8(offset + valid.length, ascii && isAscii(valid));
     }
     tail = whole < bytes.length ? Buffer.from(bytes.subarray(whole)) : undefined;
     ascii &&= isAscii(text);
@@ -94,8 +94,9 @@ async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   if (tail) throw invalidUtf8(offset, ascii);
 }
 
-/** How many of the first `length` bytes remain without an incomplete character at the end. */
-function wholeCharacters(bytes: Uint8Array, length: number): number {
+/** How many bytes remain without an incomplete character at the end. */
+function wholeCharacters(bytes: Uint8Array): number {
+  const { length } = bytes;
   for (let back = 1; back <= Math.min(3, length); back++) {
     const byte = bytes[length - back]!;
     if (byte < 0x80) return length;
@@ -105,18 +106,6 @@ function wholeCharacters(bytes: Uint8Array, length: number): number {
     }
   }
   return length;
-}
-
-/** Number of bytes before the first invalid one, by bisection. This runs once, at the end of a run. */
-function validPrefix(bytes: Buffer): number {
-  let valid = 0;
-  let invalid = bytes.length;
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >> 1;
-    if (isUtf8(bytes.subarray(0, wholeCharacters(bytes, middle)))) valid = middle;
-    else invalid = middle;
-  }
-  return wholeCharacters(bytes, valid);
 }
 
 function invalidUtf8(offset: number, asciiBefore: boolean): BadTextError {
@@ -153,7 +142,7 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncG
 
 /** The valid text at the beginning of a chunk that has an invalid byte, decoded one byte at a time. */
 function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length: number } {
-  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   let valid = '';
   for (let index = 0; index < chunk.length; index++) {
     try {

@@ -59,9 +59,7 @@ async function headOf(
 ): Promise<Head> {
   const { handle, stamp } = file.opened;
   if (stamp.size === 0) throw empty(file);
-  const magic = await firstBytes(file, handle);
-  refuseSpreadsheet(file, magic);
-  const compression = compressionOf(magic);
+  const compression = compressionOf(await firstBytes(file, handle));
   const { path, location } = file;
   const chunks = readBytes({ ...file, compression }, signal);
   const first = await chunks.next();
@@ -106,25 +104,6 @@ export async function firstBytes(file: SourceFile, handle: FileHandle): Promise<
   });
   return buffer.subarray(0, bytesRead);
 }
-
-function refuseSpreadsheet(file: SourceFile, magic: Buffer): void {
-  const hex = magic.toString('hex');
-  if (hex.startsWith('504b0304')) {
-    throw /\.(?:xlsx|xlsm|xlsb|ods|numbers)$/i.test(file.path)
-      ? spreadsheet(file)
-      : new InputError('is a zip archive or an Excel workbook, not text', {
-          file: file.path,
-          hint: 'unpack it; in Excel, save as CSV UTF-8',
-        });
-  }
-  if (hex === 'd0cf11e0a1b11ae1') throw spreadsheet(file);
-}
-
-const spreadsheet = (file: SourceFile): InputError =>
-  new InputError('is a spreadsheet, not text', {
-    file: file.path,
-    hint: 'save as .xlsx or CSV UTF-8 and import that',
-  });
 
 async function firstText(
   file: PackedFile & { encoding: string },

@@ -2,6 +2,7 @@
 import { InputError } from '../../errors.js';
 
 const UNPACK = 'unpack it, and import the file in it';
+const SAVE = 'save it as .xlsx or CSV UTF-8, and import that';
 const EXPORT = 'export the data as CSV or JSON, and import that';
 
 /** By the extension that file-type returns. Others are named by their MIME type. */
@@ -19,7 +20,10 @@ const KINDS: Record<string, readonly [name: string, hint: string]> = {
   Z: ['a file compressed with compress', 'unpack it with uncompress, and import what is in it'],
   '7z': ['a 7-Zip archive', UNPACK],
   rar: ['a RAR archive', UNPACK],
-  zip: ['a zip archive inside another file', UNPACK],
+  zip: ['a zip archive or a workbook', 'leave the format out, or unpack it and import the file in it'],
+  xlsx: ['a workbook', 'leave the format out'],
+  ods: ['a spreadsheet', SAVE],
+  cfb: ['an old Office file', SAVE],
   pdf: ['a PDF document', EXPORT],
   rtf: ['an RTF document', EXPORT],
   png: ['a PNG image', EXPORT],

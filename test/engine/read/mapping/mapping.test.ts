@@ -1,13 +1,7 @@
 /** What becomes of columns: kind, identifier, keys, types and empty cells, by flags. As long as the rules have cases. */
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../../src/engine/errors.js';
-import {
-  checkIdentifierKeys,
-  checkScanned,
-  type MappingRules,
-  mergeRules,
-  NO_RULES,
-} from '../../../../src/engine/read/index.js';
+import { type MappingRules, mergeRules, NO_RULES } from '../../../../src/engine/read/index.js';
 import { workbook } from '../../../support/workbook.js';
 import { writeCsv } from '../csv-writer.js';
 import { file, open, type ReadOptions, read, readText } from '../reading.js';
@@ -267,14 +261,6 @@ describe('flags that do not fit the input', () => {
       hint: 'change the value, or leave the type out',
     });
   });
-});
-
-it('a run of an earlier version continues with an identifier as a key: only a new import is refused', async () => {
-  const opened = await open(file('a.ndjson', JSON_LINES));
-  const begun = { ...opened, rules: rules({ set: [['company_id', 'x']] }).rules };
-  expect(() => checkIdentifierKeys([begun])).toThrow('"company_id" is the identifier');
-  const scan = { columns: [], rows: { read: 2, filtered: 0, rejected: 0 } } as never;
-  expect(() => checkScanned([{ opened: begun, scan }], {})).not.toThrow();
 });
 
 describe('kind and identifier', () => {

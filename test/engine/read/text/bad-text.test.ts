@@ -1,9 +1,11 @@
 /** What a file is called, and what is suggested, whose bytes are not text of its encoding. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { InputError } from '../../../../src/engine/errors.js';
 import type { ProblemOf } from '../../../../src/engine/problems.js';
-import { file, open, type ReadOptions, read } from '../reading.js';
+import { FIXTURES, file, open, type ReadOptions, read } from '../reading.js';
 
 async function refusal(content: Uint8Array, options: ReadOptions = {}, name = 'a.csv'): Promise<InputError> {
   const path = file(name, content);
@@ -179,6 +181,13 @@ describe('files of another kind', () => {
     expect(error.message).toBe(`a.csv: is ${name}, not data in a format that can be imported`);
     expect(error.hint).toMatch(hint);
     expect(error.problem).toEqual({ code: 'other_kind_of_file', name });
+  });
+
+  it('a workbook that is asked for as CSV', async () => {
+    const workbook = readFileSync(join(FIXTURES, 'columnar/people.xlsx'));
+    const error = await refusal(workbook, { format: 'csv' }, 'a.xlsx');
+    expect(error.message).toMatch(/^a\.xlsx: is a (?:zip archive or a )?workbook, not data/);
+    expect(error.hint).toMatch(/^leave the format out/);
   });
 
   it('bytes of no kind at all are no text', async () => {
