@@ -81,7 +81,6 @@ const ALLOWED: Record<string, string[]> = {
   'cli/settings': [...BASE, 'contract', 'engine/service', 'engine/state', 'cli/advice', 'cli/options'],
   'cli/facts': [...BASE, 'contract', 'engine/send', 'engine/service', 'engine/state', 'cli/advice'],
   'cli/output': [...BASE, 'contract', 'cli/advice', 'cli/facts'],
-  'cli/optimizing': [],
   'cli/context': [
     'cli/advice',
     'engine/util',
@@ -100,7 +99,6 @@ const ALLOWED: Record<string, string[]> = {
     'cli/context',
     'cli/settings',
     'cli/output',
-    'cli/optimizing',
     'sandbox',
   ],
   'cli/prompts': [...BASE, 'cli/context', 'cli/output'],

@@ -1,6 +1,7 @@
 /** Opens what a command needs, each thing once, and closes it again. */
 
 import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import { closeAll } from '../engine/util/close-all.js';
@@ -67,9 +68,7 @@ export function createContext(
       onRetry,
       clock: world.clock,
       proxy: world.env,
-      ...(world.nodeVersion.startsWith('20.')
-        ? { compiling: (await import('./optimizing.js')).withoutOptimizing }
-        : {}),
+      ...(world.nodeVersion.startsWith('20.') ? { compiling: withoutOptimizing } : {}),
       ...(flags.debug
         ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
         : {}),
@@ -145,4 +144,25 @@ function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how:
     opened ??= open(...how);
     return opened;
   };
+}
+
+/**
+ * Compiles WebAssembly so that it is never optimized. The HTTP parser of undici is one large function. Node
+ * 20 optimizes it after a few replies, which takes 100 ms of processor time and 30 MB: more than it saves.
+ * Everything is compiled at once, because functions that are compiled later would be optimized. Afterwards,
+ * the flags are reset, because V8 rejects cached code that was compiled with other flags, including Node's
+ * own.
+ */
+function withoutOptimizing(compile: () => void): void {
+  const set = (prefix: '' | 'no-'): void => {
+    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation']) {
+      setFlagsFromString(`--${prefix}${flag}`);
+    }
+  };
+  set('no-');
+  try {
+    compile();
+  } finally {
+    set('');
+  }
 }

@@ -1,7 +1,6 @@
 /** `profiles apply <plan>`: send exactly what a dry run saved (contract §3 "Review before sending"). */
 import { ProfilesError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
-import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { checkAccount } from '../../engine/run/door.js';
 import { runOfPlan, startOfPlan } from '../../engine/run/start.js';
@@ -13,33 +12,27 @@ import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
 import { given, OTHERS, REJECTING, RETRYING, SENDING, usage, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
-import { type Ended, spec } from './command.js';
-import { changesOf, checkFilesDiffer, type Report, reportOf } from './import-options.js';
+import { type Ended, type Flags, spec } from './command.js';
+import { changesOf, checkFilesDiffer, reportOf } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
 import { loaded, reportWriter } from './runs-detail.js';
 import { loadPlan } from './save-plan.js';
-
-interface Options {
-  file: string;
-  report: Report;
-  inputs: readonly string[];
-  expect: string | undefined;
-  again: boolean;
-  /** Options for sending, which override those of the plan. */
-  how: Partial<ImportOptions>;
-}
 
 const { canary, concurrency, maxChanged } = SENDING;
 const { isolateJobs, onFailure } = REJECTING;
 const { waitForLock, interval } = WAITING;
 const HOW = { waitForLock, interval, ...RETRYING, canary, concurrency, maxChanged, isolateJobs, onFailure };
 
+type Options = Awaited<ReturnType<typeof options>>;
+
+async function options([file = '']: readonly string[], flags: Flags, { cwd, settings }: Context) {
+  const { expect, again = false, inputs = [] } = given(OTHERS, flags);
+  const report = reportOf(flags, (await settings()).importDefaults);
+  return { file, report, inputs, expect, again, how: changesOf(HOW, flags, cwd) };
+}
+
 export const command = spec({
-  options: async ([file = ''], flags, { cwd, settings }): Promise<Options> => {
-    const { expect, again = false, inputs = [] } = given(OTHERS, flags);
-    const report = reportOf(flags, (await settings()).importDefaults);
-    return { file, report, inputs, expect, again, how: changesOf(HOW, flags, cwd) };
-  },
+  options,
   run: async (asked, context) => {
     const plan = await loadPlan(asked.file, asked.expect, context);
     try {

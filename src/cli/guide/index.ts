@@ -10,7 +10,6 @@ import { isKnownLayout } from '../../engine/plan/type-changes.js';
 import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
-import type { Changes } from '../advice/commands.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter, type Prompter } from '../prompts/index.js';
@@ -39,25 +38,15 @@ export interface Asked {
   rehearse(options: ImportOptions): Promise<Rehearsal>;
 }
 
-/** What to import after all questions. */
-export interface Guided {
-  options: ImportOptions;
-  /** The plan to send; null to make one. */
-  rehearsal: Rehearsal | null;
-  /** The same import without questions. */
-  commands: readonly Changes[];
-  /** Mapping files that were used or saved: nothing else may be written there. */
-  reads: readonly string[];
-}
-
 type Ask = () => Promise<Prompter>;
 
 /**
- * @returns null if nothing is open
+ * @returns null if nothing is open; `rehearsal`: the plan to send, or null to make one; `commands`: the same import without
+ * questions; `reads`: mapping files that were used or saved, where nothing else may be written
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
-export const guide = (asked: Asked, context: Context): Promise<Guided | null> =>
+export const guide = (asked: Asked, context: Context) =>
   looking(context, async (how) => {
     const sources = await expandInputs(asked.paths, sourceDeps(context));
     const remake = (flags: Flags) => asked.remake({ ...asked.answered, ...flags }, null);
@@ -212,7 +201,7 @@ async function finish(
   },
   ask: Prompter,
   context: Context,
-): Promise<Guided> {
+) {
   const { asked, sources, final, done, reads } = of;
   const { mapping } = done;
   const found = final.dryRun ? null : await asked.rehearse(final);
@@ -243,7 +232,7 @@ async function finish(
     throw hinted(new NotConfirmedError('nothing was sent'), { do: 'to send it', again, or });
   }
   return {
-    options: skipsInvalid ? { ...final, invalid: 'any' } : final,
+    options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,
     rehearsal,
     commands,
     reads: saved === null ? reads : [...reads, saved],
