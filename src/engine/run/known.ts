@@ -1,7 +1,6 @@
 /** The fingerprints of what the service has (contract §3 "Only what changed"). Cached for each kind. */
 
 import type { Kind } from '../model.js';
-import type { ImportOptions } from '../options.js';
 import type { Known } from '../plan/compare.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -48,12 +47,4 @@ export class KnownProfiles {
   forget(): void {
     this.#kinds.clear();
   }
-}
-
-/**
- * The time before which completed profiles count as unknown (ISO 8601); null if age does not matter.
- * @param now milliseconds since the epoch
- */
-export function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
-  return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;
 }

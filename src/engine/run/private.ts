@@ -107,7 +107,7 @@ export function withoutValues(options: ImportOptions, secret: Buffer): Omit<Impo
 }
 
 /** Writes the private values, so that this machine does not ask for them again. @throws StateError */
-export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
+async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
   if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, sets);

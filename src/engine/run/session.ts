@@ -15,7 +15,7 @@ import { Rejecting } from './rejecting.js';
 import type { Start } from './start.js';
 
 /** An input as reports need it. */
-export interface InputFacts {
+interface InputFacts {
   path: string;
   kind: Kind;
   rows: FileRows;

@@ -79,7 +79,7 @@ export async function isSent(
 }
 
 /** Requests of a run whose rows can be sent again. */
-export const failedIn = async ({ run, status }: StoredRun, state: State): Promise<RequestRecord[]> =>
+const failedIn = async ({ run, status }: StoredRun, state: State): Promise<RequestRecord[]> =>
   status === 'superseded' ? [] : failedOf(new RunRequests(await state.requests.of(run)));
 
 /**

@@ -151,7 +151,7 @@ export function reportSubmitted(kind: Kind, record: RequestRecord, deps: Deliver
 }
 
 /** The job of a request as it was last seen. */
-export const jobEvent = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): ImportEvent => {
+const jobEvent = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): ImportEvent => {
   const { kind } = deps.inputs[record.input]!;
   return { type: 'job', kind, rows: record.rows, job: runJob(record.job!, record, pathsOf(deps)) };
 };
