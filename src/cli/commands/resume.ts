@@ -1,9 +1,10 @@
 /** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
 import type { ImportOptions } from '../../engine/options.js';
+import { mayContinue } from '../../engine/run/door.js';
 import type { Repeated } from '../../engine/run/private.js';
 import { chooseRun, startOfRun } from '../../engine/run/start.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import { type Scope, sameScope } from '../../engine/state/scopes.js';
+import type { Scope } from '../../engine/state/scopes.js';
 import type { Context } from '../context.js';
 import * as table from '../options/index.js';
 import { spec } from './command.js';
@@ -42,7 +43,7 @@ export const command = spec({
     const { run, scope, named_account: account } = stored;
     const words = ['resume', run, ...(failed ? ['--failed'] : [])];
     const there = await contextOf({ what: `run ${run}`, scope, account, words }, context);
-    checkAccount(stored, await there.scope());
+    checkAccount(stored, await there.scope(), (await there.settings()).account);
     const { importDefaults } = await there.settings();
     const { intervalMs: _, ...timing } = table.engineValues(TIMING, importDefaults);
     // These belong to the session, not to the run: a run that timed out must be able to continue.
@@ -64,9 +65,9 @@ function checkFollowed({ run, options }: StoredRun, { inputs, values, how }: Ask
 }
 
 /** Another token is allowed only if the first one was refused (contract §4). @throws UsageError for another account */
-function checkAccount({ run, scope, named_account: name, ended_by }: StoredRun, here: Scope): void {
-  if (sameScope(here, scope)) return;
-  if (name === null && here.account.startsWith('token:') && ended_by === 'unauthorised') return;
+function checkAccount(run: StoredRun, here: Scope, account: string | null): void {
+  if (mayContinue(run, here, account)) return;
+  const { named_account: name } = run;
   const hint = name ? `resume with --account ${name}` : 'resume with the token it started with';
-  throw usage(`run ${run} belongs to another account`, hint);
+  throw usage(`run ${run.run} belongs to another account`, hint);
 }
