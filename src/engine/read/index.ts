@@ -59,7 +59,7 @@ export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { lossIn } from './json/text.js';
 export { beyondLimit, DEFAULT_LIMITS, limitIn, tooDeep } from './limits.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
-export { FACTS, factKey, factsOf, writtenFacts } from './mapping/facts.js';
+export { factsOf, writtenFacts } from './mapping/facts.js';
 export { hasIdentifierRule } from './mapping/id-column.js';
 export { likeliestCompany, likeliestIds } from './mapping/likeliest.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
