@@ -107,6 +107,16 @@ it('half of a surrogate pair stays the escape that it is', async () => {
   expect(items).toEqual(['a_xD800_', 'a_xD801_', 'a😀'].map((company_id) => ({ company_id })));
 });
 
+it('a part whose checksum is another one is an error', async () => {
+  const bytes = Buffer.from(workbook([['company_id'], ['c1']]));
+  // The checksum of the sheet in the directory at the end.
+  const entry = bytes.lastIndexOf('PK\x01\x02', bytes.lastIndexOf('xl/sheet.xml'), 'latin1');
+  bytes[entry + 16]! ^= 1;
+  await expect(read(file('a.xlsx', bytes))).rejects.toThrow(
+    'the workbook is damaged: its checksum does not match',
+  );
+});
+
 it('two parts of one name are an error', async () => {
   const two = zip(['xl/workbook.xml', 'xl/Workbook.xml'].map((name) => ({ name })));
   await expect(read(file('a.xlsx', two))).rejects.toThrow(

@@ -71,9 +71,9 @@ async function* sheetRows(
       maxCell: file.maxCellBytes,
       text: (index) => strings.get(index),
     });
+    // To its end, where its checksum is compared.
     for await (const _ of parts.read(sheet.part, rows.root, signal)) {
       if (rows.rows.length > 0) yield rows.rows.splice(0);
-      if (rows.done) return;
     }
   } catch (error) {
     const cause = error instanceof InputError ? error.cause : error;

@@ -56,8 +56,6 @@ export function textsIn(text: (more: string) => void): Readonly<Record<string, P
 /** Collects the rows of a sheet in `rows` until the caller takes them. */
 export class SheetRows {
   rows: Row[] = [];
-  /** Whether the sheet has been read to its end. */
-  done = false;
   readonly root: Place;
   readonly #context: SheetContext;
   #row: Row = { number: 0, cells: [], wrong: null };
@@ -101,13 +99,7 @@ export class SheetRows {
       close: () => this.#closeRow(),
       inside: { 'x:c': cell },
     };
-    const sheetData: Place = {
-      close: () => {
-        this.done = true;
-      },
-      inside: { 'x:row': row },
-    };
-    this.root = { inside: { 'x:worksheet': { inside: { 'x:sheetData': sheetData } } } };
+    this.root = { inside: { 'x:worksheet': { inside: { 'x:sheetData': { inside: { 'x:row': row } } } } } };
   }
 
   #longer(text: string, more: string): string {

@@ -335,6 +335,10 @@ describe('suggestions', () => {
     [['03/31/2024', '12/31/2024'], ['date:M/d/yyyy']],
     [['12/31/2024', '3/1/2024'], ['date:M/d/yyyy']],
     [['03/04/2024'], ['date:M/d/yyyy', 'date:d/M/yyyy']],
+    [
+      ['05/05/2024', '03/04/2024'],
+      ['date:M/d/yyyy', 'date:d/M/yyyy'],
+    ],
     [['31.12.2024 10:00'], ['datetime:d.M.yyyy H:mm@<zone>']],
     [['2024-12-31 10:00'], ['datetime:iso@<zone>']],
     [['2024-12-31 10:00:00+00'], ['datetime:iso']],
