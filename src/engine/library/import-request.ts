@@ -43,7 +43,7 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
   cwd?: string;
   /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`, or `.ndjson` for JSON. */
   rejects?: string;
-  /** Worker threads for files of more than 8 MiB (compressed, workbook, or Parquet: 1 MiB). Parquet takes at least two. Default 2; 0 parses on this thread. */
+  /** Worker threads for files of more than 8 MiB (compressed, workbook, or Parquet: 1 MiB). Default 2; 0 parses on this thread. */
   threads?: number;
   /**
    * Stops the import: requests in flight finish, and nothing more is read, sent, or waited for. If the import
