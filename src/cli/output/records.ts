@@ -8,7 +8,6 @@ import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
 import { safeLine } from './safe.js';
 import { type Env, type OutputFlags, type Styles, styleOf, stylesOn, type TextStream } from './terminal.js';
-import { pad } from './width.js';
 
 /** One record of a list, by field name. */
 export type ListRecord = Readonly<Record<string, unknown>>;
@@ -182,12 +181,12 @@ export function recordText(job: Job, styles: Styles): string {
 }
 
 /** Any record as aligned `field  value` lines, in its own order of fields. */
-export function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
+function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
   const fields = Object.keys(record);
   const names = fields.map(safeLine);
   const width = Math.max(...names.map((name) => name.length));
   return fields
-    .map((field, i) => `${styles.dim(pad(names[i]!, width))}  ${valueText(field, record[field], styles)}\n`)
+    .map((field, i) => `${styles.dim(names[i]!.padEnd(width))}  ${valueText(field, record[field], styles)}\n`)
     .join('');
 }
 

@@ -114,7 +114,7 @@ describe('further pages', () => {
     );
     const having = (text: RegExp): string[] =>
       pages.flatMap(([name, page]) => (text.test(page) ? [name] : []));
-    expect(having(/--no-wait: now/)).toEqual(['import', 'apply']);
+    expect(having(/--no-wait: now/)).toEqual(['import', 'apply', 'resume']);
     expect(having(/^Sending$/m)).toEqual(['import', 'apply', 'resume']);
   });
   it('one that does not exist is an error', async () => {
