@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import type { Input } from '../../src/cli/context.js';
 import { createContext } from '../../src/cli/create-context.js';
-import { systemClock } from '../../src/engine/util/clock.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
+import { fastClock } from '../support/clock.js';
 import { onPostgres } from '../support/state.js';
 
 beforeAll(built);
@@ -23,7 +23,7 @@ test.skipIf(onPostgres)(
       stdin: () => Readable.from([]) as Input,
       stdout: new PassThrough(),
       stderr: new PassThrough(),
-      clock: systemClock,
+      clock: fastClock(),
       nodeVersion: process.versions.node,
       cores: 1,
       stop: new AbortController().signal,

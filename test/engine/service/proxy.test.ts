@@ -215,9 +215,11 @@ describe('a SOCKS5 proxy', () => {
   it('never answers: the command ends', async () => {
     await built();
     const { port } = await listen(createTcp(() => {}));
-    const argv = ['job', 'j-1', '-o', 'request_timeout=200ms', '--base-url', 'https://service.example'];
+    const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
+    const limits = ['-o', 'request_timeout=200ms', '-o', 'retries=0'];
+    const argv = ['import', 'c.csv', ...limits, '--base-url', 'https://service.example'];
     const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `socks5://127.0.0.1:${port}` };
-    const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
+    const { code, stderr } = await profiles(argv, { cwd, env }).ended;
     expect(stderr).toContain('no connection to service.example within 200ms');
     expect(code).toBe(6);
   }, 60_000);
