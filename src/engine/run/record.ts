@@ -156,7 +156,9 @@ export class RunRecord {
         : [];
     const requests = retriesOf(this.#requests, again);
     const renewed = options.failed ? [...newRejects(this.#requests)] : [];
-    const kept = { ...options, canary: this.canary, outcomes: options.outcomes ?? began.outcomes ?? null };
+    const outcomes = options.outcomes ?? began.outcomes ?? null;
+    // Its paths stay as they were recorded: without the signatures of addresses.
+    const kept = { ...options, paths: began.paths ?? [], canary: this.canary, outcomes };
     await state.runs.reopen(run.run, {
       options: await storeOptions(state, run.run, { ...kept, failed: false }),
       requests,

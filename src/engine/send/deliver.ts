@@ -94,11 +94,17 @@ class Delivery {
       case 'repeat':
         return this.#replace(request, [rows]);
       case 'divide': {
-        const isCanary = isCanaryDue(options.canary, requests);
-        return this.#divide(request, rows, isCanary ? this.deps.mostItems() : undefined);
+        const first = isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined;
+        // Of what was recorded, so few may be left that they are sent as they are.
+        if (requestStatus(request) === 'planned' && !divide(rows, first))
+          return this.#send(rows, request, source, null);
+        return this.#divide(request, rows, first);
       }
-      case 'reject':
-        return this.#reject(rows, request);
+      case 'reject': {
+        // Not with rows that it left out for newer data.
+        const sent = await leaveOut(rows, requests.of(this.seq)!, this.deps);
+        return this.#reject(sent.prints.ids.length > 0 ? sent : rows, request);
+      }
       case 'leave': {
         const wasAccepted = requests.chainOf(request).slice(1).some(wasAcknowledged);
         const reason = `the ${count(options.isolateJobs, 'request')} to find the rows at fault are used up`;
@@ -116,8 +122,8 @@ class Delivery {
     source: RequestRecord | null,
     prepared: Prepared | null,
   ): Promise<void> {
-    const { requests, isCanary, run, options } = this.deps;
-    const { onFailure } = options;
+    const { requests, isCanary, run } = this.deps;
+    const { onFailure } = this.options;
     const rows = prepared ? whole : await leaveOut(whole, requests.of(this.seq)!, this.deps);
     const { serialized, described } = prepared ?? prepare(rows);
     const record = prepared ? given : await repeated(rows, described, given, this.deps);

@@ -59,9 +59,8 @@ export function nextStep(root: RequestRecord, requests: RunRequests, rules: Rule
       return within(first, begun, false);
     }
     const isClear = requests.partsOf(first).length === 0 && outcomeOf(first) === 'completed';
-    return (
-      within(first, search, false) ?? within(second, search, search !== null && isClear && !wasTooLarge(r))
-    );
+    const isAtFault = search !== null && !wasTooLarge(r) && (known || failureOf(r) !== null);
+    return within(first, search, false) ?? within(second, search, isAtFault && isClear);
   }
 
   function last(request: RequestRecord, search: Search | null, known: boolean): Step | null {
@@ -73,7 +72,7 @@ export function nextStep(root: RequestRecord, requests: RunRequests, rules: Rule
       case 'accepted':
         return rules.isolate && rules.wait ? take('send') : null;
       case 'planned':
-        if (search && search.left <= 0) return take('leave');
+        if (rules.isolate && search && search.left <= 0) return take('leave');
         return !isOne && (known || request.rows > rules.most) ? take('divide') : take('send');
       case 'failed': {
         if (!rules.isolate) return null;

@@ -100,10 +100,9 @@ export async function sendRequest(
       return { type: 'stopped' };
     }
     const { possibleDuplicate } = record;
-    if (unknown === null) {
-      record.state = 'intent';
-      record.reason = null;
-    } else record.possibleDuplicate ??= unknown;
+    record.state = unknown === null ? 'intent' : 'unknown';
+    record.reason = unknown;
+    if (unknown !== null) record.possibleDuplicate ??= unknown;
     await deps.commit();
     let answer: Answer;
     try {

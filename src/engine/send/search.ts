@@ -74,8 +74,10 @@ export class Search {
   /** @param source the request that failed */
   async mayBegin(source: RequestRecord): Promise<boolean> {
     if (this.#allowed.has(source.seq)) return true;
+    // A search that waits for others is not one that others wait for, nor one that it waits for itself.
+    this.#end();
     if (!(await this.all.mayBegin(source, this.given))) return false;
-    if (this.#allowed.size === 0) this.#end = this.all.begin();
+    this.#end = this.all.begin();
     this.#allowed.add(source.seq);
     return true;
   }

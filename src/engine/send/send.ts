@@ -201,6 +201,11 @@ class Sender {
     // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
     const isolate = options.onFailure === 'isolate';
     const open = isolate ? [] : requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
+    // Where nothing will be sent, none has to wait for another one.
+    if (options.concurrency === Number.POSITIVE_INFINITY) {
+      if (open.length > 0) this.#launch(new Set(), follow(open, this.#deps));
+      return;
+    }
     /** A service may accept several requests in one job. */
     const jobs = new Map<string, RequestRecord[]>();
     for (const r of open) jobs.set(r.job!.job_id, [...(jobs.get(r.job!.job_id) ?? []), r]);

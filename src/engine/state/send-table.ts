@@ -104,7 +104,7 @@ const sendOfJob = (
   );
 
 /**
- * Records that a job has ended, or is gone, and settles its request. If two sends of a run have this job, it does not
+ * Records that a job has ended, or is gone, and settles its requests. If two sends of a run have this job, it does not
  * show that the rows of either were completed. Earlier sends of other runs can never be seen to complete.
  * @param end `completed`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
  */
@@ -132,8 +132,9 @@ export async function endJob(
     end === 'gone' ? 1 : 0,
     now,
   );
-  const settle = "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'";
-  await tx.run(settle, own.request);
+  const settle = `UPDATE requests SET state = 'settled' WHERE state = 'acknowledged' AND request IN
+    (SELECT request FROM sends WHERE scope = ? AND job_id = ? AND run = ?)`;
+  await tx.run(settle, scope, job, own.run);
 }
 
 /** Ends doubts that are too old. */
