@@ -135,6 +135,24 @@ describe('an address', () => {
     expect(stderr).not.toContain('s3cret');
   });
 
+  test('no signature is in the state, whether its run is begun or continued', async () => {
+    const service = await new FaultServer().start();
+    const { url } = await httpServer((_, response) => response.end(COMPANIES));
+    const cwd = scratch();
+    const env = { PROFILES_BASE_URL: service.url, PROFILES_TOKEN: 'test-token-1234' };
+    const words = ['import', `${url}/c.csv?sig=s3cret`, '-o', 'retries=0'];
+    service.trouble = { submit: () => async (exchange) => void exchange.socket.resetAndDestroy() };
+    expect((await cli(words, { cwd, env })).code).toBe(6);
+    expect((await cli([...words, '--resume'], { cwd, env })).code).toBe(6);
+    await service.stop();
+    const bytes = readdirSync(join(cwd, '.state'))
+      .filter((name) => name.includes('.db'))
+      .map((name) => readFileSync(join(cwd, '.state', name), 'latin1'))
+      .join('');
+    expect(bytes.includes('/c.csv')).toBe(true);
+    expect(bytes.includes('s3cret')).toBe(false);
+  });
+
   test('Ctrl-C ends a download that hangs, and leaves nothing', async () => {
     const { url, seen } = await httpServer((_, response) => {
       response.writeHead(200, { 'content-length': 1e6 });
