@@ -177,8 +177,10 @@ test.each([
   ['import a.csv --set t=x --full', 'profiles import a.csv --set t=x --resume --on-failure continue'],
   ['import a.csv --resume', 'profiles import a.csv --resume --on-failure continue'],
   ['apply plan.json', 'profiles apply plan.json --on-failure continue'],
-  // `resume` does not take the flag, and stdin cannot be read again.
-  ['resume r-1', undefined],
+  ['resume r-1', 'profiles resume r-1 --on-failure continue'],
+  // It began a run of its own.
+  ['resume r-0 --failed -o retries=1', 'profiles resume -o retries=1 --on-failure continue'],
+  // Stdin cannot be read again.
   ['import -', undefined],
 ])('a request that was refused by `%s` is skipped with a command that continues the run', (line, skip) => {
   const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
@@ -217,8 +219,8 @@ test.each([
     'apply plan.json',
     'resume after that time, or allow it:\n  profiles apply plan.json -o max_retry_after=11m',
   ],
-  // These do not take the flag, and stdin cannot be read again.
-  ['resume r-1', 'resume after that time'],
+  ['resume r-1', 'resume after that time, or allow it:\n  profiles resume r-1 -o max_retry_after=11m'],
+  // Stdin cannot be read again, and `identify` is no run.
   ['import -', 'resume after that time'],
   ['identify user u-1', 'try again after that time'],
 ])('a service that asks `%s` to wait: the command that waits is one that takes the flag', (line, hint) => {

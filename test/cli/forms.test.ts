@@ -100,6 +100,7 @@ const CONTROL = new RegExp('[\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f]');
 describe('text, and --quiet', () => {
   it.each(named(INVOCATIONS))('%s', async (_, invocation) => {
     const loud = await kept(invocation, { token: 'config' });
+    await kept(invocation, { flags: ['--debug'], token: 'config' });
     expect({ code: loud.code, stderr: loud.stderr }).toEqual({
       code: invocation.ends,
       stderr: saidOf(invocation),

@@ -32,13 +32,15 @@ const privateFlags = ({ set, where }: { set: readonly string[]; where: readonly 
 };
 
 /**
- * The same command, continuing the run, with other flags. None for `resume` and `identify`, which do not take these
- * flags, and none for stdin, which cannot be read again.
+ * The same command, continuing the run, with other flags. None for `identify`, which does not take these flags, and none
+ * for stdin, which cannot be read again.
  */
-function continued(what: string, plus: readonly string[], { isOf, paths }: Commands): Line[] {
+function continued(what: string, plus: readonly string[], { isOf, paths, wasTyped }: Commands): Line[] {
   const isImport = isOf('import') && !paths.includes('-');
-  if (!isImport && !isOf('apply')) return [];
-  return [{ do: what, again: { without: ['--full'], plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
+  if (!isImport && !isOf('apply') && !isOf('resume')) return [];
+  // A resume with --failed began a run of its own, which is not the one that was named.
+  const on = wasTyped('--failed') ? { paths: [], without: ['--failed'] } : { without: ['--full'] };
+  return [{ do: what, again: { ...on, plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
 }
 
 /** What to do if the service asks to wait longer than allowed: resume later, or allow it with a setting. */

@@ -140,7 +140,7 @@ const formOf = ({ type }: Entry): string =>
   type.placeholder === '' ? 'true|false' : `<${type.placeholder}>`;
 
 function textOf(entry: Entry, path: string): string {
-  const value = entry.summary.includes('(default)') ? null : defaultOf(entry);
+  const value = defaultOf(entry);
   const off = entry.off?.includes(path) ? `; ${entry.long.replace('--', '--no-')}: now` : '';
   return `${entry.summary}${off}${value === null ? '' : ` (default: ${value})`}`;
 }

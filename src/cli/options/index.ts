@@ -13,7 +13,7 @@ import {
   SENDING,
   WAITING,
 } from './importing.js';
-import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
+import { describedBy, descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   BUILT_IN,
   FLAGLESS,
@@ -67,7 +67,8 @@ const KEPT: Readonly<Record<string, string>> = { apply: 'as in the plan', resume
 /** The options of a command, with the defaults and config keys that apply to it. */
 export function optionsOf(path: string): Entry[] {
   const readsConfig = path === 'import' || path === 'inspect';
-  return OPTIONS.filter(({ commands }) => commands.includes(path)).map((option) => {
+  return OPTIONS.filter(({ commands }) => commands.includes(path)).map((each) => {
+    const option = describedBy(path, each);
     const { config, ...own } = option;
     if (readsConfig || !config?.startsWith('import.') || (option.ofSession && path === 'resume'))
       return option;

@@ -122,6 +122,12 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     };
   });
 
+/** The option as a command describes it, if that has a text of its own for it. */
+export function describedBy(path: string, option: Entry): Entry {
+  const own: string | undefined = (TEXTS as Record<string, string>)[`${option.name} of ${path}`];
+  return own === undefined ? option : { ...option, summary: own };
+}
+
 /** Settings that only the config file and the environment have: which service, with whose token, and what it asks. */
 const OF_CONFIG = /^(?!import\.|request_timeout$|interval$)/;
 

@@ -130,7 +130,7 @@ describe('texts', () => {
   it('every option has one, and every one an option', () => {
     const all = [...OPTIONS, ...(['version', 'help'] as const).map(builtIn)];
     expect(all.filter(({ summary }) => !summary).map(({ name }) => name)).toEqual([]);
-    const used = new Set(all.map(({ summary }) => summary));
+    const used = new Set([...all, ...optionsOf('resume')].map(({ summary }) => summary));
     expect(Object.values(OPTION_TEXTS).filter((text) => !used.has(text))).toEqual([]);
   });
   it('every command has one, and every one a command', async () => {
