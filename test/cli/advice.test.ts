@@ -178,8 +178,8 @@ test.each([
   ['import a.csv --resume', 'profiles import a.csv --resume --on-failure continue'],
   ['apply plan.json', 'profiles apply plan.json --on-failure continue'],
   ['resume r-1', 'profiles resume r-1 --on-failure continue'],
-  // It began a run of its own.
-  ['resume r-0 --failed -o retries=1', 'profiles resume -o retries=1 --on-failure continue'],
+  // It opened the run again.
+  ['resume r-1 --failed -o retries=1', 'profiles resume r-1 -o retries=1 --on-failure continue'],
   // Stdin cannot be read again.
   ['import -', undefined],
 ])('a request that was refused by `%s` is skipped with a command that continues the run', (line, skip) => {

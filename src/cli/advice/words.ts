@@ -35,12 +35,12 @@ const privateFlags = ({ set, where }: { set: readonly string[]; where: readonly 
  * The same command, continuing the run, with other flags. None for `identify`, which does not take these flags, and none
  * for stdin, which cannot be read again.
  */
-function continued(what: string, plus: readonly string[], { isOf, paths, wasTyped }: Commands): Line[] {
+function continued(what: string, plus: readonly string[], { isOf, paths }: Commands): Line[] {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply') && !isOf('resume')) return [];
-  // A resume with --failed began a run of its own, which is not the one that was named.
-  const on = wasTyped('--failed') ? { paths: [], without: ['--failed'] } : { without: ['--full'] };
-  return [{ do: what, again: { ...on, plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
+  // `resume --failed` has opened the run again: now it is an unfinished one.
+  const without = ['--full', '--failed'];
+  return [{ do: what, again: { without, plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
 }
 
 /** What to do if the service asks to wait longer than allowed: resume later, or allow it with a setting. */
