@@ -10,7 +10,7 @@ import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
-import { submittedRows } from '../state/tally.js';
+import { submittedRows } from '../state/totals.js';
 import { count } from '../util/numbers.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';

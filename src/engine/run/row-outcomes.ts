@@ -5,7 +5,7 @@ import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
-import { isDecided } from '../state/tally.js';
+import { isDecided } from '../state/totals.js';
 import { classOf } from '../states.js';
 import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
 

@@ -26,7 +26,7 @@ import {
   rangesOf,
 } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
-import { completedRows, tallyAll } from '../state/tally.js';
+import { completedRows, totalsOf } from '../state/totals.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './failed-requests.js';
@@ -40,7 +40,7 @@ const leftOutRows = (records: readonly RequestRecord[]): number =>
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const { rejected, merged, unchanged, submitted, completed, unknown } = tallyAll(records);
+  const { rejected, merged, unchanged, submitted, completed, unknown } = totalsOf(records);
   const counts: RowCounts = {
     read: planned.read,
     filtered: planned.filtered,
@@ -58,7 +58,7 @@ export function countRows(planned: FileRows, records: readonly RequestRecord[]):
 /** Number of rows that a session that continues the run has to send. */
 function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
   const { unknown = 0, unsent = 0 } = countRows(planned, records);
-  return unknown + unsent - tallyAll(records).given_up;
+  return unknown + unsent - totalsOf(records).given_up;
 }
 
 /** The same for a plan. Nothing is sent yet, so all other rows are unsent. */

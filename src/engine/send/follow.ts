@@ -14,7 +14,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import type { OpenJob } from '../state/sent-ids.js';
 import type { Scope, State } from '../state/state.js';
-import type { Totals } from '../state/tally.js';
+import type { Totals } from '../state/totals.js';
 import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';

@@ -5,7 +5,7 @@
 import type { Reader } from './database.js';
 import { type RequestRange, requestsOf } from './requests.js';
 import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
-import { submittedRows } from './tally.js';
+import { submittedRows } from './totals.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {

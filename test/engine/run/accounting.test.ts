@@ -16,7 +16,7 @@ import { Searches } from '../../../src/engine/send/search.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import { type RequestRange, type RequestRecord, rangesOf } from '../../../src/engine/state/requests.js';
 import { RunRequests } from '../../../src/engine/state/run-requests.js';
-import { submittedRows, Totals } from '../../../src/engine/state/tally.js';
+import { submittedRows, Totals } from '../../../src/engine/state/totals.js';
 import { IdleClock } from '../../support/clock.js';
 import { ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';

@@ -9,7 +9,7 @@ export const isDecided = (chain: readonly RequestRecord[]): boolean =>
   chain.some((r) => isClosed(requestStatus(r))) || classOf(chain).rows !== 'unsent';
 
 /** Counts of rows, except those of the plan. */
-export interface Tally {
+export interface RowTotals {
   submitted: number;
   /** Of those submitted, the ones that jobs have reported as completed. */
   completed: number;
@@ -21,7 +21,7 @@ export interface Tally {
   given_up: number;
 }
 
-const nothing = (): Tally => ({
+const nothing = (): RowTotals => ({
   submitted: 0,
   completed: 0,
   merged: 0,
@@ -31,36 +31,36 @@ const nothing = (): Tally => ({
   given_up: 0,
 });
 
-function add(sum: Tally, more: Tally): Tally {
-  for (const key of Object.keys(sum) as (keyof Tally)[]) sum[key] += more[key];
+function add(sum: RowTotals, more: RowTotals): RowTotals {
+  for (const key of Object.keys(sum) as (keyof RowTotals)[]) sum[key] += more[key];
   return sum;
 }
 
 /** Counts the rows of a request, as its parts have them. */
-function tallyOf(r: RequestRecord, requests: RunRequests): Tally {
+function totalsIn(r: RequestRecord, requests: RunRequests): RowTotals {
   const parts = requests.partsOf(r);
   if (parts.length === 0) return ofLast(r, requests.chainOf(r));
-  const all = parts.map((part) => tallyOf(part, requests)).reduce(add, nothing());
+  const all = parts.map((part) => totalsIn(part, requests)).reduce(add, nothing());
   // What its job has completed stays so while its rows are sent again.
   all.completed = Math.min(all.submitted, Math.max(all.completed, completedOf(r)));
   return all;
 }
 
-function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): Tally {
-  const tally = nothing();
+function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): RowTotals {
+  const totals = nothing();
   const { rows } = classOf(chain);
   const closed = isClosed(requestStatus(r));
   if (rows === 'submitted') {
-    tally.submitted += r.rows;
-    tally.merged += r.merged;
-    tally.completed += completedOf(r);
-  } else if (rows === 'rejected' || rows === 'unknown') tally[rows] += r.rows + r.merged;
-  if (closed && (rows === 'unknown' || rows === 'unsent')) tally.given_up += r.rows + r.merged;
-  if (isDecided(chain)) tally.unchanged += r.unchanged;
-  tally.submitted += r.overtaken;
-  tally.unknown += r.doubtful;
-  if (closed) tally.given_up += r.left_out - r.overtaken;
-  return tally;
+    totals.submitted += r.rows;
+    totals.merged += r.merged;
+    totals.completed += completedOf(r);
+  } else if (rows === 'rejected' || rows === 'unknown') totals[rows] += r.rows + r.merged;
+  if (closed && (rows === 'unknown' || rows === 'unsent')) totals.given_up += r.rows + r.merged;
+  if (isDecided(chain)) totals.unchanged += r.unchanged;
+  totals.submitted += r.overtaken;
+  totals.unknown += r.doubtful;
+  if (closed) totals.given_up += r.left_out - r.overtaken;
+  return totals;
 }
 
 /** Rows that its own job has completed. If a completed job has no `completed_rows`, all its rows count. */
@@ -72,16 +72,16 @@ function completedOf({ job, rows, state }: RequestRecord): number {
 }
 
 /** Counts the rows of all requests. */
-export function tallyAll(records: readonly RequestRecord[]): Tally {
+export function totalsOf(records: readonly RequestRecord[]): RowTotals {
   const requests = new RunRequests(records);
   return records
     .filter(({ parent }) => parent === null)
-    .map((r) => tallyOf(r, requests))
+    .map((r) => totalsIn(r, requests))
     .reduce(add, nothing());
 }
 
-export const submittedRows = (records: readonly RequestRecord[]): number => tallyAll(records).submitted;
-export const completedRows = (records: readonly RequestRecord[]): number => tallyAll(records).completed;
+export const submittedRows = (records: readonly RequestRecord[]): number => totalsOf(records).submitted;
+export const completedRows = (records: readonly RequestRecord[]): number => totalsOf(records).completed;
 
 /**
  * Running totals of submitted and completed rows. Adding up all requests after each one would take quadratic
@@ -91,7 +91,7 @@ export class Totals {
   submitted = 0;
   completed = 0;
   /** By number of a request that sends no rows again: what it and those below it add to the totals. */
-  readonly #counted = new Map<number, Tally>();
+  readonly #counted = new Map<number, RowTotals>();
 
   constructor(private readonly requests: RunRequests) {
     for (const record of requests.all) if (record.parent === null) this.count(record);
@@ -101,7 +101,7 @@ export class Totals {
   count(record: RequestRecord): void {
     const root = this.requests.chainOf(record).at(-1)!;
     const before = this.#counted.get(root.seq) ?? nothing();
-    const now = tallyOf(root, this.requests);
+    const now = totalsIn(root, this.requests);
     this.submitted += now.submitted - before.submitted;
     this.completed += now.completed - before.completed;
     this.#counted.set(root.seq, now);
