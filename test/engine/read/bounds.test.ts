@@ -69,6 +69,12 @@ describe('cells of a sheet', () => {
     return file('sparse.xlsx', workbook([['company_id']], { sheet }));
   };
 
+  it('many rows that are almost empty are an error', async () => {
+    await expect(read(wide(2_000, '<c r="XFD"><v>1</v></c>'))).rejects.toThrow(
+      /sparse\.xlsx:1026: the header names 16,384 columns, and rows fill 2 of them on average$/,
+    );
+  });
+
   it('as many as a spreadsheet has are read, in rows that are almost empty', async () => {
     const { items } = await read(wide(100, ''));
     expect(items).toHaveLength(100);

@@ -27,8 +27,8 @@ export const undecided = (types: MappingRules['types'], columns: readonly string
 /** Narrows down the patterns that the values of a column may have. */
 export class PatternFinder {
   #candidates: string[] | null = null;
-  /** Where the readings of the first two differ. */
-  #differs: Evidence | null = null;
+  /** By two patterns: where their readings differ. */
+  readonly #differing = new Map<string, Evidence>();
 
   constructor(
     private readonly path: string,
@@ -63,31 +63,35 @@ export class PatternFinder {
     const left = this.#candidates.filter((pattern) => readsAs(seen.text, kind, pattern));
     if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
     this.#candidates = left;
-    if (left.length > 1 && this.#differs === null && !isSame(seen.text, kind, left)) this.#differs = seen;
+    for (const pair of pairsOf(left)) {
+      if (!this.#differing.has(pair.join('\n')) && !isSame(seen.text, kind, pair)) {
+        this.#differing.set(pair.join('\n'), seen);
+      }
+    }
   }
 
   /** The type with its pattern; null if there are no values. @throws InputError if two patterns fit */
   type(): Conversion | null {
     if (this.#candidates === null) return null;
-    const [one, other] = this.#candidates as [string, string?];
-    if (other !== undefined && this.#differs) {
-      const { column, kind } = this.target;
-      const { text } = this.#differs;
-      const readings = [one, other].map((pattern) => ({
+    const { column, kind } = this.target;
+    for (const pair of pairsOf(this.#candidates)) {
+      const seen = this.#differing.get(pair.join('\n'));
+      if (!seen) continue;
+      const readings = pair.map((pattern) => ({
         type: this.#type(pattern),
-        reading: dateText(readsAs(text, kind, pattern)!),
+        reading: dateText(readsAs(seen.text, kind, pattern)!),
       }));
       throw new InputError(
-        `${column}: ${quoted(text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
+        `${column}: ${quoted(seen.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
         {
           file: this.path,
-          line: this.#differs.line,
+          line: seen.line,
           hint: 'name the pattern',
           problem: { code: 'two_patterns', column, readings },
         },
       );
     }
-    return this.#type(one);
+    return this.#type(this.#candidates[0]!);
   }
 
   #type(pattern: string): Conversion {
@@ -136,8 +140,13 @@ export function strayDate(
   });
 }
 
-function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): boolean {
-  const [a, b] = [readsAs(text, kind, one!)!, readsAs(text, kind, other!)!];
+type Pair = readonly [string, string];
+
+const pairsOf = (patterns: readonly string[]): Pair[] =>
+  patterns.flatMap((one, at) => patterns.slice(at + 1).map((other): Pair => [one, other]));
+
+function isSame(text: string, kind: DateKind, [one, other]: Pair): boolean {
+  const [a, b] = [readsAs(text, kind, one)!, readsAs(text, kind, other)!];
   return utc(a) === utc(b) && a.fraction === b.fraction;
 }
 

@@ -27,11 +27,9 @@ const MOST_MARKERS = 5;
 /** What a column may be, from its first cells. Plain data. */
 export interface Guess {
   types: readonly string[];
-  /** A cell that tells the types apart, if one does. */
-  sample: string;
 }
 
-export const NO_GUESS: Guess = { types: [], sample: '' };
+export const NO_GUESS: Guess = { types: [] };
 
 export interface Marker {
   text: string;
@@ -45,6 +43,8 @@ export interface Fits {
   /** By candidate: how many of them do not fit, and the first of them. */
   misses: number[];
   strays: (Evidence | null)[];
+  /** By candidate: the first one that reads all of them as it does. */
+  alike: number[];
   /** Texts that mean no value. */
   markers: Marker[];
 }
@@ -82,16 +82,14 @@ export function guessOf(cells: readonly string[]): Guess {
       if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
-  if (types.size === 0) return NO_GUESS;
-  const readings = (text: string) => new Set([...types].flatMap((type) => reads(type, text) ?? [])).size;
-  const fitting = texts.filter((text) => readings(text) > 0);
-  return { types: [...types], sample: fitting.find((text) => readings(text) > 1) ?? fitting[0]! };
+  return { types: [...types] };
 }
 
 export const noFits = ({ types }: Guess): Fits => ({
   cells: 0,
   misses: types.map(() => 0),
   strays: types.map(() => null),
+  alike: types.map(() => 0),
   markers: [],
 });
 
@@ -104,22 +102,32 @@ export function addFit(fits: Fits, { types }: Guess, text: string, line: number)
   const isShort = text.length <= LONGEST;
   let fitting = 0;
   for (let at = 0; at < types.length; at++) {
-    const isFit = isShort && misses[at]! <= MOST_MISSES && reads(types[at]!, text) !== null;
-    missed[at] = isFit ? 0 : 1;
-    if (isFit) fitting++;
+    readings[at] = isShort && misses[at]! <= MOST_MISSES ? reads(types[at]!, text) : null;
+    if (readings[at] !== null) fitting++;
   }
   if (fitting === 0 && mark(fits.markers, text)) return;
   fits.cells++;
+  tellApart(fits.alike, readings);
   if (fitting === types.length) return;
   for (let at = 0; at < types.length; at++) {
-    if (missed[at] === 0) continue;
+    if (readings[at] !== null) continue;
     misses[at]!++;
     strays[at] ??= { line, text: text.slice(0, LONGEST_SHOWN) };
   }
 }
 
-/** By candidate, for the cell that is being tried. */
-const missed = new Uint8Array(MOST_TYPES);
+/** By candidate, of the cell that is being tried. */
+const readings: (string | null)[] = [];
+
+/** Parts candidates that were alike and differ in `by`. Backwards: a candidate is compared with those before it. */
+function tellApart(alike: number[], by: readonly unknown[]): void {
+  for (let at = alike.length - 1; at > 0; at--) {
+    const before = alike[at]!;
+    let first = before;
+    while (first < at && (alike[first] !== before || by[first] !== by[at])) first++;
+    alike[at] = first;
+  }
+}
 
 /** Counts a text that means no value. False for any other text. */
 function mark(markers: Marker[], text: string): boolean {
@@ -138,7 +146,10 @@ export function addFits(a: Fits, b: Fits): Fits {
     if (found) found.cells += cells;
     else markers.push({ text, cells });
   }
+  const alike = [...a.alike];
+  tellApart(alike, b.alike);
   return {
+    alike,
     cells: a.cells + b.cells,
     misses: a.misses.map((cells, at) => cells + b.misses[at]!),
     strays: a.strays.map((stray, at) => stray ?? b.strays[at]!),
@@ -148,7 +159,7 @@ export function addFits(a: Fits, b: Fits): Fits {
 
 /** A suggestion for a text column. */
 export interface Suggestion {
-  /** One type, or two under which a cell reads differently. */
+  /** One type, or several under which a cell reads differently. */
   types: string[];
   /** Texts that must count as empty for this type. */
   markers: readonly Marker[];
@@ -167,13 +178,13 @@ const readsPlain = (type: string, { whole, decimal }: PlainCells): boolean =>
 
 /** @param styled a type of numbers that another column can only have */
 export function suggestionOf(
-  { types, sample }: Guess,
-  { cells, misses, strays, markers }: Fits,
+  { types }: Guess,
+  { cells, misses, strays, alike, markers }: Fits,
   plain: PlainCells,
   styled: string | null,
 ): Suggestion | null {
   const left = types.flatMap((type, at) =>
-    readsPlain(type, plain) ? [{ type, misses: misses[at]!, stray: strays[at]! }] : [],
+    readsPlain(type, plain) ? [{ type, misses: misses[at]!, stray: strays[at]!, group: alike[at]! }] : [],
   );
   const least = Math.min(...left.map((one) => one.misses));
   const all = cells + plain.whole + plain.decimal;
@@ -182,16 +193,17 @@ export function suggestionOf(
   const simple = best.find(({ type }) => type === 'integer' || type === 'number');
   // Codes, most of which are digits.
   if (simple && least > 0) return null;
-  const alike = styled === null ? undefined : best.find(({ type }) => isSameStyle(type, styled));
-  const only = simple ?? alike;
-  const readings = new Map<string, string>();
-  for (const { type } of only ? [only] : best) {
-    const reading = reads(type, sample) ?? type;
-    if (!readings.has(reading)) readings.set(reading, type);
-  }
-  const likeliest = [...readings.values()].slice(0, 2);
-  const { stray } = best.find(({ type }) => type === likeliest[0])!;
-  return { types: likeliest, markers, strays: stray && { rows: least, of: all, first: stray } };
+  const sameStyle = styled === null ? undefined : best.find(({ type }) => isSameStyle(type, styled));
+  const only = simple ?? sameStyle;
+  const offered = (only ? [only] : best).filter(
+    ({ group }, at, those) => those.findIndex((one) => one.group === group) === at,
+  );
+  const { stray } = offered[0]!;
+  return {
+    types: offered.map(({ type }) => type),
+    markers,
+    strays: stray && { rows: least, of: all, first: stray },
+  };
 }
 
 /** The warning about text columns that another type would fit. */

@@ -4,7 +4,7 @@ import { InputError } from '../../errors.js';
 import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
 import { spool } from './spool.js';
-import { type Entry, Zip, ZipError } from './zip.js';
+import { type Entry, TooManyFiles, Zip, ZipError } from './zip.js';
 
 /** A member may always have this many bytes, */
 const SMALL_MEMBER_BYTES = 1024 ** 3;
@@ -149,6 +149,9 @@ async function entriesOf(location: string, path: string, signal?: AbortSignal): 
 }
 
 function damaged(path: string, error: Error): InputError {
+  if (error instanceof TooManyFiles) {
+    return new InputError(`the zip archive ${error.message}`, { file: path, hint: UNPACK });
+  }
   const leadsOut = /^(?:invalid relative path|absolute path|invalid characters in fileName): (.*)$/s.exec(
     error.message,
   );

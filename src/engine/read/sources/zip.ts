@@ -8,6 +8,9 @@ export type { Entry } from 'yauzl';
 /** Why an archive, or an entry of it, cannot be trusted; `message` says it. Broken off by a signal, its reason is thrown. */
 export class ZipError extends Error {}
 
+/** An archive of more files than are looked at. */
+export class TooManyFiles extends ZipError {}
+
 /** An archive with more entries is refused. */
 const MOST_ENTRIES = 10_000;
 /** An entry that expands to more than this many times its size must be small. */
@@ -30,7 +33,9 @@ export class Zip {
     try {
       file = await yauzl.openPromise(location, { autoClose: false, lazyEntries: true });
       const { entryCount } = file;
-      if (entryCount > MOST_ENTRIES) throw new Error(`it has ${entryCount} files, more than ${MOST_ENTRIES}`);
+      if (entryCount > MOST_ENTRIES) {
+        throw new TooManyFiles(`contains ${entryCount} files, more than ${MOST_ENTRIES}`);
+      }
       const entries: Entry[] = [];
       for await (const entry of file.eachEntry()) {
         signal?.throwIfAborted();
@@ -72,5 +77,7 @@ export class Zip {
   }
 }
 
-const asZipError = (error: unknown, signal?: AbortSignal): unknown =>
-  signal?.aborted ? signal.reason : new ZipError((error as Error).message, { cause: error });
+function asZipError(error: unknown, signal?: AbortSignal): unknown {
+  if (signal?.aborted) return signal.reason;
+  return error instanceof ZipError ? error : new ZipError((error as Error).message, { cause: error });
+}

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
-import type { Pool as Threads } from 'workerpool';
+import type { Pool as Thread } from 'workerpool';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
@@ -43,12 +43,16 @@ const PER_THREAD = 2;
 
 let passes = 0;
 
+/** As many as could be started; none leaves the work on the calling thread. */
+type Threads = readonly Thread[];
+
 /** Threads, shared by the passes of an import. They start with the first file that is large enough. */
 export class Pool {
   /** Rows that passes share; null if each reads its file. */
   readonly cache: RecordCache | null;
   readonly #options: PoolOptions;
-  #threads: Promise<Threads | null> | null = null;
+  #threads: Promise<Threads> | null = null;
+  #closing: Promise<void> = Promise.resolve();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -72,46 +76,54 @@ export class Pool {
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const threads = await this.#threadsFor(spec.input);
-    const results = threads
-      ? inOrder(batches, sending(threads, spec), this.#options.threads * PER_THREAD, signal)
-      : runHere(spec, batches);
+    const results =
+      threads.length > 0
+        ? inOrder(batches, sending(threads, spec), threads.length * PER_THREAD, signal)
+        : runHere(spec, batches);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads, to free their memory. The next pass starts new ones. */
-  async rest(): Promise<void> {
-    const threads = await this.#threads;
-    this.#threads = null;
-    await threads?.terminate(true);
+  /** Ends the threads and deletes kept rows. Whoever else closes waits for it, too. */
+  close(): Promise<void> {
+    this.#closing = this.#end(this.#closing);
+    return this.#closing;
   }
 
-  /** Ends the threads and deletes kept rows. */
-  async close(): Promise<void> {
-    await this.rest();
+  async #end(earlier: Promise<void>): Promise<void> {
+    const threads = this.#threads;
+    this.#threads = null;
+    await earlier;
+    await Promise.all(((await threads) ?? []).map((thread) => thread.terminate(true)));
     await this.cache?.close();
   }
 
-  /** Null if the calling thread does the work. */
-  #threadsFor(input: OpenedInput): Promise<Threads | null> {
+  async #threadsFor(input: OpenedInput): Promise<Threads> {
     const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
-    if (threads === 0 || workerUrl === null || input.stamp.size < leastBytes) return Promise.resolve(null);
+    if (threads === 0 || workerUrl === null || input.stamp.size < leastBytes) return [];
     this.#threads ??= start(fileURLToPath(workerUrl), threads);
     return this.#threads;
   }
 }
 
-/** Null if the system has no more threads (`ulimit -u`, the limit of a container). */
-async function start(script: string, threads: number): Promise<Threads | null> {
+/** Fewer if the system has no more threads (`ulimit -u`, the limit of a container). */
+async function start(script: string, most: number): Promise<Threads> {
   const { pool } = (await import('workerpool')).default;
+  const threads: Thread[] = [];
   try {
-    return pool(script, {
-      ...{ workerType: 'thread', minWorkers: threads, maxWorkers: threads },
-      // Rows are short-lived. A small young generation costs little time and saves memory.
-      workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 4 } },
-    });
+    // A pool of several whose start fails leaves those running that it had started: no one could end them.
+    while (threads.length < most) {
+      threads.push(
+        pool(script, {
+          ...{ workerType: 'thread', minWorkers: 1, maxWorkers: 1 },
+          // Rows are short-lived. A small young generation costs little time and saves memory.
+          workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 4 } },
+        }),
+      );
+    }
   } catch {
-    return null;
+    // Those that started do the work.
   }
+  return threads;
 }
 
 async function* runHere(spec: TaskSpec, batches: AsyncIterable<Rows>): AsyncGenerator<Result> {
@@ -119,17 +131,19 @@ async function* runHere(spec: TaskSpec, batches: AsyncIterable<Rows>): AsyncGene
   for await (const batch of batches) yield task(batch);
 }
 
-/** Returns the function that sends a batch to a thread, and gives the result. */
+/** Returns the function that sends a batch to the next thread, and gives the result. */
 function sending(threads: Threads, task: TaskSpec): (batch: Rows) => Promise<Result> {
   const bytes = serialize(task);
   const spec = new SharedArrayBuffer(bytes.length);
   new Uint8Array(spec).set(bytes);
   const pass = ++passes;
+  let sent = 0;
   return async (batch) => {
     const spare = itemMemory.pop();
     const order: Order = { pass, spec, batch, spare };
     const transfer = [...moved(batch), ...(spare ? [spare] : [])];
-    const reply = (await threads.exec('run', [order], { transfer })) as Reply;
+    const thread = threads[sent++ % threads.length]!;
+    const reply = (await thread.exec('run', [order], { transfer })) as Reply;
     if ('thrown' in reply) throw errorOf(reply.thrown);
     textMemory.give(reply.memory);
     return reply.result;
@@ -155,6 +169,7 @@ async function* inOrder(
         });
         reading = !next.done;
         if (next.done) break;
+        signal?.throwIfAborted();
         const result = send(next.value);
         result.catch(() => {}); // handled when its turn comes, unless the pass ends first
         underway.push(result);

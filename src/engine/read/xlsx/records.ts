@@ -1,5 +1,6 @@
 /** The rows of a sheet, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
+import { grouped } from '../../util/numbers.js';
 import { tooLong as cellTooLong } from '../csv/limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { SourceFile } from '../text/source.js';
@@ -156,6 +157,10 @@ const widthOf = (cells: readonly Cell[]): number =>
 const quotedCell = (cell: string): string =>
   /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
+/** Cells that rows may lack on average for each one that they have, in a sheet of more cells than `MANY_CELLS`. */
+const MOST_EMPTY = 256;
+const MANY_CELLS = 16 * 1024 ** 2;
+
 const BATCH_BYTES = 128 * 1024;
 /** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
 const LEAST_ROWS = 256;
@@ -166,6 +171,9 @@ class BatchWriter {
   readonly #columns: number;
   readonly #signs: ReadonlyMap<number, string>;
   readonly #nulls: readonly string[];
+  /** Cells of all rows so far, and those that the workbook has. */
+  #cells = 0;
+  #filled = 0;
 
   constructor(input: OpenedInput) {
     this.#input = input;
@@ -190,6 +198,9 @@ class BatchWriter {
       // For the rejects file. Empty cells beyond the header are left out.
       else if (written !== '') texts.push(written);
     }
+    this.#filled += cells.length;
+    this.#cells += this.#columns;
+    if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
     const reason = wrong ?? this.#wrong(cells);
     if (reason === null) this.rows.add(line, texts, kinds);
     else this.rows.addOdd(line, { number: this.rows.length, cells: texts, reason });
@@ -206,5 +217,16 @@ class BatchWriter {
       }
     }
     return null;
+  }
+  /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
+  #tooSparse(line: number): InputError {
+    const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
+    return new InputError(
+      `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
+      {
+        ...{ file: this.#input.path, line },
+        hint: 'delete the columns that no row fills, and save the workbook again',
+      },
+    );
   }
 }

@@ -258,6 +258,32 @@ describe('dates without a pattern', () => {
       /a\.csv:3: at: "03\/04\/2024" may be 2024-03-04 or 2024-04-03/,
     ],
     [
+      'the third of the patterns that fit reads another day',
+      'date',
+      ['05/05/06'],
+      {
+        code: 'two_patterns',
+        readings: [
+          { type: 'date:M/d/yy', reading: '2006-05-05' },
+          { type: 'date:yy/M/d', reading: '2005-05-06' },
+        ],
+      },
+      /a\.csv:2: at: "05\/05\/06" may be 2006-05-05 or 2005-05-06/,
+    ],
+    [
+      'one of three patterns drops out, and two are left that differ',
+      'date',
+      ['05/05/06', '13/05/13'],
+      {
+        code: 'two_patterns',
+        readings: [
+          { type: 'date:d/M/yy', reading: '2006-05-05' },
+          { type: 'date:yy/M/d', reading: '2005-05-06' },
+        ],
+      },
+      /a\.csv:2: at: "05\/05\/06" may be/,
+    ],
+    [
       'another pattern comes late',
       'date',
       ['12/31/2024', '31/12/2024'],
@@ -339,6 +365,15 @@ describe('suggestions', () => {
       ['05/05/2024', '03/04/2024'],
       ['date:M/d/yyyy', 'date:d/M/yyyy'],
     ],
+    [
+      ['01/01/24', '03/02/98', '05/04/99'],
+      ['date:M/d/yy', 'date:d/M/yy'],
+    ],
+    [
+      ['01/01/24', '01/02/24', '01/03/24', '01/04/24'],
+      ['date:M/d/yy', 'date:d/M/yy', 'date:yy/M/d'],
+    ],
+    [['01/01/24', '01/02/24', '13/02/98'], ['date:d/M/yy']],
     [['31.12.2024 10:00'], ['datetime:d.M.yyyy H:mm@<zone>']],
     [['2024-12-31 10:00'], ['datetime:iso@<zone>']],
     [['2024-12-31 10:00:00+00'], ['datetime:iso']],
@@ -467,6 +502,14 @@ describe('suggestions', () => {
   });
 
   const times = (count: number, text: string): string[] => Array.from({ length: count }, () => text);
+
+  it.each([150, 20_000])(
+    'types that only the cell after %d others tells apart are both offered',
+    async (count) => {
+      const { scan } = await readText('a.csv', dates(...times(count, '01/01/2024'), '02/01/2024'));
+      expect(scan.columns[1]!.suggested).toEqual(['date:M/d/yyyy', 'date:d/M/yyyy']);
+    },
+  );
 
   it.each<[what: string, cells: string[], type: string | null, rows?: number, line?: number]>([
     ['the last', [...times(30, '$5.00'), 'a lot'], 'money', 1, 32],

@@ -1,5 +1,6 @@
 /** Batches on worker threads: the same results in the same order, and nothing left running. */
 import { mkdtempSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -188,6 +189,55 @@ it('a consumer that stops early closes the file, and the threads end with the po
   expect(closed).toBe(true);
   await made.close();
   await expect.poll(ports).toBeLessThanOrEqual(before);
+});
+
+it('a thread that cannot be started leaves the work to the others, which end with the pool', async () => {
+  const input = await open(csv(8_000));
+  const here = await results(scanning(input), { threads: 0 });
+  const before = ports();
+  const workerThreads: { Worker: unknown } = createRequire(import.meta.url)('node:worker_threads');
+  const { Worker } = workerThreads;
+  onTestFinished(() => {
+    workerThreads.Worker = Worker;
+  });
+  let starts = 0;
+  // As Node fails when the system has no more threads.
+  workerThreads.Worker = class extends (Worker as new (...given: unknown[]) => object) {
+    constructor(...given: unknown[]) {
+      if (++starts === 2) throw new Error('ERR_WORKER_INIT_FAILED: EAGAIN');
+      super(...given);
+    }
+  };
+  const made = pool();
+  expect(isDeepStrictEqual(await collected(made.run(scanning(input), readRecords(input))), here)).toBe(true);
+  expect(starts).toBe(2);
+  expect(ports()).toBeGreaterThan(before);
+  await made.close();
+  await expect.poll(ports).toBeLessThanOrEqual(before);
+});
+
+it('whoever closes second waits until the threads have ended', async () => {
+  const input = await open(csv(2_000));
+  const before = ports();
+  const made = pool();
+  await collected(made.run(scanning(input), readRecords(input)));
+  void made.close();
+  await made.close();
+  expect(ports()).toBeLessThanOrEqual(before);
+});
+
+it('sends nothing after the signal', async () => {
+  const input = await open(csv(20_000));
+  const stop = new AbortController();
+  let read = 0;
+  const reading = async function* (): AsyncGenerator<Rows> {
+    for await (const batch of readRecords(input)) {
+      if (++read === 2) stop.abort(new Error('enough'));
+      yield batch;
+    }
+  };
+  await expect(collected(pool().run(scanning(input), reading(), stop.signal))).rejects.toThrow('enough');
+  expect(read).toBe(2);
 });
 
 it('reads no further ahead than two batches a thread', async () => {
