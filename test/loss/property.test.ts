@@ -245,10 +245,10 @@ function arrived(
   for (const [input, kind] of (['companies', 'users'] as const).entries()) {
     const rows = inputs[input]!;
     const mine = arrivals.filter((arrival) => arrival.kind === kind && arrival.accepted);
+    // A divided request has no rows of its own any more.
+    const own = records.filter((r) => r.state !== 'withdrawn' && !records.some((of) => of.parent === r.seq));
     const covering = rows.map((_, nr) =>
-      records.filter(
-        (r) => r.input === input && r.state !== 'withdrawn' && r.first_row <= nr && nr < r.end_row,
-      ),
+      own.filter((r) => r.input === input && r.first_row <= nr && nr < r.end_row),
     );
     for (const [nr, { id }] of rows.entries()) {
       if (id === '') continue;

@@ -34,11 +34,16 @@ export function errorLines(
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
 }
 
-const plainMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const isOutOfFiles = (error: unknown): error is Error & { code: string } =>
+  error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+
+function plainMessage(error: unknown): string {
+  if (isOutOfFiles(error)) return `too many open files (${error.code})`;
+  return error instanceof Error ? error.message : String(error);
+}
 
 function unexpectedHint(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EMFILE' || code === 'ENFILE') return 'allow more open files: ulimit -n 1024';
+  if (isOutOfFiles(error)) return 'allow more of them: ulimit -n 1024';
   return 'this is a bug in profiles; run the command again with --debug to see where';
 }
 

@@ -174,7 +174,9 @@ export async function startOfRun(
   state: State,
 ): Promise<{ start: Start; options: ImportOptions }> {
   const own = run.options as ImportOptions;
-  const asked = { ...own, ...how, failed, outcomes: how.outcomes ?? null };
+  // A run that has finished wrote its outcomes; one that was stopped still has to.
+  const outcomes = how.outcomes ?? (run.finished ? null : (own.outcomes ?? null));
+  const asked = { ...own, ...how, failed, outcomes };
   const sent = await isSent(run, asked, state);
   // Private values are for rows, and are deleted when all rows are sent.
   const kept = sent ? { ...own, outcomes: null } : restoreOptions(state, run, values);
