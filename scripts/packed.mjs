@@ -20,7 +20,7 @@ const LIBRARY = `
   console.log(valid);
 `;
 
-const [, stated] = /Installing it adds (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
+const [, stated] = /All (\d+) packages that it installs/.exec(await readFile('README.md', 'utf8')) ?? [];
 
 /**
  * Tries to publish, as far as that is possible without an account. Warnings are errors: npm corrects

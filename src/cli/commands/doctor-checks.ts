@@ -143,7 +143,7 @@ async function clientFor(context: Context, settings: Settings, token: Secret | n
 }
 
 /** @param skewMs milliseconds by which this machine is ahead of the service; negative if it is behind */
-export function checkClock(skewMs: number): Finding {
+function checkClock(skewMs: number): Finding {
   if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
   const side = skewMs > 0 ? 'ahead of' : 'behind';
   const message = `${formatDuration(Math.abs(skewMs))} ${side} the service`;

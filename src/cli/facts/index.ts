@@ -12,7 +12,6 @@ import { namesIn } from './plan.js';
 import { type Recorded, type Text, Texts } from './text.js';
 
 export type Facts = ReturnType<typeof factsOf>;
-export type CauseFact = ReturnType<typeof causeFact>;
 export type JobFact = ReturnType<typeof jobFact>;
 export type ResentFact = Facts['resent'][number];
 

@@ -93,7 +93,7 @@ const madeAfter = ({ made_after }: SavedPlan, state: Pick<State, 'secret'>): num
   made_after?.state === stateId(state) ? made_after.number : null;
 
 /** The requests of a plan as its run records them, before any of them is sent. */
-export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
+function recordsOf({ requests }: SavedPlan): RequestRecord[] {
   const rangeOf = ({ input, first_row, last_row, first_line, last_line }: SavedRequest | SavedRange) => ({
     input,
     first_row: first_row - 1,

@@ -146,7 +146,7 @@ interface Found {
 }
 
 /** What happens after the plan: the course ends without sending, or sends. Pure. */
-export function decide(
+function decide(
   planned: FileRows,
   { totals, changes, requests, continues }: Found,
   options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>,

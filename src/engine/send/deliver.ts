@@ -41,6 +41,8 @@ export async function deliver(
   const chunk = await leaveOut(given, given.recorded, deps);
   let isNew = given.recorded === null;
   const first = isNew ? ((chunk === given ? ahead : undefined) ?? prepare(chunk)) : null;
+  // What is not begun is not recorded, so that it counts as unsent.
+  if (deps.stop.aborted || deps.abort.aborted) return;
   const { seq } = given.recorded ?? newRecord(chunk, first!.described, deps);
   const search = new Search(searches, seq, deps);
   const delivery = new Delivery(chunk, seq, deps, search);

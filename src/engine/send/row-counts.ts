@@ -6,7 +6,7 @@ import { isAcknowledged, isClosed as isClosedStatus, requestStatus } from '../st
 import { lineRange } from '../util/numbers.js';
 
 /** Whether its rows were accepted, by this request or by an earlier one with the same rows. */
-export const wasAccepted = (r: RequestRecord): boolean => isAcknowledged(requestStatus(r));
+const wasAccepted = (r: RequestRecord): boolean => isAcknowledged(requestStatus(r));
 
 /** Whether the service accepted it: a complete 2xx reply was read. */
 export const isAccepted = (r: RequestRecord): boolean => wasAccepted(r) && r.state !== 'failed';
