@@ -22,7 +22,7 @@ const ON_EITHER = [
   'test/engine/state/{fingerprints,jobs,runs,scopes,privacy}.test.ts',
   'test/engine/run/run.test.ts',
   'test/loss/*.test.ts',
-  'test/cli/commands/{apply,history,identify,job,jobs,resume,sandbox}.test.ts',
+  'test/cli/commands/{identify,job,jobs,sandbox}.test.ts',
   'test/cli/transcripts.test.ts',
 ];
 /** About the files of a state directory: copied, removed, on a full disk, or opened by the test itself. */

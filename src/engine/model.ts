@@ -18,6 +18,9 @@ export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
 /** The field of the identifier for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 
+/** The word for one of a kind. */
+export const SINGULAR = { companies: 'company', users: 'user' } as const satisfies Record<Kind, string>;
+
 /** The text around the items in the body of a bulk request (spec: Endpoints 1 and 3). ASCII. */
 export const ENVELOPE = {
   companies: { open: '{"companies":[', close: ']}' },

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import type { Summary } from '../../src/engine/model.js';
 import { JOB_STATES } from '../../src/engine/service/names.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { fastClock } from '../loss/support.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
+import { fastClock } from '../support/clock.js';
 import { type Exchange, OPENAPI, type Validated, validated } from './prism.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');

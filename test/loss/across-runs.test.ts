@@ -1,8 +1,9 @@
 /** Several runs over the same ids (contract §4 "Across runs", "A retry never overtakes"), held against the sandbox. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli } from '../support/cli.js';
+import { fastClock } from '../support/clock.js';
 import { Middle } from './middle.js';
-import { fastClock, Machine, type Outcome } from './support.js';
+import { Machine, type Outcome } from './support.js';
 
 const SLOW = 0.1;
 const FAST = 2_000;

@@ -9,9 +9,10 @@ import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cli } from '../support/cli.js';
+import { fastClock } from '../support/clock.js';
 import { copyTables, expireLeases, onPostgres } from '../support/state.js';
 import { type Fault, Middle } from './middle.js';
-import { fastClock, Machine, type Outcome, seeded, seeds } from './support.js';
+import { Machine, type Outcome, seeded, seeds } from './support.js';
 
 // Few, so that they meet.
 const IDS = ['u1', 'u2'];

@@ -3,9 +3,10 @@
  * service's ledger and the summary must agree, and a resume must bring everything there (contract §4).
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fastClock } from '../support/clock.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { dated, FAULTS, status } from './faults.js';
-import { balance, deadlineUnder, elevenCompanies, fastClock, Machine, resumeToTheEnd } from './support.js';
+import { balance, deadlineUnder, elevenCompanies, Machine, resumeToTheEnd } from './support.js';
 
 const SEND = ['import', 'companies.csv', '--chunk-size', '4', '-o', 'retries=1'];
 

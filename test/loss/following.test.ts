@@ -1,17 +1,10 @@
 /** Faults while jobs are followed: what was accepted stays accepted, whatever the polls say (contract §4). */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
+import { fastClock } from '../support/clock.js';
 import { FaultServer, type JobRecord, type Trouble } from '../support/fault-server.js';
 import { dated, FAULTS, fates, type status } from './faults.js';
-import {
-  balance,
-  deadlineUnder,
-  elevenCompanies,
-  fastClock,
-  Machine,
-  type Outcome,
-  resumeToTheEnd,
-} from './support.js';
+import { balance, deadlineUnder, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
 const SEND = ['import', 'companies.csv', '--chunk-size', '4'];
 const file = elevenCompanies();

@@ -1,6 +1,7 @@
 /** The embedded service's own bad days: the same books must balance against its ledger. */
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
+import { fastClock } from '../support/clock.js';
 import { environmentOf, test } from '../support/sandbox.js';
 import {
   type Books,
@@ -8,7 +9,6 @@ import {
   deadlineUnder,
   elevenCompanies,
   exitOf,
-  fastClock,
   Machine,
   resumeToTheEnd,
 } from './support.js';

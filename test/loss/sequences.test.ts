@@ -3,13 +3,13 @@
  * bear on order. `LOSS_SEED=17` runs one of them.
  */
 import { expect, onTestFinished, test } from 'vitest';
+import { fastClock } from '../support/clock.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { FAULTS, fates, status } from './faults.js';
 import {
   balance,
   type Companies,
   exitOf,
-  fastClock,
   Machine,
   type Outcome,
   resumeToTheEnd,

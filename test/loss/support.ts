@@ -11,8 +11,6 @@ import { type CliOptions, cli, scratch } from '../support/cli.js';
 import { fastClock } from '../support/clock.js';
 import type { Ledger } from '../support/ledger.js';
 
-export { fastClock };
-
 /**
  * `-o request_timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and
  * all else must be done by then on a busy machine too.

@@ -89,9 +89,14 @@ class Session {
     // Operators of the shell are not in quotes.
     const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
     const [, passes] = /^sleep (-?\d+(?:\.\d+)?)h$/.exec(line) ?? [];
-    if (passes) return this.#pass(Number(passes));
-    if (line.startsWith('cd ')) this.#cwd = resolve(this.folder, line.slice(3));
-    if (line.startsWith('cd ')) return '';
+    if (passes) {
+      this.#clock.pass(Number(passes) * 3_600_000);
+      return '';
+    }
+    if (line.startsWith('cd ')) {
+      this.#cwd = resolve(this.folder, line.slice(3));
+      return '';
+    }
     const at = /(?:^|\| )((?:[A-Za-z_]+=\S* )*profiles)(?: |$)/.exec(bare);
     if (!at) return this.#shell(line);
     const before = at.index > 0 || bare.startsWith('| ') ? line.slice(0, at.index) : '';
@@ -176,11 +181,6 @@ class Session {
       env: { ...process.env, FIXTURES },
     });
     return `${stdout}${status === 0 || input !== undefined ? '' : `[${status}]\n`}`;
-  }
-
-  #pass(hours: number): string {
-    this.#clock.pass(hours * 3_600_000);
-    return '';
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,5 @@
 /** `profiles history company|user <id>`: what this state knows about one profile (contract §1). */
-import { KINDS, type Kind } from '../../engine/model.js';
+import { KINDS, type Kind, SINGULAR } from '../../engine/model.js';
 import { count } from '../../engine/util/numbers.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
@@ -7,13 +7,14 @@ import { given, OTHERS, usage } from '../options/index.js';
 import { ago } from '../output/records.js';
 import { type Flags, waiting } from './command.js';
 import { type List, type Listing, list } from './list.js';
-import { stateToRead } from './recorded.js';
+import { someOf, stateToRead } from './recorded.js';
 
 const FIELDS = 'at command outcome run file line request job_id reason account region'.split(' ');
 const TABLE_FIELDS = 'at age command outcome file line run request job_id reason'.split(' ');
-const SINGULAR = { companies: 'company', users: 'user' } as const;
 const COLORS: Readonly<Record<string, 'green' | 'red'>> = {
-  ...{ completed: 'green', failed: 'red', rejected: 'red' },
+  completed: 'green',
+  failed: 'red',
+  rejected: 'red',
 };
 
 /** Why it is not known whether an import found the profile unchanged. */
@@ -65,8 +66,7 @@ async function find({ kinds, id, unchanged }: Options, context: Context, { form 
   const after = (['unasked', 'changed', 'selected'] as const).flatMap((why) => {
     const runs = [...new Set(unread.flatMap((each) => (each.why === why ? [each.run] : [])))];
     if (runs.length === 0) return [];
-    const some = `${runs.slice(0, 3).join(', ')}${runs.length > 3 ? ', …' : ''}`;
-    const line = `warning: ${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${some}`;
+    const line = `warning: ${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${someOf(runs)}`;
     const again = context.commands.again({ plus: ['--unchanged'] });
     return why === 'unasked' ? `${line}\n${toRun('to look for it in their files', again)}` : line;
   });

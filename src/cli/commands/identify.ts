@@ -1,6 +1,6 @@
 /** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
 import type { UsageError } from '../../engine/errors.js';
-import { ID_FIELD, type Kind } from '../../engine/model.js';
+import { ID_FIELD, type Kind, SINGULAR } from '../../engine/model.js';
 import * as reading from '../../engine/read/index.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/run/identify.js';
 import { isObject } from '../../engine/util/json-object.js';
@@ -13,12 +13,10 @@ import { print, spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';
 
-const NOUN = { companies: 'company', users: 'user' } as const;
-
 const identifyOf = (kind: Kind) =>
   spec({
     options: ([id = ''], flags) => {
-      if (id === '') throw usage('the identifier is empty', `profiles identify ${NOUN[kind]} <id>`);
+      if (id === '') throw usage('the identifier is empty', `profiles identify ${SINGULAR[kind]} <id>`);
       const { company = null, ...values } = given({ ...OTHERS, set: COLUMNS.set }, flags);
       if (company === '') {
         throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
@@ -46,7 +44,7 @@ const identifyOf = (kind: Kind) =>
         .map(([field, text]) => `${field}: ${reading.oddWords(text)}`);
       for (const warning of odd) warn(warning);
       const settings = await context.settings();
-      const what = `${NOUN[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
+      const what = `${SINGULAR[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
       await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
       const deps = {
         client: await context.client(),

@@ -68,11 +68,12 @@ export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
   return runs.find(({ run }) => run === like[0]) ?? unknownRun(runs, id);
 }
 
+/** The first three of them. */
+export const someOf = (ids: readonly string[]): string =>
+  `${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}`;
+
 export const severalFit = (word: string, ids: readonly string[]): UsageError =>
-  usage(
-    `${ids.length} ids begin or end with "${word}"`,
-    `name one of them: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}`,
-  );
+  usage(`${ids.length} ids begin or end with "${word}"`, `name one of them: ${someOf(ids)}`);
 
 /** @throws UsageError */
 export function unknownRun(runs: readonly StoredRun[], id: string): never {

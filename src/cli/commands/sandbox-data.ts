@@ -1,7 +1,7 @@
 /** `profiles sandbox list` and `show`: the companies and users of the sandbox (contract §8). */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { ID_FIELD } from '../../engine/model.js';
+import { ID_FIELD, SINGULAR } from '../../engine/model.js';
 import { count } from '../../engine/util/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../sandbox/index.js';
 import type { Context } from '../context.js';
@@ -46,7 +46,7 @@ export const list = listed({
     const records = rows.map((row) => recordOf(kind, row));
     if (by !== undefined) checkSort(by.by, records);
     const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
-    const counted = (n: number): string => count(n, kind === 'users' ? 'user' : 'company', kind);
+    const counted = (n: number): string => count(n, SINGULAR[kind], kind);
     const of = search === undefined ? '' : `${counted(found)} of `;
     return {
       records,

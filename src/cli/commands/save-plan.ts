@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { ProfilesError, UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
-import { fileTrouble, noRoom } from '../../engine/util/file-trouble.js';
+import { fileTrouble, noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import { type FileKind, obstacle } from '../../engine/util/written-file.js';
@@ -31,9 +31,7 @@ export function checkPlanFile(path: string, { cwd }: Context): void {
  */
 export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
   await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-    const message = `--save-plan: ${path} cannot be written: ${why}`;
+    const message = `--save-plan: ${path} cannot be written: ${writeTrouble(error)}`;
     throw noRoom(path, error) ?? new UsageError(message, { cause: error });
   });
 }

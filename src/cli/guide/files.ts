@@ -14,7 +14,7 @@ import {
   type Located,
   type SourceDeps,
 } from '../../engine/run/sources.js';
-import { fileTrouble, noRoom } from '../../engine/util/file-trouble.js';
+import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { privateFolder } from '../../engine/util/private-folder.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import { hinted } from '../advice/hint.js';
@@ -96,9 +96,7 @@ export async function saveMapping(
     if (error instanceof UsageError) throw error;
     const full = noRoom(path, error);
     if (full) throw full;
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-    throw new UsageError(`${flag}${path} cannot be written: ${why}`, { cause: error });
+    throw new UsageError(`${flag}${path} cannot be written: ${writeTrouble(error)}`, { cause: error });
   }
 }
 

@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
-import { fileTrouble } from '../util/file-trouble.js';
+import { writeTrouble } from '../util/file-trouble.js';
 import { isOwn, NO_LINK } from '../util/owner.js';
 import { refuseForeignLink } from '../util/written-file.js';
 import { digestOf, type FileMark, hex, inodeOf, isUnchanged } from './file-mark.js';
@@ -227,9 +227,7 @@ function syncFolder(folder: string): void {
 }
 
 function unwritable(path: string, error: unknown): InputError {
-  const { code } = error as NodeJS.ErrnoException;
-  const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
-  return new InputError(`rejected rows cannot be written (${why})`, {
+  return new InputError(`rejected rows cannot be written (${writeTrouble(error)})`, {
     file: path,
     hint: 'name a rejects file that can be written',
     problem: { code: 'rejects_file' },

@@ -20,6 +20,12 @@ const WORDS: Readonly<Record<string, string>> = {
 export const fileTrouble = (code: string | undefined): string =>
   WORDS[code ?? ''] ?? `cannot be opened (${code ?? 'unknown'})`;
 
+/** Why a file cannot be written, in words. */
+export function writeTrouble(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
+}
+
 /** Words for any error. One that has none keeps its message. */
 export function troubleOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

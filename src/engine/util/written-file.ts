@@ -1,7 +1,7 @@
 /** The check of every file that is written where the user says: it is new, empty, or one that may be replaced. */
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileTrouble } from './file-trouble.js';
+import { writeTrouble } from './file-trouble.js';
 import { foreignLink, isOwn, isTrusted, NO_LINK } from './owner.js';
 
 /** What a kind of file looks like. */
@@ -35,8 +35,7 @@ export function obstacle(path: string, kind: FileKind): string | null {
     accessSync(dirname(target), constants.W_OK);
     return null;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
+    return writeTrouble(error);
   }
 }
 

@@ -1,24 +1,15 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED } from '../../../src/cli/context.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { COMPANY, post, send, USERS } from '../../sandbox/http.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
+import { freePort } from '../../support/postgres.js';
 import { ManualClock } from '../../support/sandbox.js';
 import { openState } from '../../support/state.js';
 
 const FREE = ['--port', '0', '--lookup-port', '0', '--eu-port', '0'];
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Runs `profiles sandbox` until `act` is done with it. */
 async function served(

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/engine/util/clock.js';
-import { fastClock } from '../../loss/support.js';
 import { cli, scratch } from '../../support/cli.js';
+import { fastClock } from '../../support/clock.js';
 
 let cwd: string;
 let database: string;

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
-import { fastClock } from '../../loss/support.js';
 import { type CliResult, cli, scratch } from '../../support/cli.js';
+import { fastClock } from '../../support/clock.js';
 import { startWireServer, type WireExample, type WireServer, wireExamples } from '../../support/wire.js';
 
 const ID = 'urn:example:jobs/42';
