@@ -1,7 +1,7 @@
 // What is measured: a section is a row of this table, and each of its cases is run in turn with the others.
 import { fileURLToPath } from 'node:url';
 import { reading } from './baselines.mjs';
-import { bytesIn, interleave, run } from './measure.mjs';
+import { bytesIn, interleave, node } from './measure.mjs';
 import { measurePeers } from './peers.mjs';
 import { comparison, milliseconds } from './report.mjs';
 import { measureScale } from './scale.mjs';
@@ -26,7 +26,6 @@ const CHANGED = ['--changed-only'];
 const KEYS = ['-o', 'track_keys=true'];
 const PARSER = 'csv-parse, readable events';
 const FEW = fileURLToPath(new URL('../fixtures/companies.csv', import.meta.url));
-const node = (...args) => run(process.execPath, args);
 
 /** Plan, and plan and send, of one file. */
 const both = (name, file, { rows, url }) => ({
@@ -55,10 +54,10 @@ const TABLE = {
     least: 15,
     time: milliseconds,
     cases: () => ({
-      'node -e 0': () => node('-e', '0'),
-      'profiles --version': () => node(PROFILES, '--version'),
-      'profiles --help': () => node(PROFILES, '--help'),
-      'profiles lookups --help': () => node(PROFILES, 'lookups', '--help'),
+      'node -e 0': () => node('-e', ['0']),
+      'profiles --version': () => node(PROFILES, ['--version']),
+      'profiles --help': () => node(PROFILES, ['--help']),
+      'profiles lookups --help': () => node(PROFILES, ['lookups', '--help']),
     }),
   },
   'first-request': {
@@ -78,7 +77,7 @@ const TABLE = {
         return { ...sample, wall: (await arrival) - sample.started };
       };
       return {
-        'node -e 0': () => node('-e', '0'),
+        'node -e 0': () => node('-e', ['0']),
         '12 rows': () => sent(FEW, kept),
         '1,000 rows': () => sent(thousand, kept),
         '1,000 rows, new state folder': () => withState((state) => sent(thousand, state)),

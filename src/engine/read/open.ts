@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { type Conversion, type Format, KINDS } from '../model.js';
 import { NO_RULES } from '../options/mapping-rules.js';
-import { PatternFinder, textOf, undecided } from './conversion/found.js';
+import { PatternFinder, textsIn, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
@@ -86,10 +86,15 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
   });
   const clean = cleaner(rules);
   const originals = formatOf(input).originals(input);
+  const texts = textsIn(
+    columns,
+    finders.map(({ column }) => column),
+  );
   for await (const batch of finders.length > 0 ? rowsTaken(input, signal) : []) {
     for (const [number, original] of originals(batch).entries()) {
-      for (const { column, finder } of finders) {
-        const written = textOf(original, column, columns);
+      const row = texts(original);
+      for (const [at, { finder }] of finders.entries()) {
+        const written = row[at]!;
         const text = written === null || clean === null ? written : clean(written);
         if (text !== null && text !== '') finder.add({ line: batch.lines[number]!, text });
       }

@@ -7,7 +7,7 @@ import { TOO_LARGE } from './items.js';
 import { Numbers, only, type Rows, rejectedRecord } from './rows.js';
 import { Output } from './text/output.js';
 import type { OpenedInput, RejectedRecord } from './types.js';
-import { addFound, type Found, noneFound } from './wording.js';
+import { addFound, addOne, type Found, noneFound } from './wording.js';
 
 /** What a batch contributes to the scan. Plain data: computed on any thread, and added up on one. */
 export interface ScanPart {
@@ -142,7 +142,6 @@ function note(
   text: string,
   line: number,
 ): void {
-  const one = (): Found => ({ first: { line, text }, count: 1 });
-  if (isAltered(text)) addFound(isRounded(text) ? rounded : altered, one());
-  if (isOdd(text)) addFound(odd[which][isOdd(trimmed(text)) ? 'inside' : 'around'], one());
+  if (isAltered(text)) addOne(isRounded(text) ? rounded : altered, text, line);
+  if (isOdd(text)) addOne(odd[which][isOdd(trimmed(text)) ? 'inside' : 'around'], text, line);
 }

@@ -14,7 +14,7 @@ import { selectRecords } from './selection.js';
 import { Output } from './text/output.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
-import { addFound, noneFound, quoted } from './wording.js';
+import { addFound, andMore, noneFound, quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 export interface ScanOptions {
@@ -160,9 +160,8 @@ class ScanTotals {
     warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
     for (const { first, count } of [this.#rounded, this.#altered]) {
       if (!first) continue;
-      const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push({
-        message: `${place} ${first.line}${more}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
+        message: `${place} ${first.line}${andMore(count)}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
       });
     }
     return warnings;
@@ -174,10 +173,10 @@ function oddWarning({ around, inside }: OddCount, column: string, place: string)
   const sorts = [around, inside].flatMap(({ first, count }) => (first ? [{ first, count }] : []));
   if (sorts.length === 0) return [];
   sorts.sort((a, b) => a.first.line - b.first.line);
-  const parts = sorts.map(({ first, count }, index) => {
-    const more = count === 1 ? '' : ` (and ${count - 1} more)`;
-    return `${place} ${first.line}${more}: ${index === 0 ? `${column}: ` : ''}${oddWords(first.text)}`;
-  });
+  const parts = sorts.map(
+    ({ first, count }, index) =>
+      `${place} ${first.line}${andMore(count)}: ${index === 0 ? `${column}: ` : ''}${oddWords(first.text)}`,
+  );
   const problem = {
     code: 'odd_identifiers' as const,
     column,

@@ -18,6 +18,14 @@ export function addFound(sum: Found, part: Found): void {
   sum.count += part.count;
 }
 
+export function addOne(found: Found, text: string, line: number): void {
+  found.first ??= { line, text };
+  found.count++;
+}
+
+/** How many were found after the first: nothing, or ` (and 2 more)`. */
+export const andMore = (count: number): string => (count === 1 ? '' : ` (and ${count - 1} more)`);
+
 export const noneFound = (): Found => ({ first: null, count: 0 });
 
 /** A cell in quotes, truncated if it is long. */

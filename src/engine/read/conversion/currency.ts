@@ -1,6 +1,8 @@
 /** The currencies in a column of money: only the numbers are sent, so amounts in two of them would look alike. */
+import type { CellType } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
+import { partsOf } from './types.js';
 
 interface Seen extends Evidence {
   currency: string;
@@ -13,7 +15,9 @@ export interface Currencies {
   other: Seen | null;
 }
 
-export const noCurrencies = (): Currencies => ({ first: null, other: null });
+/** Null for a column that is not pinned to `money`. */
+export const currenciesOf = (pinned: CellType | null): Currencies | null =>
+  pinned && partsOf(pinned).name === 'money' ? { first: null, other: null } : null;
 
 /** Signs and words for the codes that they are most likely used for: `$5` and `5 USD` are not two currencies. */
 const CODES = new Map(
@@ -40,8 +44,9 @@ export function addCurrency(seen: Currencies, text: string, line: number): void 
   seen[seen.first === null ? 'first' : 'other'] = { line, text, currency };
 }
 
-/** `a` comes before `b`. */
-export function mergeCurrencies(a: Currencies, b: Currencies): Currencies {
+/** `a` comes before `b`, and is null for the first part of a column. */
+export function mergeCurrencies(a: Currencies | null, b: Currencies | null): Currencies | null {
+  if (a === null || b === null) return b;
   const first = a.first ?? b.first;
   const other = [a.other, b.first, b.other].find((seen) => seen && seen.currency !== first?.currency);
   return { first, other: other ?? null };

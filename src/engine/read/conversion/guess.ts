@@ -56,7 +56,7 @@ function readerOf(type: string): Reads {
   const converter = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
   // Postal codes and phone numbers consist of digits, too.
   if (typeNamed(type).sent === 'string') return (text) => converter.json(text);
-  return (text) => (/^[+0]/.test(text) && /^(?:\+|0\d)/.test(text) ? null : converter.json(text));
+  return (text) => (/^(?:\+|0\d)/.test(text) ? null : converter.json(text));
 }
 
 const readers = new Map<string, Reads>();

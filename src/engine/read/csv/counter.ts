@@ -1,10 +1,11 @@
 /** Counts the columns of a batch of CSV for the plan, cell by cell: what types they may have. */
-import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
+import { addCurrency, type Currencies, currenciesOf } from '../conversion/currency.js';
 import type { Converter } from '../conversion/type.js';
-import { converterOf, partsOf } from '../conversion/types.js';
+import { converterOf } from '../conversion/types.js';
 import type { ColumnCounter } from '../format.js';
 import { classify } from '../mapping/plain-number.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
+import { isInferred } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
 import type { CsvRow } from './row.js';
@@ -33,7 +34,7 @@ export class CsvCounter implements ColumnCounter {
   ) {
     const { targets } = input;
     this.#converters = targets.map(({ pinned }) => pinned && converterOf(pinned));
-    this.#inferred = targets.map(({ role, pinned }) => role === 'metadata' && pinned === null);
+    this.#inferred = targets.map(isInferred);
   }
 
   begin({ lines }: Rows): void {
@@ -41,7 +42,7 @@ export class CsvCounter implements ColumnCounter {
     this.parts = this.input.targets.map(({ pinned, guess }) => ({
       stats: emptyStats(guess),
       outside: 0,
-      currencies: pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null,
+      currencies: currenciesOf(pinned),
     }));
     this.#open = this.#inferred.map((inferred, index) => inferred || this.parts[index]!.currencies !== null);
   }

@@ -14,7 +14,7 @@ import {
 } from '../conversion/types.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
-import type { Target } from '../mapping/targets.js';
+import { isInferred, type Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { quoted } from '../wording.js';
 import type { ColumnPart } from './counter.js';
@@ -28,6 +28,8 @@ export class CsvTotals implements ColumnTotals {
   readonly #before: OpenedInput['decidedTypes'];
   #columns: ColumnPart[];
   #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
+  /** By column; null if there is none. */
+  #suggestions: (Suggestion | null)[] = [];
 
   /** @param place the word for lines: in a sheet, rows */
   constructor(
@@ -46,14 +48,11 @@ export class CsvTotals implements ColumnTotals {
 
   add(columns: readonly unknown[]): void {
     const more = columns as readonly ColumnPart[];
-    this.#columns = this.#columns.map(({ stats, outside, currencies: known }, index) => {
-      const { currencies } = more[index]!;
-      return {
-        stats: mergeStats(stats, more[index]!.stats),
-        outside: outside + more[index]!.outside,
-        currencies: known && currencies ? mergeCurrencies(known, currencies) : currencies,
-      };
-    });
+    this.#columns = this.#columns.map(({ stats, outside, currencies }, index) => ({
+      stats: mergeStats(stats, more[index]!.stats),
+      outside: outside + more[index]!.outside,
+      currencies: mergeCurrencies(currencies, more[index]!.currencies),
+    }));
   }
 
   decide(): { types: CellType[]; surplus: number } {
@@ -71,6 +70,7 @@ export class CsvTotals implements ColumnTotals {
       // Sizes were counted with quotes around every inferred cell; numbers have none.
       if (this.#inferred(index) && type !== 'string') surplus += 2 * (stats.cells - outside);
     });
+    this.#suggestions = this.#suggest();
     return { types: this.#decisions.map(({ type }) => type), surplus };
   }
 
@@ -80,19 +80,17 @@ export class CsvTotals implements ColumnTotals {
   }
 
   plans(): ColumnPlan[] {
-    const suggestions = this.#suggest();
     return this.#targets.map(({ column, role, key, because }, index) => {
       const { type, reason } = this.#decisions[index]!;
       const { empty } = this.#columns[index]!.stats;
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
-      const found = suggestions[index];
+      const found = this.#suggestions[index];
       const suggested = found && isSure(found) ? { suggested: found.types } : {};
       return { column, key, ...sentType(type), ...suggested, reason, empty };
     });
   }
 
-  /** By column; null if there is none. */
   #suggest(): (Suggestion | null)[] {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
@@ -100,14 +98,15 @@ export class CsvTotals implements ColumnTotals {
           ? suggestionOf(this.#targets[index]!.guess ?? NO_GUESS, stats.fits, stats.plain, styled)
           : null,
       );
-    const styles = suggest(null).flatMap((found) =>
+    const alone = suggest(null);
+    const styles = alone.flatMap((found) =>
       found?.types.length === 1 && isStyled(found.types[0]!) ? [found.types[0]!] : [],
     );
     // The style of one column's numbers decides for the others, unless there are two styles.
     const [styled] = styles;
     return styled !== undefined && styles.every((style) => isSameStyle(style, styled))
       ? suggest(styled)
-      : suggest(null);
+      : alone;
   }
 
   types(): Scan['types'] {
@@ -122,19 +121,18 @@ export class CsvTotals implements ColumnTotals {
 
   /** Text columns that another type would fit, or would if a few cells were different. */
   #suggestedWarnings(): Warning[] {
-    const suggestions = this.#suggest();
     const columns = this.#targets.flatMap(({ column }, index) => {
-      const found = suggestions[index];
+      const found = this.#suggestions[index];
       return found && isSure(found) ? [{ column, types: found.types }] : [];
     });
-    return [...looksTyped(this.#path, columns), ...this.#nearly(suggestions), ...this.#points(suggestions)];
+    return [...looksTyped(this.#path, columns), ...this.#nearly(), ...this.#points()];
   }
 
   /** Numbers such as 1.188, where another column is written as 1.234,56: their point may be for thousands. */
-  #points(suggestions: readonly (Suggestion | null)[]): Warning[] {
+  #points(): Warning[] {
     const types = [
       ...this.#decisions.map(({ type }) => type),
-      ...suggestions.flatMap((found) => found?.types ?? []),
+      ...this.#suggestions.flatMap((found) => found?.types ?? []),
     ];
     if (!types.some((type) => isStyled(type) && isSameStyle(type, POINT_FOR_THOUSANDS))) return [];
     return this.#targets.flatMap(({ column }, index): Warning[] => {
@@ -147,8 +145,8 @@ export class CsvTotals implements ColumnTotals {
   }
 
   /** Columns that would have a type if a few cells were different. */
-  #nearly(suggestions: readonly (Suggestion | null)[]): Warning[] {
-    return suggestions.flatMap((found, index): Warning[] => {
+  #nearly(): Warning[] {
+    return this.#suggestions.flatMap((found, index): Warning[] => {
       if (!found) return [];
       const { column } = this.#targets[index]!;
       const { types, strays } = found;
@@ -186,7 +184,6 @@ export class CsvTotals implements ColumnTotals {
   }
 
   #inferred(index: number): boolean {
-    const { role, pinned } = this.#targets[index]!;
-    return role === 'metadata' && pinned === null;
+    return isInferred(this.#targets[index]!);
   }
 }

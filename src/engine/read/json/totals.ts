@@ -4,12 +4,12 @@ import type { Warning } from '../../problems.js';
 import {
   addCurrency,
   type Currencies,
+  currenciesOf,
   currencyWarnings,
   mergeCurrencies,
-  noCurrencies,
 } from '../conversion/currency.js';
 import type { Converter } from '../conversion/type.js';
-import { converterOf, partsOf, sentType } from '../conversion/types.js';
+import { converterOf, sentType } from '../conversion/types.js';
 import type { ColumnCounter, ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -114,9 +114,7 @@ export class FieldCounter implements ColumnCounter {
 
   #open(target: Target): FieldPart | null {
     if (this.#parts.size >= MAX_FIELDS) return null;
-    const { pinned } = target;
-    const currencies = pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null;
-    const part = { ...target, stats: emptyFieldStats(), currencies };
+    const part = { ...target, stats: emptyFieldStats(), currencies: currenciesOf(target.pinned) };
     this.#parts.set(target.column, part);
     return part;
   }
@@ -139,10 +137,8 @@ export class JsonTotals implements ColumnTotals {
       const known = this.#fields.get(part.column);
       if (!known && this.#fields.size >= MAX_FIELDS) continue;
       const stats = mergeFieldStats(known?.stats ?? emptyFieldStats(), part.stats);
-      const { currencies } = part;
-      const merged =
-        known?.currencies && currencies ? mergeCurrencies(known.currencies, currencies) : currencies;
-      this.#fields.set(part.column, { ...part, stats, currencies: merged });
+      const currencies = mergeCurrencies(known?.currencies ?? null, part.currencies);
+      this.#fields.set(part.column, { ...part, stats, currencies });
     }
   }
 

@@ -31,6 +31,9 @@ export interface Target {
   guess?: Guess;
 }
 
+/** Whether the column's values decide its type. */
+export const isInferred = ({ role, pinned }: Target): boolean => role === 'metadata' && pinned === null;
+
 export const METADATA = 'metadata';
 
 /** What decides where the columns of an input go. */

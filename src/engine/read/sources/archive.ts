@@ -50,8 +50,9 @@ export async function memberOf(
 ): Promise<Entry> {
   const entries = (await entriesOf(location, path, signal)).filter(({ fileName }) => !fileName.endsWith('/'));
   const names = entries.map(({ fileName }) => fileName);
-  const found = wanted === null ? entries.filter(({ fileName }) => isOrdinary(fileName)) : [];
-  if (wanted !== null) found.push(...entries.filter(({ fileName }) => fileName === wanted));
+  const found = entries.filter(({ fileName }) =>
+    wanted === null ? isOrdinary(fileName) : fileName === wanted,
+  );
   const [first, second] = found;
   if (first && !second) return first;
   if (!first) {

@@ -218,13 +218,15 @@ class BatchWriter {
     }
     return null;
   }
+
   /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
   #tooSparse(line: number): InputError {
     const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
     return new InputError(
       `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
       {
-        ...{ file: this.#input.path, line },
+        file: this.#input.path,
+        line,
         hint: 'delete the columns that no row fills, and save the workbook again',
       },
     );

@@ -3,10 +3,10 @@ import type { Problem, Warning } from '../../problems.js';
 import { type ColumnPart, CsvCounter } from '../csv/counter.js';
 import { CsvTotals } from '../csv/totals.js';
 import { withText } from '../mapping/stats.js';
-import type { Role, Target } from '../mapping/targets.js';
+import { isInferred, type Role, type Target } from '../mapping/targets.js';
 import { KIND_BITS, type Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
-import { addFound, type Evidence, type Found, list, noneFound, quoted } from '../wording.js';
+import { addFound, addOne, andMore, type Evidence, type Found, list, noneFound, quoted } from '../wording.js';
 import { Is } from './sheet.js';
 
 /** What is counted in a column beyond the texts of its cells. */
@@ -40,6 +40,7 @@ export class SheetCounter extends CsvCounter {
     const { row, isCounted } = this.writer;
     if (!isCounted) return;
     const { kinds, lines, width } = this.#batch!;
+    const line = lines[number]!;
     for (const [column, { role }] of this.input.targets.entries()) {
       const kind: Is = kinds[number * width + column]! >> KIND_BITS;
       if (kind === Is.empty) continue;
@@ -47,8 +48,8 @@ export class SheetCounter extends CsvCounter {
       const text = row.text(column);
       const note = noteOf(kind, text);
       if (note === null) continue;
-      add(this.#notes[column]![note], text, lines[number]!);
-      if (note === 'number' && isIdentifier(role) && isRounded(text)) add(this.rounded, text, lines[number]!);
+      addOne(this.#notes[column]![note], text, line);
+      if (note === 'number' && isIdentifier(role) && isRounded(text)) addOne(this.rounded, text, line);
     }
   }
 
@@ -59,11 +60,6 @@ export class SheetCounter extends CsvCounter {
       return { ...column, stats: withText(column.stats, notes.numberText.first), notes };
     });
   }
-}
-
-function add(found: Found, text: string, line: number): void {
-  found.count++;
-  found.first ??= { line, text };
 }
 
 function noteOf(kind: Is, text: string): Note | null {
@@ -149,8 +145,7 @@ export class XlsxTotals extends CsvTotals {
     return this.#notes.flatMap(({ [note]: { first, count } }, index): Warning[] => {
       if (!first) return [];
       const target = this.#input.targets[index]!;
-      const more = count === 1 ? '' : ` (and ${count - 1} more)`;
-      const text = sentence(target, first, `row ${first.line}${more}`);
+      const text = sentence(target, first, `row ${first.line}${andMore(count)}`);
       if (text === null) return [];
       const message = `${target.column}: ${text}`;
       return [problem ? { message, problem: problem(target.column, first) } : { message }];
@@ -183,11 +178,11 @@ export class XlsxTotals extends CsvTotals {
   /** Columns in which a spreadsheet program made dates of some texts and not of others. */
   #mixedDates(): Warning[] {
     return this.#notes.flatMap(({ date: { first: date }, dateText: { first: text } }, index) => {
-      const { column, role, pinned } = this.#input.targets[index]!;
-      if (!date || !text || role !== 'metadata' || pinned !== null) return [];
+      const target = this.#input.targets[index]!;
+      if (!date || !text || !isInferred(target)) return [];
       return [
         {
-          message: `${column}: row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
+          message: `${target.column}: row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
         },
       ];
     });

@@ -4,8 +4,8 @@ import type { ProfilesError } from '../../../../src/engine/errors.js';
 import {
   addCurrency,
   type Currencies,
+  currenciesOf,
   mergeCurrencies,
-  noCurrencies,
 } from '../../../../src/engine/read/conversion/currency.js';
 import { type MappingRules, NO_RULES } from '../../../../src/engine/read/index.js';
 import { readText } from '../reading.js';
@@ -96,7 +96,7 @@ describe('conversions', () => {
 
   it('currencies are the same in batches of any size', () => {
     const seenIn = (from: number, to: number): Currencies => {
-      const seen = noCurrencies();
+      const seen = currenciesOf('money')!;
       for (let n = from; n < to; n++) addCurrency(seen, PRICES[n]!, n);
       return seen;
     };
@@ -104,7 +104,7 @@ describe('conversions', () => {
     expect(whole).toMatchObject({ first: { text: '$2' }, other: { text: '€4' } });
     for (let a = 0; a <= PRICES.length; a++) {
       for (let b = a; b <= PRICES.length; b++) {
-        const parts = [seenIn(0, a), seenIn(a, b), seenIn(b, PRICES.length)];
+        const parts: (Currencies | null)[] = [seenIn(0, a), seenIn(a, b), seenIn(b, PRICES.length)];
         expect(parts.reduce(mergeCurrencies)).toEqual(whole);
       }
     }
