@@ -6,6 +6,7 @@ import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js'
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import { contentOf } from './plan/plan.js';
+import { countRows } from './run/accounting.js';
 import { runPlanned } from './run/applied-plan.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
@@ -26,7 +27,7 @@ import { startPlan } from './run/saved-plans.js';
 import { sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
 import type { Start } from './run/start.js';
-import { countRows, type Ending } from './run/summary.js';
+import type { Ending } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
 import { sameScope } from './state/scopes.js';
 

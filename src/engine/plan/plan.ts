@@ -145,14 +145,16 @@ const absentCompanies = (path: string, rows: number): Warning => ({
 });
 
 /** Row counts over all inputs. */
-export function plannedRows({ inputs }: Scanned): FileRows {
-  const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
-  for (const { scan } of inputs) {
-    rows.read += scan.rows.read;
-    rows.filtered += scan.rows.filtered;
-    rows.rejected += scan.rows.rejected;
+export const plannedRows = ({ inputs }: Scanned): FileRows => sumRows(inputs.map(({ scan }) => scan.rows));
+
+export function sumRows(all: readonly FileRows[]): FileRows {
+  const sum = { read: 0, filtered: 0, rejected: 0 };
+  for (const rows of all) {
+    sum.read += rows.read;
+    sum.filtered += rows.filtered;
+    sum.rejected += rows.rejected;
   }
-  return rows;
+  return sum;
 }
 
 /** The number of valid rows. */

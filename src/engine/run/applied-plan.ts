@@ -8,8 +8,8 @@ import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import type { OpenedInput, Scan, Start } from '../read/index.js';
 import { UNSENT } from '../send/request.js';
 import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
+import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
-import type { PlannedRequests } from './record.js';
 import { stateId } from './saved-plans.js';
 import type { DigestedInput } from './sources.js';
 

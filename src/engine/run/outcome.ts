@@ -1,5 +1,6 @@
 /** Derives the outcome of a row (contract §3 "Result") from the records of its requests. Pure. */
 
+import { FOUND } from '../send/request.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import { classOf, isDoubtful, wasAcknowledged } from '../states.js';
@@ -69,7 +70,7 @@ const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job
 });
 
 const doubtOf = ({ possibleDuplicate, reason }: RequestRecord): string =>
-  `it may have arrived: ${possibleDuplicate ?? reason ?? 'the import ended before the answer was read'}`;
+  `it may have arrived: ${possibleDuplicate ?? reason ?? FOUND}`;
 
 function ofJob({ job, rows, reason }: RequestRecord): [Outcome, string | null] {
   if (!job) return ['submitted', reason ?? 'no job tells what became of it'];

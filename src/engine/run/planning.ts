@@ -11,6 +11,7 @@ import { isKnownLayout, typeChanges } from '../plan/type-changes.js';
 import type { Warning } from '../problems.js';
 import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';
+import { countPlanned, countRows, isWithinBound, leftToSend } from './accounting.js';
 import { checkScan, scannedByPlan, totalsOfPlan } from './applied-plan.js';
 import { isHeld } from './compared.js';
 import { checkState } from './door.js';
@@ -18,7 +19,6 @@ import { type PlanStart, planToSave, savedRequest, withOffsets } from './saved-p
 import { chunkDepsOf } from './sending.js';
 import type { Session } from './session.js';
 import type { DigestedInput } from './sources.js';
-import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
 
 /**
  * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the

@@ -7,11 +7,10 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
 import { isWebAddress } from '../service/address.js';
-import type { RequestRecord } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
-import type { NewRun, StoredRun } from '../state/runs.js';
+import type { NewRun, PlannedRequests, StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Made, Scope } from '../state/state.js';
+import type { HeldLease, Scope } from '../state/state.js';
 import { closeAll } from '../util/close-all.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf, newRejects, retriesOf } from './failed-requests.js';
@@ -23,12 +22,6 @@ import { plannedIn } from './start.js';
 import { type Keep, sweepSpools, tidy } from './tidy.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
-
-/** The requests of a saved plan, and when it was made, after which sends of other runs count as later; null: now. */
-export interface PlannedRequests {
-  requests: readonly RequestRecord[];
-  made: Made | null;
-}
 
 export class RunRecord {
   #id: string;

@@ -16,7 +16,7 @@ import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Session } from './session.js';
-import { type Ending, exitOf, FIRST_REJECTIONS, isFailed, summarize } from './summary.js';
+import { type Ending, exitOf, FIRST_REJECTIONS, isFailed, summarize, withoutReasons } from './summary.js';
 import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
 
 /** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
@@ -81,12 +81,9 @@ export async function* report(
   return result;
 }
 
-/** The first rejected rows of the session before. Their reasons, which quote cells, are in the rejects file. */
+/** The first rejected rows of the session before. */
 const rejectedBefore = ({ summary, inputs }: NonNullable<Session['run']['earlier']>): Rejection[] =>
-  (summary?.rejected ?? []).map((row) => {
-    const file = inputs.find(({ path }) => path === row.file)?.rejects_file;
-    return { ...row, reason: file ? `see ${file}` : 'see the import that rejected it' };
-  });
+  withoutReasons(summary?.rejected ?? [], inputs);
 
 /** Rows that the service refused, of all sessions of a run. @param most how many are enough */
 async function refusedRows(

@@ -26,29 +26,25 @@ export function identityOf(
   inputs: readonly { digest: string; kind: Kind }[],
   options: ImportOptions,
 ): string {
-  const { kind, id, companyId, format, delimiter, encoding, rules, chunkBytes } = options;
-  const { where = [], limit, jsonPath, roundNumbers = false } = options;
-  const { maxCellBytes, maxColumns, maxDepth } = options;
-  const { userId, byKind } = options;
+  const {
+    kind,
+    id,
+    companyId,
+    userId,
+    byKind,
+    format,
+    encoding,
+    sheet,
+    jsonPath,
+    rules,
+    roundNumbers = false,
+  } = options;
+  const { where = [], limit, maxCellBytes, maxColumns, maxDepth, chunkBytes } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
-  const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
-  // Newer options are included only if they were given, so that runs of earlier versions are still found.
-  const { sheet } = options;
-  if (sheet !== undefined) mapping.push({ sheet });
-  if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
+  const mapping = [kind, id, companyId, userId, byKind, rules];
+  const reading = [format, encoding, sheet, jsonPath, roundNumbers, dialectOptions(options)];
   // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
   const bounds = [maxCellBytes, maxColumns, maxDepth, chunkBytes];
-  // Also only if they were given.
-  const { delimiter: _, ...dialect } = dialectOptions(options);
-  const read = Object.keys(dialect).length > 0 ? [dialect] : [];
-  const chosen = {
-    ...(where.length > 0 && { where }),
-    limit,
-    jsonPath,
-    ...(roundNumbers && { roundNumbers }),
-  };
-  const selection = JSON.stringify(chosen) === '{}' ? [] : [chosen];
-  return createHash('sha256')
-    .update(JSON.stringify([content, mapping, bounds, ...read, ...selection]))
-    .digest('hex');
+  const all = [content, mapping, reading, bounds, where, limit];
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex');
 }

@@ -12,15 +12,16 @@ import type { DeliverDeps } from '../send/follow.js';
 import { nextStep, rulesOf } from '../send/next.js';
 import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
+import { FOUND } from '../send/request.js';
 import { send } from '../send/send.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { State } from '../state/state.js';
 import { isInDoubt, requestStatus } from '../states.js';
+import { isDone } from './accounting.js';
 import { startOfRest } from './applied-plan.js';
 import { unchangedIds } from './compared.js';
 import type { Session } from './session.js';
-import { isDone } from './summary.js';
 
 /** With this many requests, a thread that records them saves more time than its start takes. */
 const MANY_REQUESTS = 100;
@@ -48,9 +49,9 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
       run: id,
       scope,
       client,
-      // Nothing is sent: all jobs are followed at once.
-      options: scanned ? options : { ...options, concurrency: Number.POSITIVE_INFINITY },
+      options,
       items,
+      followsOnly: scanned === null,
       requests: run.requests,
       sentLater: await sentLater(session, kind),
       lost: await lostIn(run.replaces, kind, state),
@@ -169,7 +170,7 @@ async function lostIn(
     const [known] = await state.runs.all({ run });
     for (const r of known ? await state.requests.of(run) : []) {
       if (!isInDoubt(requestStatus(r)) || known!.inputs[r.input]!.kind !== kind) continue;
-      const why = r.reason ?? 'the import ended before the answer was read';
+      const why = r.reason ?? FOUND;
       for (const id of await state.sends.idsOf(run, r.seq))
         lost.set(id, `run ${run} may have sent it: ${why}`);
     }

@@ -5,6 +5,7 @@
 import { UsageError } from '../errors.js';
 import type { FileRows } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
+import { sumRows } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -13,9 +14,9 @@ import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
+import { isDone } from './accounting.js';
 import { failedOf } from './failed-requests.js';
 import { type Repeated, restoreOptions, setsOf } from './private.js';
-import { isDone } from './summary.js';
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
@@ -47,15 +48,8 @@ export const isFollowable = ({ finished, status, hasOpenJobs }: StoredRun): bool
   finished && status !== 'superseded' && (hasOpenJobs || FOLLOWED_LATER.has(status));
 
 /** Row counts of all inputs of a run. */
-export const plannedIn = ({ inputs }: Pick<StoredRun, 'inputs'>): FileRows => {
-  const sum = { read: 0, filtered: 0, rejected: 0 };
-  for (const { rows } of inputs) {
-    sum.read += rows.read;
-    sum.filtered += rows.filtered;
-    sum.rejected += rows.rejected;
-  }
-  return sum;
-};
+export const plannedIn = ({ inputs }: Pick<StoredRun, 'inputs'>): FileRows =>
+  sumRows(inputs.map(({ rows }) => rows));
 
 /** Whether a run needs none of its rows: all are sent, and no option asks for them. */
 export async function isSent(
@@ -163,6 +157,13 @@ export interface Given {
   failed: boolean;
 }
 
+/** The search for rows at fault needs to see how jobs end. */
+const onFailureOf = ({
+  onFailure,
+  wait,
+}: Pick<ImportOptions, 'onFailure' | 'wait'>): ImportOptions['onFailure'] =>
+  onFailure === 'isolate' && !wait ? 'stop' : onFailure;
+
 /**
  * The start and the options of a run that continues.
  * @throws UsageError if private values are missing or differ
@@ -185,8 +186,7 @@ export async function startOfRun(
   const options = {
     ...kept,
     ...how,
-    // The search for rows at fault needs to see how jobs end.
-    onFailure: wait || asked.onFailure !== 'isolate' ? asked.onFailure : ('stop' as const),
+    onFailure: onFailureOf({ onFailure: asked.onFailure, wait }),
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
     wait,
@@ -243,10 +243,6 @@ export async function startOfPlan(
   const kept = { ...planned, waitForLockMs: null, ...how };
   return {
     start: { from: 'plan', plan, inputs, again: found !== undefined },
-    options: {
-      ...kept,
-      // The search for rows at fault needs to see how jobs end.
-      onFailure: kept.onFailure === 'isolate' && !kept.wait ? 'stop' : kept.onFailure,
-    },
+    options: { ...kept, onFailure: onFailureOf(kept) },
   };
 }

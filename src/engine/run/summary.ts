@@ -13,9 +13,6 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
-import { isWithin } from '../options/bounds.js';
-import type { ImportOptions, InvalidBound } from '../options.js';
-import { nextStep, rulesOf } from '../send/next.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
 import {
@@ -26,10 +23,9 @@ import {
   rangesOf,
 } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
-import { completedRows, totalsOf } from '../state/totals.js';
+import { completedRows } from '../state/totals.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
-import { failedOf } from './failed-requests.js';
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
 export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].includes(requestStatus(r));
@@ -37,54 +33,6 @@ export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].inc
 /** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
 const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(notReplaced(records).filter(isClosed), (r) => r.left_out);
-
-/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
-export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const { rejected, merged, unchanged, submitted, completed, unknown } = totalsOf(records);
-  const counts: RowCounts = {
-    read: planned.read,
-    filtered: planned.filtered,
-    rejected: planned.rejected + rejected,
-    merged,
-    unchanged,
-    submitted,
-    completed,
-    ...(unknown > 0 && { unknown }),
-  };
-  const unsent = counts.read - counts.filtered - counts.rejected - merged - unchanged - submitted - unknown;
-  return unsent === 0 ? counts : { ...counts, unsent };
-}
-
-/** Number of rows that a session that continues the run has to send. */
-function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
-  const { unknown = 0, unsent = 0 } = countRows(planned, records);
-  return unknown + unsent - totalsOf(records).given_up;
-}
-
-/** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
-export function countPlanned(
-  planned: FileRows,
-  totals: { merged: number; unchanged: number; rejected: number },
-): RowCounts {
-  const { merged, unchanged } = totals;
-  const rejected = planned.rejected + totals.rejected;
-  const unsent = planned.read - planned.filtered - rejected - merged - unchanged;
-  return {
-    ...planned,
-    rejected,
-    merged,
-    unchanged,
-    submitted: 0,
-    completed: 0,
-    ...(unsent > 0 ? { unsent } : {}),
-  };
-}
-
-/** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
-export function leftToSend(planned: FileRows, requests: RunRequests, again: boolean): number {
-  const failed = again ? sum(failedOf(requests), ({ rows }) => rows) : 0;
-  return openRows(planned, requests.all) + failed;
-}
 
 /** Number of rows of one input that the service refused for good. They are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
@@ -95,13 +43,6 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
       .filter((range) => range.input === input),
     ({ rows }) => rows,
   );
-
-/** Whether an import may continue with this many invalid rows. */
-export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
-  if (rows.rejected === 0 || bound === 'any') return true;
-  if (bound === 'none') return false;
-  return isWithin(rows.rejected, rows.read - rows.filtered, bound);
-}
 
 /** What the result document needs in addition to `Ending`. */
 export interface Facts {
@@ -168,6 +109,16 @@ function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): 
   );
 }
 
+/** Stored rejections. Their reasons, which quote cells, are in the rejects file. */
+export const withoutReasons = (
+  rejected: readonly Rejection[],
+  files: readonly { path: string; rejects_file: string | null }[],
+): Rejection[] =>
+  rejected.map((row) => {
+    const file = files.find(({ path }) => path === row.file)?.rejects_file;
+    return { ...row, reason: file ? `see ${file}` : 'see the import that rejected it' };
+  });
+
 /**
  * A stored summary with the jobs of its requests, and the rows that they completed, as they are now. The reasons of
  * rejected rows are in the rejects file.
@@ -179,10 +130,7 @@ export const withJobs = (
 ): Summary => ({
   ...summary,
   rows: { ...summary.rows, completed: Math.min(summary.rows.submitted, completedRows(records)) },
-  rejected: summary.rejected.map((row) => {
-    const file = summary.files.find(({ path }) => path === row.file)?.rejects_file;
-    return { ...row, reason: file ? `see ${file}` : 'see the import that rejected it' };
-  }),
+  rejected: withoutReasons(summary.rejected, summary.files),
   jobs: lastJobs(
     records,
     inputs.map(({ path }) => path),
@@ -269,16 +217,6 @@ export function exitOf(end: Ending): ExitCode {
   if (end.mode === 'held') return Exit.held;
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
-
-/** Whether nothing is left to send, and with `wait`, no job is left to follow. */
-export const isDone = (
-  planned: FileRows,
-  requests: RunRequests,
-  options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
-): boolean =>
-  openRows(planned, requests.all) <= 0 &&
-  !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
-  !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
 
 /** The most rejections in the result document. */
 export const FIRST_REJECTIONS = 20;

@@ -96,11 +96,13 @@ class Delivery {
       case 'repeat':
         return this.#replace(request, [rows]);
       case 'divide': {
-        const first = isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined;
+        const halves = divide(
+          rows,
+          isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined,
+        );
         // Of what was recorded, so few may be left that they are sent as they are.
-        if (requestStatus(request) === 'planned' && !divide(rows, first))
-          return this.#send(rows, request, source, null);
-        return this.#divide(request, rows, first);
+        if (!halves && requestStatus(request) === 'planned') return this.#send(rows, request, source, null);
+        return this.#divide(request, rows, halves);
       }
       case 'reject': {
         // Not with rows that it left out for newer data.
@@ -146,7 +148,7 @@ class Delivery {
     record.reason = error.message;
     if (error.status === 413 && record.rows > 1) {
       this.deps.tooLarge(chunk.ends.length);
-      return this.#divide(record, chunk);
+      return this.#divide(record, chunk, divide(chunk));
     }
     if (onFailure === 'isolate' && isAboutRows(error.status)) {
       this.#error = error;
@@ -158,9 +160,8 @@ class Delivery {
     return this.#reject(chunk, record);
   }
 
-  /** Divides a request into two that name it as their parent. @param first number of ids in the first one; default: half */
-  async #divide(request: RequestRecord, rows: Chunk, first?: number): Promise<void> {
-    const halves = divide(rows, first);
+  /** Replaces a request with two that name it as their parent. */
+  async #divide(request: RequestRecord, rows: Chunk, halves: ReturnType<typeof divide>): Promise<void> {
     // All rows have the same identifier, so they cannot be split.
     if (!halves) return this.#reject(rows, request, `; ${count(request.rows, 'item')} fail only together`);
     // What may have arrived stays in doubt: its parts have that from it.

@@ -22,6 +22,8 @@ import { Searches } from './search.js';
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
   items: number;
+  /** Whether nothing is sent: then all jobs are followed at once. */
+  followsOnly: boolean;
 }
 
 export interface Sent {
@@ -78,9 +80,11 @@ class Sender {
   /** Dependencies once the canary has completed, or without one. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
+  readonly #followsOnly: boolean;
 
   constructor(deps: SenderDeps) {
     const { options, requests, items } = deps;
+    this.#followsOnly = deps.followsOnly;
     this.ended = { failure: null, items };
     this.#afterwards = {
       ...deps,
@@ -201,8 +205,7 @@ class Sender {
     // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
     const isolate = options.onFailure === 'isolate';
     const open = isolate ? [] : requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
-    // Where nothing will be sent, none has to wait for another one.
-    if (options.concurrency === Number.POSITIVE_INFINITY) {
+    if (this.#followsOnly && !this.#deps.isCanary) {
       if (open.length > 0) this.#launch(new Set(), follow(open, this.#deps));
       return;
     }

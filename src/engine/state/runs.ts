@@ -101,6 +101,12 @@ interface Reopened extends Record<'options', unknown> {
   stays?: boolean;
 }
 
+/** The requests of a saved plan, and when it was made, which is the age of its data; null: now. */
+export interface PlannedRequests {
+  requests: readonly RequestRecord[];
+  made: Made | null;
+}
+
 export class Runs {
   constructor(
     private readonly access: Access,
@@ -112,12 +118,8 @@ export class Runs {
     return this.access.read((on) => runsIn(on, which.run));
   }
 
-  /**
-   * Records a new run.
-   * @param plan for a saved plan: its requests, and when it was made, which is the age of its data; null counts as
-   * now
-   */
-  start(run: NewRun, plan?: { requests: readonly RequestRecord[]; made: Made | null }): Promise<void> {
+  /** Records a new run. */
+  start(run: NewRun, plan?: PlannedRequests): Promise<void> {
     return this.access.writeIn(run.scope, async (tx, scope) => {
       await refuseMoved(tx);
       const { named_account, identity, status, item_format, started_at, machine } = run;

@@ -6,7 +6,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
-import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
+import { countRows } from '../../../src/engine/run/accounting.js';
+import { maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
