@@ -23,7 +23,6 @@ import { openSqlite } from './sqlite/backend.js';
 
 export type { HeldLease, HeldLock } from './backend.js';
 export type { KnownJob } from './jobs.js';
-export type { Made } from './order.js';
 export type { Scope } from './scopes.js';
 export { databaseFile } from './sqlite/open.js';
 
