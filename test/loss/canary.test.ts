@@ -125,6 +125,23 @@ describe('it does not complete', () => {
   });
 });
 
+test('a run that has sent requests without one cannot begin with one', async () => {
+  const argv = ['import', file.path, '--chunk-size', '5', '-o', 'retries=0'];
+  service.trouble = {
+    submit: (nth) => FAULTS[nth === 1 ? '202 without job id' : 'reset before the body'],
+  };
+  const stopped = await run(argv);
+  service.trouble = {};
+  const before = sizes();
+  const late = await run([...argv, '--resume', '--canary', '3']);
+  expect([late.code, sizes()], late.stderr).toEqual([2, before]);
+  expect(late.stderr).toMatch(
+    /has sent requests without a canary, so it cannot begin with one\n.*continue with/,
+  );
+  const done = await run(['resume']);
+  expect([done.summary!.run, done.summary!.rows.unsent]).toEqual([stopped.summary!.run, undefined]);
+});
+
 /** Every id arrived. */
 async function expectAll(): Promise<void> {
   const arrived = new Set(service.ledger.arrivals.flatMap(({ ids }) => ids));

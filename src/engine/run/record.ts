@@ -1,5 +1,5 @@
 /** Records a run during one session, from its locks to its end: a new run, or an earlier one that continues. */
-import { AuthError, failureAfter, ProfilesError } from '../errors.js';
+import { AuthError, failureAfter, ProfilesError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type FileRows, type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -106,14 +106,25 @@ export class RunRecord {
     return `run ${this.#id} (${this.#files})`;
   }
 
-  /** Continues an earlier run: reads its requests, and names it in the locks. */
+  /**
+   * Continues an earlier run: reads its requests, and names it in the locks.
+   * @throws UsageError if a canary is asked for too late: what was accepted without one must not be sent again as one
+   */
   async continueWith(run: StoredRun): Promise<void> {
+    const requests = new RunRequests(await this.deps.state.requests.of(run.run));
+    const { canary = null } = run.options as Partial<ImportOptions>;
+    const isLate = canary === null && isCanaryDue(this.options.canary, requests);
+    if (isLate && failedCanaries(requests).length > 0) {
+      throw new UsageError(`run ${run.run} has sent requests without a canary, so it cannot begin with one`, {
+        problem: { code: 'resumable', run: run.run },
+      });
+    }
     this.earlier = run;
     if (this.#id !== run.run) {
       this.#id = run.run;
       for (const lock of this.#locks) await lock.rename(this.#holder);
     }
-    this.#requests = new RunRequests(await this.deps.state.requests.of(run.run));
+    this.#requests = requests;
   }
 
   /**
