@@ -14,8 +14,12 @@ const PROCESSES = [
   'test/cli/commands/{report,completion/shells}.test.ts',
   'test/docs/{commands,recipes}.test.ts',
   'test/package/examples.test.ts',
-  'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted,two}.test.ts',
+  'test/loss/{boundaries,disk,faults,isolate,isolate-kill,kill,output,signals,state-removed,submitted,two,writer}.test.ts',
 ];
+
+/** Pages of `test/cli/transcripts`, each a file of tests, that say the same whichever database the state is in. */
+const EITHER_PAGES =
+  'between,canary,changes,follow,history,identify,import,isolate,outcomes,plans,rejected-before,rejects,runs,selected';
 
 /** They say what an import, a command or the state remembers, whichever database it is in. */
 const ON_EITHER = [
@@ -23,12 +27,21 @@ const ON_EITHER = [
   'test/engine/run/run.test.ts',
   'test/loss/*.test.ts',
   'test/cli/commands/{identify,job,jobs,sandbox}.test.ts',
-  'test/cli/transcripts.test.ts',
+  `test/cli/transcripts/{${EITHER_PAGES}}.md`,
 ];
 /** About the files of a state directory: copied, removed, on a full disk, or opened by the test itself. */
 const OF_FILES = [
   'test/loss/{backup,disk,migrate,recorded-rules,sandbox,state-removed,verified,writer}.test.ts',
 ];
+
+/** Makes a page a file of tests. */
+const transcripts = {
+  name: 'transcripts',
+  transform: (_: string, id: string) =>
+    id.endsWith('.md')
+      ? `import { transcript } from '/test/support/transcript.ts'; transcript(${JSON.stringify(id)});`
+      : undefined,
+};
 
 const project = (
   name: string,
@@ -37,6 +50,7 @@ const project = (
 ): TestProjectInlineConfiguration => ({ extends: true, test: { name, include, ...others } });
 
 export default defineConfig({
+  plugins: [transcripts],
   test: {
     globalSetup: ['test/support/temporary.ts'],
     setupFiles: ['test/support/chance.ts'],
@@ -54,7 +68,7 @@ export default defineConfig({
       reportOnFailure: true,
     },
     projects: [
-      project('unit', ['test/**/*.test.ts'], {
+      project('unit', ['test/**/*.test.ts', 'test/cli/transcripts/*.md'], {
         exclude: [...configDefaults.exclude, ...PROCESSES, `test/{${OTHERS}}/**`],
         // One process after another for 200 files would take longer to start than most of them take.
         isolate: false,

@@ -32,6 +32,7 @@ export function printedCommands(text: string): string[] {
 /** Commands on several lines as single lines. */
 export const onOneLine = (text: string): string => text.replaceAll(/ \\\n +/g, ' ');
 
+/** Without ids, ports and folders, which differ from one test to the next. */
 const pasted = new Set<string>();
 /** What a shell that is given the command passes to the program. */
 const SHELL = `profiles() { for word; do printf '%s\\0' "$word"; done; }\n`;
@@ -41,8 +42,9 @@ export async function pasteAll(stderr: string, world: World): Promise<void> {
   const inside = stderr.split('\n').find((line) => INSIDE.test(line));
   if (inside !== undefined) throw new Error(`a command in a sentence: ${inside}`);
   for (const command of printedCommands(stderr)) {
-    if (pasted.has(command)) continue;
-    pasted.add(command);
+    const form = command.replaceAll(world.cwd, '~').replace(/\d[\w-]*/g, '0');
+    if (pasted.has(form)) continue;
+    pasted.add(form);
     const { stdout, stderr: complaint } = spawnSync('sh', ['-c', SHELL + command.replace(/ < \S+$/, '')], {
       encoding: 'utf8',
     });
