@@ -20,7 +20,7 @@ import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
 import { isImpossible, placeOf, placeText, runJob } from './row-counts.js';
-import { missingOptions, watchJobs } from './watch.js';
+import { missingJobs, watchJobs } from './watch.js';
 
 export interface DeliverDeps {
   run: string;
@@ -110,7 +110,7 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
     clock,
     signal: stop,
     intervalMs: options.intervalMs,
-    ...missingOptions(state, scope),
+    missing: missingJobs(state, scope),
   })) {
     for (const record of ofJob.get(seen.job_id)!) {
       if (!seen.missing) {
@@ -222,7 +222,7 @@ export class OtherJobs {
       signal: stop,
       deadlineMs: deadlineMs ?? null,
       intervalMs: options.intervalMs,
-      ...missingOptions(state, scope),
+      missing: missingJobs(state, scope),
     });
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;

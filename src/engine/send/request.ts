@@ -1,6 +1,6 @@
 /**
  * Sends one bulk request (contract §4 "What becomes of an answer"): writes its intent to disk, sends it,
- * retries it, and writes its outcome to disk. This is the only retry loop of a submission.
+ * retries it, and writes its outcome to disk.
  */
 
 import { ProfilesError, type ServiceError } from '../errors.js';
@@ -8,7 +8,7 @@ import type { ImportEvent } from '../events.js';
 import type { Expected } from '../service/answer.js';
 import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
-import { Attempts, type RetryOptions } from '../service/retry.js';
+import { type RetryOptions, retried } from '../service/retry.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Clock } from '../util/clock.js';
 
@@ -71,6 +71,11 @@ export type Outcome =
 /** The reason in the record of a request that was found after a crash with only its intent. */
 export const FOUND = 'the import ended before the answer was read';
 
+const NOT_SENT = 'stopped before it was sent';
+
+/** An attempt that the service has not answered, and that is not made again. */
+const ended = (type: 'stopped' | 'overtaken') => ({ do: 'end', type }) as const;
+
 /**
  * Sends one request until it is acknowledged, refused, or given up. Before and after each attempt, its record
  * on disk is correct.
@@ -81,9 +86,10 @@ export async function sendRequest(
   options: RetryOptions,
   deps: RequestDeps,
 ): Promise<Outcome> {
+  const { stop, abort } = deps;
   /** Why the service may have received it; null if it cannot have. */
   let unknown = record.state === 'unknown' ? record.reason : (deps.doubt ?? null);
-  const attempts = new Attempts(options, deps.clock, deps.random);
+  let answer: Answer | undefined;
 
   /**
    * Records that it was not answered. A resume sends it again, and if it may have arrived, also reports that.
@@ -93,90 +99,78 @@ export async function sendRequest(
     record.reason = unknown ?? reason;
     await deps.commit();
   };
+  const leaveStopped = async (reason: string) => {
+    await leave(reason);
+    return ended('stopped');
+  };
 
-  for (;;) {
-    if (deps.stop.aborted) {
-      await leave('stopped before it was sent');
-      return { type: 'stopped' };
-    }
+  const attempt = async () => {
+    if (answer && deps.remains && !(await deps.remains())) return ended('overtaken');
+    if (stop.aborted) return leaveStopped(NOT_SENT);
     const { possibleDuplicate } = record;
     record.state = unknown === null ? 'intent' : 'unknown';
     record.reason = unknown;
     if (unknown !== null) record.possibleDuplicate ??= unknown;
     await deps.commit();
-    let answer: Answer;
     try {
-      answer = await deps.submit(deps.abort);
+      answer = await deps.submit(abort);
     } catch (error) {
-      // It ended while its connection was being made, before a byte was written.
-      if (!deps.abort.aborted && deps.stop.aborted && error === deps.stop.reason) {
-        record.possibleDuplicate = possibleDuplicate;
-        await leave('stopped before it was sent');
-        return { type: 'stopped' };
-      }
-      if (!deps.abort.aborted) {
-        // Nothing was written to the socket. If that cannot be recorded either, the first error is reported.
-        record.possibleDuplicate = possibleDuplicate;
-        if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
-        throw error;
-      }
-      unknown ??= 'interrupted while it was sent';
-      await leave(unknown);
-      return { type: 'stopped' };
+      if (abort.aborted) return leaveStopped((unknown ??= 'interrupted while it was sent'));
+      // It ended before a byte was written.
+      record.possibleDuplicate = possibleDuplicate;
+      if (stop.aborted && error === stop.reason) return leaveStopped(NOT_SENT);
+      // If that cannot be recorded either, the first error is reported.
+      if (error instanceof ProfilesError) await leave(NOT_SENT).catch(() => {});
+      throw error;
     }
     // There was no connection, so it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
     // Loaded after the first request was sent, which then does not wait for the schemas of replies.
     const { classify } = await import('../service/answer.js');
     const decision = classify(answer, deps.clock.now(), deps.expected);
-    switch (decision.do) {
-      case 'accept': {
-        record.job = decision.job;
-        record.job_id = decision.job?.job_id ?? null;
-        record.state = decision.job ? 'acknowledged' : 'settled';
-        record.reason = decision.reason;
-        await deps.commit();
-        const remark = answer.type === 'reply' ? answer.warning : undefined;
-        return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
-      }
-      case 'halve':
-        await leave(decision.reason);
-        return { type: 'too_large', error: decision.error };
-      case 'refuse':
-        await leave(decision.error.message);
-        return { type: 'refused', error: decision.error };
-      case 'stop':
-        await leave(decision.error.message);
-        return { type: 'failed', error: decision.error };
-    }
-    if (decision.maybeSent) unknown = decision.reason;
-    const delay = attempts.after(decision);
-    if (typeof delay !== 'number') {
-      await leave(decision.reason);
-      return { type: 'failed', error: delay };
-    }
+    if (decision.do === 'retry' && decision.maybeSent) unknown = decision.reason;
+    return decision;
+  };
 
-    if (deps.stop.aborted) {
-      await leave(decision.reason);
-      return { type: 'stopped' };
+  const pausing = { ...deps, signal: stop, onRetry };
+  const decision = await retried(attempt, options, pausing).catch((error: unknown) => {
+    if (stop.aborted && error === stop.reason) return ended('stopped');
+    throw error;
+  });
+  switch (decision.do) {
+    case 'accept': {
+      record.job = decision.job;
+      record.job_id = decision.job?.job_id ?? null;
+      record.state = decision.job ? 'acknowledged' : 'settled';
+      record.reason = decision.reason;
+      await deps.commit();
+      const remark = answer?.type === 'reply' ? answer.warning : undefined;
+      return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
     }
-    record.retries++;
-    // Recorded before the pause, which may be long: if the process ends during it, a resume knows the reason.
-    await leave(decision.reason);
+    case 'halve':
+    case 'refuse':
+      await leave(decision.error.message);
+      return { type: decision.do === 'halve' ? 'too_large' : 'refused', error: decision.error };
+    case 'stop':
+      await leave(decision.reason);
+      return { type: 'failed', error: decision.error };
+    case 'end':
+      return { type: decision.type };
+  }
+
+  /** Recorded before the pause, which may be long: if the process ends during it, a resume knows the reason. */
+  async function onRetry({ reason }: { reason: string }, delayMs: number): Promise<void> {
+    if (!stop.aborted) record.retries++;
+    await leave(reason);
+    stop.throwIfAborted();
     deps.emit({
       type: 'retry',
       request: record.seq,
       attempt: record.retries,
-      delay_ms: Math.round(delay),
-      reason: decision.reason,
+      delay_ms: Math.round(delayMs),
+      reason,
       maybe_sent_twice: unknown !== null,
     });
-    try {
-      await deps.clock.sleep(delay, deps.stop);
-    } catch {
-      return { type: 'stopped' };
-    }
-    if (deps.remains && !(await deps.remains())) return { type: 'overtaken' };
   }
 }
 

@@ -27,7 +27,7 @@ import {
   statusLine,
   whatCame,
 } from './reply.js';
-import { parseHttpDate, parseRetryAfter, type Retry } from './retry.js';
+import { parseHttpDate, parseRetryAfter, type Retry, type Stop } from './retry.js';
 
 /** The result of one request. */
 export type Answer =
@@ -43,17 +43,11 @@ export type Decision =
   | { do: 'accept'; job: Job | null; reason: string | null }
   | Retry
   /** Too large. Send its halves. */
-  | { do: 'halve'; reason: string; error: ServiceError }
+  | { do: 'halve'; error: ServiceError }
   /** The service refused its content. */
-  | { do: 'refuse'; reason: string; error: ServiceError }
+  | { do: 'refuse'; error: ServiceError }
   /** End the run: any other request would fail, too. */
   | Stop;
-
-interface Stop {
-  do: 'stop';
-  reason: string;
-  error: ProfilesError;
-}
 
 /** What to do about the answer to a job poll or a lookup. `value` is the parsed body. */
 export type ReadDecision = { do: 'use'; reply: Reply; value: unknown } | Retry | Stop;
@@ -99,13 +93,12 @@ export function classify(answer: Answer, nowMs: number, expected: Expected = 'jo
   if (answer.type !== 'reply') return again(noAnswer(answer), { maybeSent: answer.type === 'lost' });
   if (isSuccess(answer)) return acceptance(answer, expected);
   const { bulk, maybeSent = false, error: errorOf } = ruleOf(answer);
-  if (errorOf) return stop(errorOf(answer), replyMessage(answer));
+  if (errorOf) return stop(errorOf(answer));
   const error = refusal(answer);
-  const reason = replyMessage(answer);
-  if (bulk === 'halve' || bulk === 'refuse') return { do: bulk, reason, error };
-  if (bulk === 'stop') return stop(error, reason);
+  if (bulk === 'halve' || bulk === 'refuse') return { do: bulk, error };
+  if (bulk === 'stop') return stop(error);
   const waitMs = maybeSent ? null : retryAfterMs(answer, nowMs);
-  return again(error, { why: bulk, maybeSent, reason, waitMs });
+  return again(error, { why: bulk, maybeSent, reason: replyMessage(answer), waitMs });
 }
 
 /** Decides what to do about the answer to a job poll or a lookup. @param nowMs as in `classify` */
@@ -136,7 +129,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
 
 const ruleOf = (reply: Reply): Rule => RULES.find(({ is }) => is(reply))!;
 
-const stop = (error: ProfilesError, reason = error.message): Stop => ({ do: 'stop', reason, error });
+const stop = (error: ProfilesError): Stop => ({ do: 'stop', reason: error.message, error });
 
 const again = (error: ProfilesError, more: Partial<Retry> = {}): Retry => ({
   do: 'retry',

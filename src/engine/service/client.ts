@@ -11,7 +11,7 @@ import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
 import { oneLine, parseJson, type Reply, requestNote, whatCame } from './reply.js';
-import { Attempts } from './retry.js';
+import { type Retry, retried } from './retry.js';
 import { createTransport, type LogEntry, type Request } from './transport.js';
 
 export type { ProxyEnv } from './address.js';
@@ -156,18 +156,19 @@ export function createClient(options: ClientOptions): ServiceClient {
     signal?: AbortSignal,
     refine = (error: ProfilesError, _answer: Answer): ProfilesError => error,
   ): Promise<Extract<ReadDecision, { do: 'use' }>> {
-    const attempts = new Attempts(reading, clock, options.random ?? Math.random);
-    for (let attempt = 1; ; attempt++) {
-      const answer = await transport.exchange(request, signal);
-      const { classifyRead } = await import('./answer.js');
-      const decision = classifyRead(answer, clock.now());
-      if (decision.do === 'use') return decision;
-      const delayMs = decision.do === 'stop' ? null : attempts.after(decision);
-      if (typeof delayMs !== 'number') throw refine(decision.error, answer);
+    let answer!: Answer;
+    const attempt = async (): Promise<ReadDecision> => {
+      answer = await transport.exchange(request, signal);
+      return (await import('./answer.js')).classifyRead(answer, clock.now());
+    };
+    const onRetry = ({ reason }: Retry, delayMs: number, attempt: number): void => {
       signal?.throwIfAborted(); // then there is no retry to report
-      options.onRetry?.({ attempt, delayMs, reason: decision.reason });
-      await clock.sleep(delayMs, signal);
-    }
+      options.onRetry?.({ attempt, delayMs, reason });
+    };
+    const random = options.random ?? Math.random;
+    const decision = await retried(attempt, reading, { clock, random, signal, onRetry });
+    if (decision.do === 'stop') throw refine(decision.last ?? decision.error, answer);
+    return decision;
   }
 
   return {

@@ -1,8 +1,5 @@
 /** Describes why a request got no reply, from the errors of undici, net, dns, and tls. Pure. */
 
-import { type ErrorDetails, NetworkError } from '../errors.js';
-import { formatDuration } from '../util/duration.js';
-
 interface Failure {
   reason: string;
   /** Whether TLS failed. Then another attempt would fail, too. */
@@ -151,48 +148,6 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
   const when = replyStarted ? 'in the middle of its reply' : 'before its reply';
   const { row, fill } = found(LOST, causeOf(error, host, when));
   return fill(row.reason);
-}
-
-/** The failure of an attempt of a download, after which another attempt may succeed. */
-export class Broken extends Error {
-  constructor(
-    reason: string,
-    readonly details: Pick<ErrorDetails, 'hint' | 'problem' | 'status'> = {},
-  ) {
-    super(reason);
-  }
-}
-
-interface Attempt {
-  /** The address as it may be printed. */
-  shown: string;
-  host: string;
-  timeoutMs: number;
-  /** Whether the reply had begun. */
-  started: boolean;
-  proxySetting: string | undefined;
-}
-
-/**
- * Turns an error of a download's connection into `Broken`, or into a NetworkError if retries do not help. Others stay
- * as they are.
- */
-export function attemptFailure(error: unknown, attempt: Attempt): unknown {
-  const { shown, host, timeoutMs, started, proxySetting } = attempt;
-  const { code = '', name = '' } = error as NodeJS.ErrnoException;
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    const problem = { code: 'no_answer_in_time', timeoutMs } as const;
-    return new Broken(`${host} sent nothing for ${formatDuration(timeoutMs)}`, { problem });
-  }
-  const isLost = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code) || name === 'HTTPParserError';
-  if (isLost || (started && code.startsWith('UND_ERR'))) return new Broken(lostReason(error, host, started));
-  if (started) return error;
-  const { reason, tls, hint } = connectFailure(error, host, proxySetting);
-  if (!tls && code !== 'ENOTFOUND') return new Broken(reason);
-  return new NetworkError(`${shown}: ${reason}`, {
-    hint: hint?.replace('the base URL', 'the address') ?? 'check the address and the network',
-    cause: error,
-  });
 }
 
 function found(rows: readonly Row[], cause: Cause): { row: Row; fill: (text: string) => string } {

@@ -1,4 +1,4 @@
-/** Decides when to send a request again, for submissions, reads, and downloads. Random numbers and the clock are passed in. */
+/** The one retry loop: of submissions, reads, and downloads. Random numbers and the clock are passed in. */
 
 import { ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import type { SendOptions } from '../options.js';
@@ -11,14 +11,14 @@ const MAX_BACKOFF_MS = 60_000;
 /** The longest pause after a 409, in milliseconds (contract §4). */
 const MAX_BUSY_MS = 10_000;
 
-/** A request that failed and may be sent again. */
+/** An attempt that failed, and may be made again. */
 export interface Retry {
   do: 'retry';
   /**
    * `busy`: the service works on another job. `doubt`: a success that is not from the service, such as a page of a
-   * captive portal; not after two in a row.
+   * captive portal; not after two in a row. `progress`: it brought a part, so that earlier failures do not count.
    */
-  why: 'failure' | 'busy' | 'doubt';
+  why: 'failure' | 'busy' | 'doubt' | 'progress';
   /** Whether it may have arrived, so that the report lists it. */
   maybeSent: boolean;
   /** How long the service asks to wait, in milliseconds; null if it does not. */
@@ -27,51 +27,89 @@ export interface Retry {
   error: ProfilesError;
 }
 
+/** No further attempt: another one would fail, too, or there were enough. */
+export interface Stop {
+  do: 'stop';
+  reason: string;
+  error: ProfilesError;
+  /** The error of the last attempt alone, if there were enough. */
+  last?: ProfilesError;
+}
+
 export type RetryOptions = Pick<
   SendOptions,
   'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
 >;
 
-/** The attempts of one request. */
-export class Attempts {
-  #failures = 0;
-  #doubts = 0;
-  #busySince: number | null = null;
-  #busyTimes = 0;
+interface RetryDeps {
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  /** Returns a uniform number in [0, 1). */
+  random: () => number;
+  /** Ends a pause. */
+  signal?: AbortSignal | undefined;
+  /** Called before each pause. @param attempt the one that failed, from 1 */
+  onRetry?(retry: Retry, delayMs: number, attempt: number): unknown;
+}
 
-  constructor(
-    private readonly options: RetryOptions,
-    private readonly clock: Pick<Clock, 'monotonic'>,
-    private readonly random: () => number,
-  ) {}
-
-  /** The pause before the next attempt, in milliseconds, or the error that ends the attempts. */
-  after({ why, waitMs, error, reason }: Retry): number | ProfilesError {
-    const { retries, retryDelayMs, maxRetryAfterMs } = this.options;
-    if (why === 'busy') return this.#afterBusy(reason);
-    this.#doubts = why === 'doubt' ? this.#doubts + 1 : 0;
-    if (this.#doubts > 1) return error;
-    if (waitMs !== null && waitMs > maxRetryAfterMs) return tooLong(error, waitMs);
-    if (++this.#failures > retries) return gaveUp(error, this.#failures);
-    return waitMs ?? backoffDelay(this.#failures, retryDelayMs, this.random);
-  }
-
-  #afterBusy(reason: string): number | ProfilesError {
-    this.#doubts = 0;
-    const { busyTimeoutMs, retryDelayMs } = this.options;
-    const now = this.clock.monotonic();
-    this.#busySince ??= now;
-    const left = this.#busySince + busyTimeoutMs - now;
-    if (left > 0) return Math.min(left, busyDelay(++this.#busyTimes, retryDelayMs));
-    return new ServiceError(`the service was busy for ${formatDuration(busyTimeoutMs)}: ${reason}`, {
-      status: 409,
-      hint: 'resume later',
-      problem: { code: 'busy_too_long', timeoutMs: busyTimeoutMs },
-    });
+/**
+ * Makes attempts until one of them is not to be made again.
+ * @returns what the last attempt returned, or a `Stop` when there were enough
+ * @throws what an attempt or `onRetry` throws; the reason of the signal
+ */
+export async function retried<T extends { do: string }>(
+  attempt: () => Promise<T | Retry>,
+  options: RetryOptions,
+  { clock, random, signal, onRetry }: RetryDeps,
+): Promise<Exclude<T, Retry> | Stop> {
+  const next = schedule(options, clock, random);
+  for (let made = 1; ; made++) {
+    const decision = await attempt();
+    if (!isRetry(decision)) return decision as Exclude<T, Retry>;
+    const delay = next(decision);
+    if (typeof delay !== 'number')
+      return { do: 'stop', reason: decision.reason, error: delay, last: decision.error };
+    await onRetry?.(decision, delay, made);
+    await clock.sleep(delay, signal);
   }
 }
 
-const tooLong = (last: ProfilesError, waitMs: number): ProfilesError =>
+const isRetry = (decision: { do: string }): decision is Retry => decision.do === 'retry';
+
+/** Returns the pause before the next attempt, in milliseconds, or the error that ends the attempts. */
+function schedule(
+  { retries, retryDelayMs, maxRetryAfterMs, busyTimeoutMs }: RetryOptions,
+  clock: Pick<Clock, 'monotonic'>,
+  random: () => number,
+): (retry: Retry) => number | ProfilesError {
+  let [failures, doubts, busyTimes] = [0, 0, 0];
+  let busySince: number | null = null;
+  return ({ why, waitMs, error, reason }) => {
+    doubts = why === 'doubt' ? doubts + 1 : 0;
+    if (why === 'busy') {
+      const now = clock.monotonic();
+      busySince ??= now;
+      const left = busySince + busyTimeoutMs - now;
+      return left > 0
+        ? Math.min(left, busyDelay(++busyTimes, retryDelayMs))
+        : busyTooLong(reason, busyTimeoutMs);
+    }
+    if (doubts > 1) return error;
+    if (waitMs !== null && waitMs > maxRetryAfterMs) return waitTooLong(error, waitMs);
+    failures = why === 'progress' ? 1 : failures + 1;
+    return failures > retries
+      ? gaveUp(error, failures)
+      : (waitMs ?? backoffDelay(failures, retryDelayMs, random));
+  };
+}
+
+const busyTooLong = (reason: string, timeoutMs: number): ProfilesError =>
+  new ServiceError(`the service was busy for ${formatDuration(timeoutMs)}: ${reason}`, {
+    status: 409,
+    hint: 'resume later',
+    problem: { code: 'busy_too_long', timeoutMs },
+  });
+
+const waitTooLong = (last: ProfilesError, waitMs: number): ProfilesError =>
   new ServiceError(`${last.message}; the service asks to wait ${formatDuration(waitMs)}`, {
     status: last.status,
     requestId: last.requestId,
@@ -99,7 +137,7 @@ function gaveUp(last: ProfilesError, attempts: number): ProfilesError {
  * @param baseMs the longest first pause; doubles with each attempt
  * @returns whole milliseconds
  */
-export const backoffDelay = (attempt: number, baseMs: number, random: () => number): number =>
+const backoffDelay = (attempt: number, baseMs: number, random: () => number): number =>
   Math.round(random() * Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempt - 1)));
 
 /**
@@ -107,19 +145,12 @@ export const backoffDelay = (attempt: number, baseMs: number, random: () => numb
  * job.
  * @param attempt number of the 409 in a row, from 1
  * @param baseMs the first pause; if it is longer than `MAX_BUSY_MS`, all pauses are as long
- * @returns milliseconds
  */
-export function busyDelay(attempt: number, baseMs: number): number {
+function busyDelay(attempt: number, baseMs: number): number {
   // Doubling 0 gives 0, which would send a million requests in half an hour.
   const first = Math.max(baseMs, 1);
   return Math.min(Math.max(first, MAX_BUSY_MS), first * 2 ** (attempt - 1));
 }
-
-/**
- * All three forms of an HTTP date (RFC 9110, 5.6.7) begin with the name of a day. The last form has no time
- * zone.
- */
-const HTTP_DATE = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /**
  * Reads a `Retry-After` header: whole seconds or an HTTP date.
@@ -134,6 +165,9 @@ export function parseRetryAfter(text: string | null, nowMs: number): number | nu
   const at = parseHttpDate(value);
   return at !== null && at > nowMs ? at - nowMs : null;
 }
+
+/** All three forms of an HTTP date (RFC 9110, 5.6.7) begin with the name of a day. The last form has no time zone. */
+const HTTP_DATE = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /** @returns milliseconds since the epoch; null for a text that is not an HTTP date */
 export function parseHttpDate(text: string | null): number | null {

@@ -53,6 +53,9 @@ async function all(snapshots: AsyncIterable<JobSnapshot>): Promise<string[]> {
 const missing = new ServiceError('no such job', { status: 404 });
 const watch = (clock: IdleClock, over: Partial<WatchOptions> = {}): WatchOptions => ({ clock, ...over });
 
+/** A state in which no job was missing before. */
+const forgetful = (clock: IdleClock) => ({ missing: async () => clock.now(), found: async () => {} });
+
 describe('watchJobs', () => {
   test('yields a job when its status or its rows change, and ends with it', async () => {
     const clock = new IdleClock();
@@ -176,7 +179,7 @@ describe('watchJobs', () => {
         [20_000, missing],
       ],
     });
-    const seen = await all(watchJobs(client, ['back', 'gone'], watch(clock, { missingGraceMs: 60_000 })));
+    const seen = await all(watchJobs(client, ['back', 'gone'], watch(clock, { missing: forgetful(clock) })));
     expect(seen).toEqual(['gone queued -', 'back completed -', 'gone missing']);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(80_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
@@ -193,7 +196,7 @@ describe('watchJobs', () => {
       ],
     });
     const seen = await all(
-      watchJobs(client, ['a'], watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000 })),
+      watchJobs(client, ['a'], watch(clock, { missing: forgetful(clock), intervalMs: 5_000 })),
     );
     expect(seen).toEqual(['a queued -', 'a completed -']);
   });
@@ -204,7 +207,7 @@ describe('watchJobs', () => {
       const client = service(clock, { a: [[0, missing]] });
       const since = clock.now() - earlierMs;
       const remembers = { missing: async () => since, found: async () => {} };
-      const options = watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000, missing: remembers });
+      const options = watch(clock, { intervalMs: 5_000, missing: remembers });
       expect(await all(watchJobs(client, ['a'], options))).toEqual(['a missing']);
       return clock.monotonic();
     };
@@ -231,7 +234,7 @@ describe('watchJobs', () => {
       },
       found: async () => void told.push('found'),
     };
-    const options = watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000, missing: remembers });
+    const options = watch(clock, { intervalMs: 5_000, missing: remembers });
     await all(watchJobs(client, ['a'], options));
     expect(told).toEqual(['found', 'missing', 'found']);
   });
@@ -245,7 +248,7 @@ describe('watchJobs', () => {
         [1_000, refused],
       ],
     });
-    await expect(all(watchJobs(client, ['a'], watch(clock, { missingGraceMs: 60_000 })))).rejects.toBe(
+    await expect(all(watchJobs(client, ['a'], watch(clock, { missing: forgetful(clock) })))).rejects.toBe(
       refused,
     );
   });
@@ -354,4 +357,23 @@ test('polls of one client are limited together, whoever asks', async () => {
   };
   expect(await Promise.all([follow('a'), follow('b'), follow('c')])).toEqual([6, 6, 6]);
   expect(most).toBe(8);
+});
+
+test('a job that two follow is polled once for both, until the last of them leaves', async () => {
+  const clock = new IdleClock();
+  const client = service(clock, { a: [[0, {}]] });
+  const stops = [new AbortController(), new AbortController()];
+  const [first, second] = stops.map(({ signal }) => watchJobs(client, ['a'], { clock, signal }));
+  expect(await Promise.all([first!.next(), second!.next()])).toMatchObject([
+    { done: false },
+    { done: false },
+  ]);
+  stops[0]!.abort('left');
+  await expect(first!.next()).rejects.toBe('left');
+  const [rest, polls] = [second!.next(), client.polls.length];
+  await expect.poll(() => client.polls.length).toBeGreaterThan(polls);
+  stops[1]!.abort('left');
+  await expect(rest).rejects.toBe('left');
+  const times = client.polls.map(({ at }) => at);
+  expect(times).toEqual([...new Set(times)]);
 });

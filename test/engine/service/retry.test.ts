@@ -1,46 +1,98 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffDelay, busyDelay, parseRetryAfter } from '../../../src/engine/service/retry.js';
+import { ServiceError } from '../../../src/engine/errors.js';
+import { parseRetryAfter, type Retry, retried } from '../../../src/engine/service/retry.js';
 
-const highest = (): number => 1 - Number.EPSILON;
+const OPTIONS = { retries: 5, retryDelayMs: 1_000, maxRetryAfterMs: 300_000, busyTimeoutMs: 60_000 };
+const failing = (over: Partial<Retry> = {}): Retry => {
+  const error = new ServiceError('no');
+  return { do: 'retry', why: 'failure', maybeSent: false, waitMs: null, reason: 'no', error, ...over };
+};
 
-describe('backoffDelay', () => {
-  it.each([
-    [1, 1_000],
-    [2, 2_000],
-    [3, 4_000],
-    [6, 32_000],
-    [7, 60_000],
-    [2_000, 60_000], // 2 ** 1999 is not finite
-  ])('attempt %i waits at most %i ms', (attempt, bound) => {
-    expect(backoffDelay(attempt, 1_000, highest)).toBe(bound);
-    expect(backoffDelay(attempt, 1_000, () => 0.5)).toBe(bound / 2);
-    expect(backoffDelay(attempt, 1_000, () => 0)).toBe(0);
+/** Makes attempts that fail like this, then succeed. @returns the pauses, and the message of what ended them */
+async function attempts(fails: readonly Retry[], options = OPTIONS, chance = 1): Promise<[number[], string]> {
+  let time = 0;
+  let made = 0;
+  const pauses: number[] = [];
+  const clock = {
+    monotonic: () => time,
+    sleep: async (ms: number) => {
+      pauses.push(ms);
+      time += ms;
+    },
+  };
+  const attempt = async () => fails[made++] ?? ({ do: 'use' } as const);
+  const end = await retried(attempt, options, { clock, random: () => chance });
+  return [pauses, end.do === 'stop' ? end.error.message : end.do];
+}
+
+const times = (count: number, retry = failing()): Retry[] => Array.from({ length: count }, () => retry);
+const DOUBLING = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+const busy = failing({ why: 'busy' });
+const doubt = failing({ why: 'doubt' });
+const many = { ...OPTIONS, retries: 2_000 };
+
+describe('retried', () => {
+  it.each<[name: string, fails: Retry[], options: typeof OPTIONS, pauses: number[], end: string]>([
+    ['doubles the pause, up to a minute', times(8), many, DOUBLING, 'use'],
+    ['gives up after all attempts', times(6), OPTIONS, DOUBLING.slice(0, 5), 'no (6 attempts)'],
+    ['gives up at once without retries', times(1), { ...OPTIONS, retries: 0 }, [], 'no'],
+    ['waits as long as the service asks', times(1, failing({ waitMs: 90_000 })), OPTIONS, [90_000], 'use'],
+    [
+      'does not wait for longer than allowed',
+      times(1, failing({ waitMs: 300_001 })),
+      OPTIONS,
+      [],
+      'no; the service asks to wait 5m 00s',
+    ],
+    [
+      'doubles the pause while the service is busy, up to ten seconds, until it takes too long',
+      times(20, busy),
+      OPTIONS,
+      [1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000, 5_000],
+      'the service was busy for 1m 00s: no',
+    ],
+    [
+      'keeps a longer first pause while the service is busy',
+      times(2, busy),
+      { ...OPTIONS, retryDelayMs: 30_000 },
+      [30_000, 30_000],
+      'use',
+    ],
+    [
+      'pauses while the service is busy, even from nothing',
+      times(3, busy),
+      { ...OPTIONS, retryDelayMs: 0 },
+      [1, 2, 4],
+      'use',
+    ],
+    ['believes a second doubt in a row', times(2, doubt), OPTIONS, [1_000], 'no'],
+    [
+      'forgets a doubt after another failure',
+      [doubt, failing(), doubt, busy, doubt],
+      OPTIONS,
+      [1_000, 2_000, 4_000, 1_000, 8_000],
+      'use',
+    ],
+    [
+      'counts from the beginning after progress',
+      [...times(3), failing({ why: 'progress' }), ...times(5)],
+      OPTIONS,
+      [1_000, 2_000, 4_000, 1_000, 2_000, 4_000, 8_000, 16_000],
+      'no (6 attempts)',
+    ],
+  ])('%s', async (_, fails, options, pauses, end) => {
+    expect(await attempts(fails, options)).toEqual([pauses, end]);
   });
 
-  it('is whole, never negative and never above the cap', () => {
-    const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 99 }), fc.nat(90_000), unit, (attempt, baseMs, chance) => {
-        const delay = backoffDelay(attempt, baseMs, () => chance);
-        expect(Number.isInteger(delay) && delay >= 0 && delay <= 60_000).toBe(true);
-      }),
-    );
-  });
-});
-
-describe('busyDelay', () => {
-  it.each([
-    [1_000, [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]],
-    [10, [10, 20, 40, 80, 160, 320]],
-    [30_000, [30_000, 30_000]],
-  ])('from %i ms', (baseMs, delays) => {
-    expect(delays.map((_, i) => busyDelay(i + 1, baseMs))).toEqual(delays);
+  it('pauses for a random part of that, in whole milliseconds', async () => {
+    expect((await attempts(times(3), OPTIONS, 0))[0]).toEqual([0, 0, 0]);
+    expect((await attempts(times(3), OPTIONS, 0.3333))[0]).toEqual([333, 667, 1_333]);
   });
 
-  it('has a bound when the doubled pause is not finite', () => {
-    expect(busyDelay(2_000, 1_000)).toBe(10_000);
-    expect(busyDelay(2_000, 0)).toBe(10_000);
+  it('has a bound when the doubled pause is not finite', async () => {
+    expect((await attempts(times(1_999), many))[0].at(-1)).toBe(60_000);
+    const patient = { ...OPTIONS, busyTimeoutMs: Number.MAX_SAFE_INTEGER };
+    expect((await attempts(times(1_999, busy), patient))[0].at(-1)).toBe(10_000);
   });
 });
 
