@@ -115,7 +115,10 @@ export async function sendRequest(
     try {
       answer = await deps.submit(abort);
     } catch (error) {
-      if (abort.aborted) return leaveStopped((unknown ??= 'interrupted while it was sent'));
+      if (abort.aborted) {
+        unknown ??= 'interrupted while it was sent';
+        return leaveStopped(unknown);
+      }
       // It ended before a byte was written.
       record.possibleDuplicate = possibleDuplicate;
       if (stop.aborted && error === stop.reason) return leaveStopped(NOT_SENT);
