@@ -15,7 +15,7 @@ export const Exit = {
   usage: 2,
   /** Waiting timed out; the jobs continue. */
   waiting: 3,
-  /** No token, or the service refused it. Spelled as in 0.1.0, like the error code `unauthorised`, which scripts rely on. */
+  /** No token, or the service refused it. Spelled as the error code `unauthorised`. */
   unauthorised: 4,
   /** Some rows were rejected, or a job completed fewer rows than it was sent. */
   rejected: 5,

@@ -43,7 +43,7 @@ describe('a run', () => {
     const state = await openState(join(machine.folder, '.state'), Date.now);
     const [run] = await state.runs.all();
     await state.close();
-    expect(run).toMatchObject({ item_format: 4, inputs: [{ types: ['string', 'integer'] }] });
+    expect(run).toMatchObject({ item_format: 1, inputs: [{ types: ['string', 'integer'] }] });
   });
 
   test('is resumed with the types that it began with, whatever would be inferred now', async () => {

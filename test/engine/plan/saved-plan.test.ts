@@ -25,7 +25,7 @@ const plan: SavedPlan = sealed({
   account: 'production',
   region: 'eu',
   base_url: 'https://eu.example.com',
-  item_format: 3,
+  item_format: 1,
   options: { chunkSize: 2, rules: { set: [['source', '"requests": "@requests@"']] } },
   inputs: [
     {

@@ -215,4 +215,4 @@ export class CsvWriter implements RowWriter {
 }
 
 /** The version of the rules by which a record becomes an item. Runs begun under other rules are not continued. */
-export const ITEM_FORMAT_VERSION = 4;
+export const ITEM_FORMAT_VERSION = 1;
