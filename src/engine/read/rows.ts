@@ -74,14 +74,12 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
   const parts: Uint8Array[] = [];
   let length = 0;
   for (const number of numbers) {
-    const cell = number * width;
-    const from = starts[cell]!;
-    const part = bytes.subarray(from, ends[cell + width - 1]);
-    for (let at = cell; at < cell + width; at++) {
-      kept.push(starts[at]! - from + length, ends[at]! - from + length, kinds[at]!);
+    for (let cell = number * width; cell < (number + 1) * width; cell++) {
+      const part = bytes.subarray(starts[cell], ends[cell]);
+      kept.push(length, length + part.length, kinds[cell]!);
+      parts.push(part);
+      length += part.length;
     }
-    parts.push(part);
-    length += part.length;
   }
   const whole = new Uint8Array(length);
   let at = 0;

@@ -1,4 +1,4 @@
-/** Reads one column of a row group after the other, some rows at a time, as the JSON text of its members. */
+/** Reads one column of a row group after the other, some rows at a time, as the JSON text of its values. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import {
   type AsyncBuffer,
@@ -15,8 +15,8 @@ import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
-import { viewOf } from '../text/fours.js';
-import { Output } from '../text/output.js';
+import type { Rows } from '../rows.js';
+import type { Output } from '../text/output.js';
 import { columnFile, hasColumns, type ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
 import {
@@ -33,6 +33,8 @@ import {
 /** How a column goes into items. */
 export interface Member {
   node: SchemaTree;
+  /** For its text: one row group after the other is as large. */
+  out: Output;
   /** Whether a value that cannot be sent rejects its row: not in a column that is left out, or sent as text. */
   rejects: boolean;
   /** JSON text of a missing value; null to leave the key out. */
@@ -61,7 +63,10 @@ const COMPRESSORS = Object.fromEntries(
   ),
 );
 
-/** A column of a row group: its members in the next rows, as text. */
+/** The kind of cells whose JSON must be looked at: structures, and JSON as it is in the file. */
+export const OTHER = 1;
+
+/** A column of a row group: its values in the next rows, as text. */
 export class Column {
   /** Rows of the group: the first that is not loaded. */
   end = 0;
@@ -77,14 +82,15 @@ export class Column {
   /** The file says where the pages of this column are. */
   readonly #isIndexed: boolean;
   readonly #write: (raw: unknown) => void;
-  readonly #key: string;
-  readonly #out = new Output(1024);
-  /** Where the members of the loaded rows begin, from row `first` on. */
+  readonly #kind: number;
+  readonly #out: Output;
+  /** Where the values of the loaded rows begin, from row `first` on. */
   #starts = new Uint32Array(1);
   #first = 0;
 
   constructor(file: ParquetFile, member: Member, rows: number, chunks: readonly ColumnChunk[]) {
     this.member = member;
+    this.#out = member.out;
     const { node } = member;
     this.#rows = rows;
     this.#metadata = hasColumns(node) ? columnFile(node, BigInt(rows), chunks) : null;
@@ -102,7 +108,7 @@ export class Column {
     // Of a nested column without an index, the library decodes all rows each time.
     this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
     this.#bytes = isFlat && !this.#isIndexed && rows > STEP_ROWS ? remembering(file.bytes) : file.bytes;
-    this.#key = `,${jsonString(node.element.name)}:`;
+    this.#kind = isFlat && !isJson(node.element) ? 0 : OTHER;
     this.#write = isFlat ? this.#flatWriter(member) : this.#nestedWriter(member);
   }
 
@@ -121,16 +127,35 @@ export class Column {
       if (rowStart > row) throw new Error('a column has too few values');
       for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart], first);
     }
-    this.#out.reserve(3); // four bytes are copied at once
     this.#first = first;
     this.end = end;
   }
 
-  /** Copies the member of a row that is loaded. */
-  copy(row: number, out: Output): void {
-    const at = row - this.#first;
-    const [start, end] = [this.#starts[at]!, this.#starts[at + 1]!];
-    if (start < end) out.copy(this.#out.view, start, end);
+  #startOf(row: number): number {
+    return this.#starts[row - this.#first]!;
+  }
+
+  /** Bytes of the rows from `first` up to `end`, which are loaded. */
+  size(first: number, end: number): number {
+    return this.#startOf(end) - this.#startOf(first);
+  }
+
+  /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
+  copy(
+    first: number,
+    end: number,
+    { bytes, starts, ends, kinds, width }: Rows,
+    index: number,
+    at: number,
+  ): number {
+    const shift = at - this.#startOf(first);
+    bytes.set(this.#out.bytes.subarray(this.#startOf(first), this.#startOf(end)), at);
+    for (let row = first, cell = index; row < end; row++, cell += width) {
+      starts[cell] = this.#startOf(row) + shift;
+      ends[cell] = this.#startOf(row + 1) + shift;
+      kinds[cell] = this.#kind;
+    }
+    return this.#startOf(end) + shift;
   }
 
   async #decode(first: number): Promise<ColumnData[]> {
@@ -176,13 +201,13 @@ export class Column {
       if (!(error instanceof BadValueError)) throw error;
       this.bad.set(row, error);
       out.length = start;
-      out.write(this.#key + jsonString(error.shown ?? ''));
+      out.write(jsonString(error.shown ?? ''));
     }
     this.#starts[row - first + 1] = out.length;
   }
 
   #writeJson(json: string | null): void {
-    if (json !== null) this.#out.write(this.#key + json);
+    if (json !== null) this.#out.write(json);
   }
 
   #nestedWriter({ node, missing }: Member): (raw: unknown) => void {
@@ -197,26 +222,19 @@ export class Column {
     const { element } = member.node;
     const { asText, missing, spread, wide } = member;
     const out = this.#out;
-    const key = Buffer.from(`${this.#key}   `); // four bytes are copied at once
-    const [keyView, keyBytes] = [viewOf(key), key.length - 3];
     const copies = isText(element) && !spread;
     const isNumber = asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
     const json = spread || isJson(element) ? jsonText(spread) : plainText(converterOf(element, wide), asText);
-    let page = { buffer: null as ArrayBufferLike | null, view: keyView };
+    let page: DataView = new DataView(new ArrayBuffer(0));
     return (raw) => {
       if (raw === null) return this.#writeJson(missing);
       if (raw === undefined) throw new Error('a value is not in its dictionary');
-      const start = out.length;
-      if (isNumber) {
-        out.copy(keyView, 0, keyBytes);
-        if (out.writeNumber(Number(raw))) return;
-      } else if (copies) {
+      if (isNumber && out.writeNumber(Number(raw))) return;
+      if (copies) {
         const { buffer, byteOffset, length } = raw as Uint8Array;
-        if (page.buffer !== buffer) page = { buffer, view: new DataView(buffer) };
-        out.copy(keyView, 0, keyBytes);
-        if (out.copyText(page.view, byteOffset, byteOffset + length)) return;
+        if (page.buffer !== buffer) page = new DataView(buffer);
+        if (out.copyText(page, byteOffset, byteOffset + length)) return;
       }
-      out.length = start;
       this.#writeJson(json(raw) ?? missing);
     };
   }

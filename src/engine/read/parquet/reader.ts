@@ -1,19 +1,15 @@
-/** Reads Parquet. Rows become JSON objects, which keep their types. The libraries are loaded with the first file. */
+/** Reads Parquet. Cells are JSON, which keeps their types. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
 import type { Warning } from '../../problems.js';
 import type { InputFormat } from '../format.js';
-import { jsonFormat } from '../json/reader.js';
 import { emptyFieldStats, type FieldPart, JsonTotals } from '../json/totals.js';
-import type { JsonWriter } from '../json/writer.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targeting } from '../mapping/targets.js';
 import type { SourceFile } from '../text/source.js';
 import type { ParquetColumn } from './file.js';
+import { itemTexts, ParquetCounter, ParquetWriter } from './writer.js';
 
-const { writer, counter, originals } = jsonFormat;
-
-export const parquetFormat: InputFormat<JsonWriter> = {
-  ...{ writer, counter, originals },
+export const parquetFormat: InputFormat<ParquetWriter> = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
   sniff: (start) => /^PAR[1E]/.test(start.toString('latin1')),
   async open(file, options) {
@@ -26,8 +22,11 @@ export const parquetFormat: InputFormat<JsonWriter> = {
   columns: async (file) => namesOf(await columnsOf(file)),
   async *rows(input, { bytes, signal }) {
     for await (const _ of bytes);
-    yield* (await import('./records.js')).parquetRows(input, signal);
+    yield* (await import('./rows.js')).parquetRows(input, signal);
   },
+  writer: (input) => new ParquetWriter(input),
+  counter: (input, writer) => new ParquetCounter(input, writer),
+  originals: (input) => (batch) => itemTexts(batch, input).map((item) => ({ item })),
   totals(input) {
     const totals = new JsonTotals('row');
     const targetOf = targeting(input);
@@ -44,7 +43,7 @@ export const parquetFormat: InputFormat<JsonWriter> = {
 
 /** @throws InputError for a damaged file, and for two columns with the same name */
 async function columnsOf(file: SourceFile & { maxColumns: number }): Promise<ParquetColumn[]> {
-  const found = await (await import('./records.js')).parquetColumns(file);
+  const found = await (await import('./rows.js')).parquetColumns(file);
   const columns = namesOf(found);
   const seen = new Set<string>();
   const twice = columns.find((column) => seen.size === seen.add(column).size);
