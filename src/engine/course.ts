@@ -22,6 +22,7 @@ import { openInputs } from './run/inputs.js';
 import { checkOwnFiles } from './run/own-files.js';
 import { makePlan, type Planned, scanInputs } from './run/planning.js';
 import { report } from './run/report.js';
+import { RunRows } from './run/rows.js';
 import { identityOf } from './run/run.js';
 import { startPlan } from './run/saved-plans.js';
 import { sendRows } from './run/sending.js';
@@ -68,7 +69,6 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   yield* run.lock(inputs?.opened ?? run.earlier!.inputs, deadline.signal);
   await checkAtDoor(session); // the one check at the door
   if (inputs) {
-    await session.openRejects();
     session.scanned = yield* scanInputs(session, inputs.located);
     yield* sameContent(session);
   }
@@ -117,7 +117,6 @@ async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
       }
       // Another process may have ended it before its lock was taken.
       await run.continueWith(await stillUnfinished(found, state));
-      await session.rejecting!.adopt(run.rejectsBefore());
       yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
     }
   }
@@ -126,16 +125,20 @@ async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
 /** Records that the session begins, before anything is sent. */
 async function* begin(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
   const { start, run, rejecting, scanned, options, deps } = session;
-  const lost = await rejecting?.restore(run.requests.all, deps.stop);
-  if (lost) yield { type: 'warning', message: lost };
-  const rejects = (await rejecting?.flush()) ?? [];
-  if (scanned) await rejecting!.record(unsentOf(scanned, ending, options, deps));
+  const sends = ending.mode === 'sent';
+  if (run.earlier) run.addRetries(sends && scanned !== null);
+  if (scanned) {
+    const rows = new RunRows(run.id, run.requests.all, { ...deps, signal: deps.stop });
+    await rejecting!.restore(rows, deps.stop);
+    rejecting!.flush();
+    await rejecting!.record(unsentOf(scanned, ending, options, deps));
+  }
   const planned = start.from === 'plan' ? runPlanned(start, deps.state) : undefined;
-  for (const old of await run.begin(scanned, rejects, planned, ending.mode === 'sent')) {
+  for (const old of await run.begin(scanned, rejecting?.flush() ?? null, planned, sends)) {
     yield {
       type: 'warning',
       message: `this import replaces run ${old} of the same file, which was unfinished`,
     };
   }
-  await rejecting?.keepRemembered(run.scope);
+  await rejecting?.remember(run.scope);
 }

@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RejectsFile } from '../../src/engine/run/rejects-file.js';
 import { cli, scratch } from '../support/cli.js';
 import { asRoot, OTHER } from '../support/other-user.js';
 
@@ -248,23 +247,3 @@ test.skipIf(OTHER === null)(asRoot('a pipe of another user gets no outcomes'), a
   const { code, stderr } = await run(...SEND.split(' '), '--outcomes', 'pipe.csv');
   expect([code, stderr]).toEqual([2, expect.stringContaining('it belongs to another user')]);
 });
-
-test.skipIf(OTHER === null)(
-  asRoot('rows are not added to a rejects file that a link has replaced'),
-  async () => {
-    const name = join(cwd, 'c.rejects.csv');
-    const file = RejectsFile.create('c.rejects.csv', cwd, 'run');
-    file.write('company_id\n');
-    file.keep(() => null);
-    file.close();
-    renameSync(name, join(cwd, 'precious'));
-    symlinkSync('precious', name);
-    expect(() => RejectsFile.continue('c.rejects.csv', cwd, 'company_id\n', null)).toThrow(/is a link/);
-    rmSync(name);
-    renameSync(join(cwd, 'precious'), name);
-    chownSync(name, OTHER!, OTHER!);
-    expect(() => RejectsFile.continue('c.rejects.csv', cwd, 'company_id\n', null)).toThrow(
-      /permission denied/,
-    );
-  },
-);

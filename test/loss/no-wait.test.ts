@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { retriesOf } from '../../src/engine/run/failed-requests.js';
+import { failedOf, retriesOf } from '../../src/engine/run/failed-requests.js';
 import { RunRequests } from '../../src/engine/state/run-requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { built, profiles } from '../support/child.js';
@@ -44,8 +44,8 @@ test('what another process sends again meanwhile is not taken for sent', async (
     await wait(500);
     const state = await openState(join(machine.folder, '.state'), Date.now);
     const [{ options }] = (await state.runs.all({ run: id })) as [StoredRun];
-    const requests = retriesOf(new RunRequests(await state.requests.of(id)));
-    await state.runs.reopen(id, { options, requests, newRejects: [] });
+    const known = new RunRequests(await state.requests.of(id));
+    await state.runs.reopen(id, { options, requests: retriesOf(known, failedOf(known)) });
     await state.close();
     await exchange.acknowledge();
   };

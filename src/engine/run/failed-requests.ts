@@ -3,7 +3,7 @@
  * `resume`).
  */
 import { UNSENT } from '../send/request.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import { REQUESTS, requestStatus } from '../states.js';
 
@@ -12,10 +12,7 @@ export const failedOf = ({ ends }: RunRequests): RequestRecord[] =>
   ends.filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
 
 /** Makes a request for each failed one, to send the same rows again. Does not add them to `requests`. */
-export const retriesOf = (
-  requests: RunRequests,
-  failed: readonly RequestRecord[] = failedOf(requests),
-): RequestRecord[] =>
+export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[]): RequestRecord[] =>
   failed.map((r, at) => ({
     ...r,
     ...UNSENT,
@@ -24,12 +21,3 @@ export const retriesOf = (
     state: 'waiting',
     digest: '',
   }));
-
-/** Indexes of inputs that need a new rejects file, because rows in the old one are sent again. */
-export const newRejects = (requests: RunRequests): Set<number> =>
-  new Set(
-    failedOf(requests)
-      .filter((r) => r.state === 'rejected')
-      .flatMap(rangesOf)
-      .map(({ input }) => input),
-  );

@@ -3,23 +3,29 @@
  * left out. Rows that an import found unchanged are not recorded: if asked, they are searched in the inputs of the
  * import, if these have not changed.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ProfilesError } from '../errors.js';
 import { envelopeBytes, type Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { buildItems, idHashes, Pool } from '../read/index.js';
+import { digestFile, idHashes } from '../read/index.js';
 import type { HistoryEntry } from '../state/history.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { KnownJob } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { reopenInputs } from './inputs.js';
-import { type Outcome, outcomeOf, outcomeOfOvertaken, type RowOutcome, sentLaterReason } from './outcome.js';
+import {
+  MERGED,
+  type Outcome,
+  outcomeOf,
+  outcomeOfOvertaken,
+  type RowOutcome,
+  sentLaterReason,
+  without,
+} from './outcome.js';
 import { hasConditions } from './private.js';
-import { RowOutcomes } from './row-outcomes.js';
+import { RunRows } from './rows.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {
@@ -128,16 +134,15 @@ class Known {
   }
 
   async #ofRow(entry: HistoryEntry, run: StoredRun | undefined): Promise<RowOutcome | null> {
-    const none = { request: null, job_id: null };
     if (entry.what === 'rejected') {
       const file = run?.inputs[entry.input ?? 0]?.rejects_file;
-      return { outcome: 'rejected', ...none, reason: file ? `see ${file}` : null };
+      return without('rejected', file ? `see ${file}` : null);
     }
     const requests = await this.requests(entry.run!);
     const record = requests.of(entry.seq ?? -1);
     if (!record) return null;
     const chain = requests.chainOf(record);
-    if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
+    if (entry.what === 'left_out') return without('unsent', sentLaterReason(record));
     // The line of the request that sent it says it.
     if (entry.what === 'overtaken') return null;
     if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');
@@ -145,21 +150,17 @@ class Known {
     // It was sent, whatever its outcome is.
     const went = { ...sent, request: record.seq, job_id: record.job_id };
     const isWith = entry.merged && !['rejected', 'unknown', 'unsent'].includes(sent.outcome);
-    return isWith
-      ? { ...went, outcome: 'merged', reason: 'merged into an earlier row of the same identifier' }
-      : went;
+    return isWith ? { ...went, outcome: 'merged', reason: MERGED } : went;
   }
 
   #ofProfile({ job_id, note }: HistoryEntry): RowOutcome {
-    const base = { request: null, job_id, reason: null };
     if (job_id === null) {
-      if (note === 'unsent') return { ...base, outcome: 'unsent', reason: 'it did not arrive' };
-      if (note === 'submitted') return { ...base, outcome: 'submitted' };
-      return { ...base, outcome: 'submitted', reason: 'it is not known whether it arrived' };
+      if (note === 'unsent') return without('unsent', 'it did not arrive');
+      return without('submitted', note === 'submitted' ? null : 'it is not known whether it arrived');
     }
     const status = this.#jobs.get(job_id);
     const isEnd = status === 'completed' || status === 'failed' || status === 'short';
-    return { ...base, outcome: isEnd ? status : 'submitted' };
+    return { ...without(isEnd ? status : 'submitted', null), job_id };
   }
 
   /** Searches the inputs of a run for rows of an id. */
@@ -168,55 +169,43 @@ class Known {
     kind: Kind,
     hash: bigint,
   ): Promise<{ records: HistoryRecord[]; unread: Unread[] }> {
-    const { state, cwd, stop, threads } = this.deps;
+    const { state, cwd, stop: signal, threads } = this.deps;
     const records: HistoryRecord[] = [];
     const unread: Unread[] = [];
-    const rows = new RowOutcomes(
-      run.run,
-      (await this.requests(run.run)).all,
-      state,
-      'the import stopped first',
-    );
+    const walk = new RunRows(run.run, (await this.requests(run.run)).all, { state, threads, signal });
     const options = run.options as ImportOptions;
-    const ofKind = run.inputs.filter((input) => input.kind === kind);
-    // The limit holds for all inputs of a kind together, so it is not known which rows of one input were
-    // read.
-    const isSelected = hasConditions(run) || (options.limit != null && ofKind.length > 1);
-    for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
-      if (run.inputs[input]!.kind !== kind) continue;
+    const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
+    // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
+    const isOne = run.inputs.filter((input) => input.kind === kind).length === 1;
+    const isSelected = hasConditions(run) || (options.limit != null && !isOne);
+    const { started_at: at, scope } = run;
+    const base = {
+      at,
+      command: 'import',
+      run: run.run,
+      account: scope.account,
+      region: scope.region,
+    } as const;
+    for (const [index, input] of run.inputs.entries()) {
+      if (input.kind !== kind) continue;
+      const { path: file, location, digest, types } = input;
       const isAsItWas = (await this.#digestOf(resolve(cwd, location))) === digest;
       if (!isAsItWas || isSelected) {
         unread.push({ run: run.run, why: isAsItWas ? 'selected' : 'changed' });
         continue;
       }
-      const pool = new Pool({ threads });
       try {
-        const [opened] = await reopenInputs({ ...run, inputs: [run.inputs[input]!] }, options, this.deps);
-        const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
-        const building = { hashKey: state.secret, pool, signal: stop };
-        for await (const batch of buildItems(opened!, { types, itemLimitBytes }, building)) {
-          for (let at = batch.ids.indexOf(hash); at !== -1; at = batch.ids.indexOf(hash, at + 1)) {
-            const [row, line] = [batch.rows[at]!, batch.lines[at]!];
-            await rows.prepare(input, row, row);
-            const { started_at, scope, run: id } = run;
-            records.push({
-              at: started_at,
-              command: 'import',
-              file: path,
-              line,
-              run: id,
-              account: scope.account,
-              region: scope.region,
-              ...rows.of({ input, row, line, id: '', hash }),
-            });
-          }
-        }
+        const [opened] = await reopenInputs({ ...run, inputs: [input] }, options, {
+          ...this.deps,
+          stop: signal,
+        });
+        const walked = { opened: opened!, scan: { schema: { types, itemLimitBytes } } };
+        for await (const rows of walk.walk(index, walked, hash))
+          for (const { row: _row, id: _id, ...outcome } of rows) records.push({ ...base, file, ...outcome });
       } catch (error) {
         // The input can no longer be read as the run read it.
-        if (!(error instanceof ProfilesError) || stop.aborted) throw error;
+        if (!(error instanceof ProfilesError) || signal.aborted) throw error;
         unread.push({ run: run.run, why: 'changed' });
-      } finally {
-        await pool.close();
       }
     }
     return { records, unread };
@@ -224,22 +213,20 @@ class Known {
 
   /** The digest of a file; null if there is none. Cached, because nightly imports read the same file. */
   #digestOf(location: string): Promise<string | null> {
-    const known = this.#digests.get(location) ?? sha256(location, this.deps.stop);
+    const known = this.#digests.get(location) ?? digestOf(location, this.deps.stop);
     this.#digests.set(location, known);
     return known;
   }
 }
 
-async function sha256(file: string, signal: AbortSignal): Promise<string | null> {
-  const found = await stat(file).catch(() => null);
+async function digestOf(location: string, signal: AbortSignal): Promise<string | null> {
+  const found = await stat(location).catch(() => null);
   // A FIFO would wait for a writer.
   if (!found?.isFile()) return null;
-  const digest = createHash('sha256');
   try {
-    for await (const bytes of createReadStream(file, { signal })) digest.update(bytes as Buffer);
+    return (await digestFile({ path: location, location }, signal)).digest;
   } catch (error) {
     if (signal.aborted) throw error;
     return null;
   }
-  return digest.digest('hex');
 }

@@ -1,17 +1,33 @@
 /**
  * Records how a run read the rows that it rejected, and applies the same rules when the rejects file is
- * imported. So the fixed rows become the same items as in the original import (contract §3 "Rejects").
+ * imported. So the fixed rows become the same items as in the original import (contract §3 "Rejects"). A file beside the
+ * rejects file, at its path plus `.json`, has the record for machines whose state does not know the run. It has no cell
+ * values; values of `set` are keyed digests.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { resolve } from 'node:path';
-import { UsageError } from '../errors.js';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { InputError, StateError, UsageError } from '../errors.js';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
-import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } from '../read/index.js';
+import {
+  type AgainOptions,
+  cellType,
+  isOrigin,
+  mergeRules,
+  type OpenedInput,
+  ORIGIN_MEMBER,
+  type RejectsHead,
+} from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';
-import { readOrigin } from './origin-file.js';
+import { fileTrouble } from '../util/file-trouble.js';
+import { replaceFile } from '../util/replace-file.js';
+import { obstacle } from '../util/written-file.js';
+import type { Unsent } from './unsent.js';
 
 /**
  * How one input of a run was read. Constant values are left out: they are metadata, which the state must not
@@ -212,4 +228,61 @@ function joined(parts: readonly BigUint64Array[]): BigUint64Array {
     at += part.length;
   }
   return all.sort();
+}
+
+/** The version of the format. */
+const VERSION = 1;
+
+/** A record without what holds on one machine only. */
+export type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
+  /** The key of its hashes and digests. Hexadecimal. */
+  key: string;
+};
+
+/** @param rejects path of the rejects file */
+const originPath = (rejects: string): string => `${rejects}.json`;
+
+/** Whether a file that no import has written stands where the file beside this rejects file would. */
+export const isOriginTaken = (rejects: string): boolean =>
+  existsSync(originPath(rejects)) &&
+  obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
+
+/** @param rejects absolute path of the rejects file. @throws StateError */
+export async function writeOrigin(rejects: string, { unedited, unsent, ...origin }: Origin): Promise<void> {
+  if (isOriginTaken(rejects)) return;
+  const hashes = Buffer.from(bytesOf(unedited)).toString('base64');
+  // How its options read the other rows stays in the state.
+  const { rows, inputs } = (unsent ?? {}) as Partial<Unsent>;
+  const left = unsent ? { rows, inputs } : null;
+  const content = { [ORIGIN_MEMBER]: VERSION, ...origin, unsent: left, unedited: hashes };
+  const path = originPath(rejects);
+  await replaceFile(path, `${JSON.stringify(content, null, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw new StateError(`${path}: cannot be written: ${fileTrouble(error.code)}`, {
+      hint: 'make room on the disk',
+      cause: error,
+    });
+  });
+}
+
+/**
+ * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
+ * @param rejects absolute path of the rejects file
+ * @throws InputError if it is damaged
+ */
+export async function readOrigin(rejects: string, run: string): Promise<Origin | null> {
+  const bytes = await readFile(originPath(rejects)).catch(() => null);
+  if (bytes === null || !isOrigin(bytes)) return null;
+  try {
+    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
+    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
+    if (origin.run !== run && origin.owner !== run) return null;
+    return { ...origin, unedited: hashesOf(Buffer.from(unedited, 'base64')) };
+  } catch (error) {
+    throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {
+      file: originPath(basename(rejects)),
+      hint: 'restore the file, or remove it and say what the columns are',
+      cause: error,
+    });
+  }
 }

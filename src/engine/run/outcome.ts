@@ -1,5 +1,4 @@
 /** Derives the outcome of a row (contract §3 "Result") from the records of its requests. Pure. */
-
 import { FOUND } from '../send/request.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -47,7 +46,7 @@ export function outcomeOf(chain: readonly RequestRecord[]): RowOutcome {
     case 'rejected':
       return { outcome: 'rejected', ...went(own), reason: own.reason };
     default:
-      return { outcome: 'unsent', request: null, job_id: null, reason: own.reason };
+      return without('unsent', own.reason);
   }
 }
 
@@ -63,6 +62,16 @@ export function outcomeOfOvertaken(
   const [outcome, reason] = before === 'submitted' ? ofJob(by) : (['unknown', doubtOf(by)] as const);
   return { outcome, ...went(by), reason: [reason, sentLaterReason(own!)].filter(Boolean).join('; ') };
 }
+
+/** The outcome of a row that is in no request, or that its request did not send. */
+export const without = (outcome: Outcome, reason: string | null): RowOutcome => ({
+  outcome,
+  request: null,
+  job_id: null,
+  reason,
+});
+
+export const MERGED = 'merged into an earlier row of the same identifier';
 
 const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job_id'> => ({
   request: seq,

@@ -1,31 +1,19 @@
 /**
- * Writes the outcome of each row (contract §3 "Result") in one pass over the inputs. Memory holds only the
- * current batch, and recorded rows of the requests that it belongs to.
+ * The file with the outcome of each row (contract §3 "Result"), written at the end of a session. It is written under a
+ * temporary name, and renamed when it is complete.
  */
 import { statSync } from 'node:fs';
 import { InterruptedError, OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { PlannedInput, Scanned } from '../plan/plan.js';
-import {
-  buildItems,
-  filteredRows,
-  type ItemBatch,
-  idOfItem,
-  idOfOriginal,
-  type OriginalRow,
-  Pool,
-  startOf,
-} from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
-import type { State } from '../state/state.js';
-import { NoReaderError } from '../util/replace-file.js';
+import type { Scanned } from '../plan/plan.js';
+import { OUTCOME_FIELDS } from '../read/index.js';
+import { NoReaderError, Replacement } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
-import { OutcomesFile } from './outcome-file.js';
-import { RowOutcomes } from './row-outcomes.js';
+import { type RunRow, RunRows } from './rows.js';
 import type { Ending } from './summary.js';
 
 /**
- * Writes the file of outcomes at the end of a session, unless the session is aborted.
+ * Writes the file, unless the session is aborted.
  * @param path absolute
  * @param ending how the session ended so far
  * @param deps `stop` ends waiting for the reader of a pipe
@@ -35,22 +23,22 @@ import type { Ending } from './summary.js';
 export async function* finishOutcomes(
   path: string,
   run: string,
-  { inputs }: Scanned,
+  scanned: Scanned,
   ending: Ending,
-  { state, threads, stop, abort }: Pick<ImportDeps, 'state' | 'threads' | 'stop' | 'abort'>,
+  deps: Pick<ImportDeps, 'state' | 'threads' | 'stop' | 'abort'>,
 ): AsyncGenerator<ImportEvent, Ending> {
-  const unsent =
-    ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
-  const { records, failure } = ending;
+  const { stop, abort: signal } = deps;
+  const { mode, records, failure } = ending;
+  const unsent = mode === 'refused' ? 'nothing was sent: rows are invalid' : undefined;
   if (isPipe(path)) {
     yield { type: 'notice', message: `writing the outcome of each row as soon as something reads ${path}` };
   }
   try {
-    abort.throwIfAborted();
-    await writeOutcomes(path, { run, records, inputs, state, threads, stop, abort, unsent });
+    signal.throwIfAborted();
+    await write(path, new RunRows(run, records, { ...deps, signal }, unsent), scanned, deps);
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
-    if (abort.aborted) return ending;
+    if (signal.aborted) return ending;
     if (!(error instanceof ProfilesError)) throw error;
     const isUnread = error.cause instanceof NoReaderError;
     if (error instanceof OutputError && !failure && !isUnread) return { ...ending, failure: error };
@@ -69,136 +57,55 @@ function isPipe(path: string): boolean {
   }
 }
 
-interface OutcomeSource {
-  run: string;
-  records: readonly RequestRecord[];
-  inputs: readonly PlannedInput[];
-  state: Pick<State, 'history' | 'sends' | 'secret'>;
-  threads: number;
-  /** Ends waiting for the reader of a pipe. */
-  stop: AbortSignal;
-  abort: AbortSignal;
-  /** The reason given for rows that are in no request. */
-  unsent: string;
-}
-
-/**
- * Writes the file, replacing an existing one.
- * @param path absolute
- * @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted
- */
-async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
-  const { run, records, inputs, state, threads, stop, abort, unsent } = source;
-  const outcomes = new RowOutcomes(run, records, state, unsent);
-  const file = new OutcomesFile(path, { stop, abort });
-  const pool = new Pool({ threads });
+/** @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted */
+async function write(
+  path: string,
+  rows: RunRows,
+  { inputs }: Scanned,
+  signals: Pick<ImportDeps, 'stop' | 'abort'>,
+): Promise<void> {
+  const attempt = async <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: Error) => {
+      throw new OutputError(path, error);
+    });
+  const { head, line } = /\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV;
+  let file: Replacement | null = null;
+  let pending = head;
   try {
     for (const [index, input] of inputs.entries()) {
-      const { opened, scan } = input;
-      const reading = { planned: scan.marks, signal: abort };
-      const filtered = filteredRows(opened, reading);
-      const writer = new InputOutcomes(input, index, outcomes, file, filtered);
-      const building = { ...reading, hashKey: state.secret, pool };
-      try {
-        for await (const batch of buildItems(opened, scan.schema, building)) {
-          await writer.add(batch);
-          await file.drain();
-        }
-        await writer.end();
-      } finally {
-        // It has its own open handle of the input.
-        await filtered.return(undefined);
+      for await (const batch of rows.walk(index, input)) {
+        for (const row of batch) pending += line(input.opened.path, row);
+        if (pending.length < BUFFERED) continue;
+        file ??= await attempt(Replacement.begin(path, signals));
+        await attempt(file.write(pending));
+        pending = '';
       }
     }
-    await file.finish();
+    file ??= await attempt(Replacement.begin(path, signals));
+    await attempt(file.write(pending));
+    await attempt(file.commit());
+    file = null;
   } finally {
-    await Promise.all([file.discard(), pool.close()]);
+    await file?.discard();
   }
 }
 
-/**
- * Writes the outcomes of one input in row order. Merges three sources: items, rejected rows, and filtered
- * rows.
- */
-class InputOutcomes {
-  /** Filtered rows that were read, in order. Those from `#at` on are not written yet. */
-  #filtered: OriginalRow[] = [];
-  #at = 0;
+const BUFFERED = 1024 * 1024;
 
-  constructor(
-    private readonly input: PlannedInput,
-    private readonly index: number,
-    private readonly outcomes: RowOutcomes,
-    private readonly file: OutcomesFile,
-    private readonly leftOut: AsyncGenerator<OriginalRow[]>,
-  ) {}
+/** CSV follows RFC 4180; cells are not escaped for spreadsheets. */
+const CSV = {
+  head: `${OUTCOME_FIELDS.join(',')}\n`,
+  line: (file: string, row: RunRow) =>
+    `${OUTCOME_FIELDS.map((field) => cell(field === 'file' ? file : row[field])).join(',')}\n`,
+};
+const NDJSON = {
+  head: '',
+  line: (file: string, { line, id, outcome, request, job_id, reason }: RunRow) =>
+    `${JSON.stringify({ file, line, id, outcome, request, job_id, reason })}\n`,
+};
 
-  async add(batch: ItemBatch): Promise<void> {
-    const { path, kind } = this.input.opened;
-    const rejected = [...batch.rejected].sort((a, b) => a.row - b.row);
-    const first = Math.min(
-      batch.rows[0] ?? Number.POSITIVE_INFINITY,
-      rejected[0]?.row ?? Number.POSITIVE_INFINITY,
-    );
-    await this.#read(first, Math.max(batch.rows.at(-1) ?? -1, rejected.at(-1)?.row ?? -1));
-    if (batch.ends.length > 0) await this.outcomes.prepare(this.index, batch.rows[0]!, batch.rows.at(-1)!);
-    const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
-    let next = 0;
-    const before = (row: number): void => {
-      for (let one = rejected[next]; one && one.row < row; one = rejected[++next]) {
-        this.#filter(one.row);
-        this.#put('rejected', one, one.reason);
-      }
-      this.#filter(row);
-    };
-    for (let at = 0; at < batch.ends.length; at++) {
-      const [row, line] = [batch.rows[at]!, batch.lines[at]!];
-      before(row);
-      const id = idOfItem(bytes, startOf(batch, at), kind);
-      const outcome = this.outcomes.of({ input: this.index, row, line, id, hash: batch.ids[at]! });
-      this.file.add({ file: path, line, id, ...outcome });
-    }
-    for (; next < rejected.length; next++) {
-      this.#filter(rejected[next]!.row);
-      this.#put('rejected', rejected[next]!, rejected[next]!.reason);
-    }
-  }
-
-  async end(): Promise<void> {
-    for (;;) {
-      this.#filter(Number.POSITIVE_INFINITY);
-      await this.file.drain();
-      if (!(await this.#more())) return;
-    }
-  }
-
-  /** Writes the filtered rows before `first`, and reads on until all those before `last` are in `#filtered`. */
-  async #read(first: number, last: number): Promise<void> {
-    for (;;) {
-      this.#filter(first);
-      await this.file.drain();
-      if ((this.#filtered.at(-1)?.row ?? -1) >= last || !(await this.#more())) return;
-    }
-  }
-
-  async #more(): Promise<boolean> {
-    if (this.input.opened.selection === null) return false;
-    const next = await this.leftOut.next();
-    if (next.done) return false;
-    this.#filtered = [...this.#filtered.slice(this.#at), ...next.value];
-    this.#at = 0;
-    return true;
-  }
-
-  #filter(before: number): void {
-    for (let one = this.#filtered[this.#at]; one && one.row < before; one = this.#filtered[++this.#at]) {
-      this.#put('filtered', one, null);
-    }
-  }
-
-  #put(outcome: 'rejected' | 'filtered', row: OriginalRow, reason: string | null): void {
-    const { opened } = this.input;
-    const id = idOfOriginal(row.original, opened);
-    this.file.add({ file: opened.path, line: row.line, id, outcome, request: null, job_id: null, reason });
-  }
+function cell(value: string | number | null): string {
+  if (value === null) return '';
+  const text = String(value);
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

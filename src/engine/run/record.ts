@@ -7,13 +7,14 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
 import { isWebAddress } from '../service/address.js';
+import type { RequestRecord } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { NewRun, PlannedRequests, StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { closeAll } from '../util/close-all.js';
 import type { ImportDeps } from './deps.js';
-import { failedOf, newRejects, retriesOf } from './failed-requests.js';
+import { failedOf, retriesOf } from './failed-requests.js';
 import { takeLocks, waitForLocks } from './locks.js';
 import { storeOptions } from './private.js';
 import { identityOf, newRunId } from './run.js';
@@ -27,6 +28,8 @@ export class RunRecord {
   #id: string;
   #requests = new RunRequests();
   #replaces: readonly string[] = [];
+  /** Requests that this session has added to send rows again. */
+  #retries: readonly RequestRecord[] = [];
   /** The spool to remove in `close`: of a new run until it is recorded. Otherwise null. */
   #unrecorded: string | null;
   /** The paths of the inputs, as the lock shows them to other processes. */
@@ -128,48 +131,51 @@ export class RunRecord {
   }
 
   /**
-   * Records that the session begins, with its rejects files, so that a resume does not write them again.
+   * Adds requests that send failed rows of the earlier run again, or those of a canary that did not complete.
+   * @param sends whether rows are sent
+   */
+  addRetries(sends: boolean): void {
+    const again = this.options.failed
+      ? failedOf(this.#requests)
+      : sends && isCanaryDue(this.canary, this.#requests)
+        ? failedCanaries(this.#requests)
+        : [];
+    this.#retries = retriesOf(this.#requests, again);
+    this.#requests.add(...this.#retries);
+  }
+
+  /**
+   * Records that the session begins.
    * @param scanned null if no row is read
+   * @param rejects the rejects file of each input; null if no row is read
    * @param sends whether rows will be sent; if so, a new run supersedes unfinished runs of the same files, since their
    * requests no longer match the rows
    * @returns ids of the superseded runs
    */
   async begin(
     scanned: Scanned | null,
-    rejects: readonly (string | null)[],
+    rejects: readonly (string | null)[] | null,
     planned: PlannedRequests | undefined,
     sends: boolean,
   ): Promise<string[]> {
-    if (!this.earlier) return this.#begin(scanned!, rejects, planned, sends);
-    await this.#reopen(this.earlier, scanned, sends);
-    for (const [input, file] of rejects.entries()) {
-      if (file !== this.earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);
-    }
+    if (!this.earlier) return this.#begin(scanned!, rejects!, planned, sends);
+    await this.#reopen(this.earlier, scanned);
+    if (rejects) await this.nameRejects(rejects);
     return [];
   }
 
-  /** Adds requests that send failed rows again, or those of a canary that did not complete. */
-  async #reopen(run: StoredRun, scanned: Scanned | null, sends: boolean): Promise<void> {
+  async #reopen(run: StoredRun, scanned: Scanned | null): Promise<void> {
     const { state } = this.deps;
     const { options } = this;
     const began = run.options as Partial<ImportOptions>;
-    const again = options.failed
-      ? failedOf(this.#requests)
-      : sends && scanned && isCanaryDue(this.canary, this.#requests)
-        ? failedCanaries(this.#requests)
-        : [];
-    const requests = retriesOf(this.#requests, again);
-    const renewed = options.failed ? [...newRejects(this.#requests)] : [];
     const outcomes = options.outcomes ?? began.outcomes ?? null;
     // Its paths stay as they were recorded: without the signatures of addresses.
     const kept = { ...options, paths: began.paths ?? [], canary: this.canary, outcomes };
     await state.runs.reopen(run.run, {
       options: await storeOptions(state, run.run, { ...kept, failed: false }),
-      requests,
-      newRejects: renewed,
+      requests: this.#retries,
       stays: scanned === null,
     });
-    this.#requests.add(...requests);
     if (scanned) {
       const locations = scanned.inputs.map(({ opened }) => opened.location);
       await keepPlaces(run, locations, state);
@@ -249,18 +255,12 @@ export class RunRecord {
     );
   }
 
-  /**
-   * Records the path of a rejects file. Call this before recording its rows as rejected, so that a session
-   * after a crash adds to the same file.
-   */
-  async nameRejects(input: number, file: string | null): Promise<void> {
-    if (file !== null) await this.deps.state.runs.setRejectsFile(this.#id, input, file);
-  }
-
-  /** Paths of the rejects files of earlier sessions, by input. Null where the rows in it are sent again. */
-  rejectsBefore(): (string | null)[] {
-    const renewed = this.options.failed ? newRejects(this.#requests) : new Set<number>();
-    return this.earlier?.inputs.map((input, at) => (renewed.has(at) ? null : input.rejects_file)) ?? [];
+  /** Records the paths of the rejects files, by input. */
+  async nameRejects(files: readonly (string | null)[]): Promise<void> {
+    for (const [input, file] of files.entries()) {
+      if (file !== (this.earlier?.inputs[input]?.rejects_file ?? null))
+        await this.deps.state.runs.setRejectsFile(this.#id, input, file);
+    }
   }
 
   /**

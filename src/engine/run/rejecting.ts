@@ -1,26 +1,31 @@
 /**
- * Collects the rejected rows of an import: writes a rejects file for each input, and keeps totals for the
- * summary.
+ * Collects the rejected rows of a session: writes a rejects file for each input, and keeps totals for the summary. A
+ * session that reads rows writes each file whole: what the plan rejects, what the service refused in earlier sessions, and
+ * what it refuses now.
  */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
-import type { RejectedRow, Rejection } from '../model.js';
+import { KINDS, type RejectedRow, type Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
-import { KeptRecords, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
+import {
+  idHashes,
+  idOfOriginal,
+  KeptRecords,
+  type OpenedInput,
+  readRows,
+  ShapeRejections,
+} from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
-import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
-import { type FileMark, isFileOf } from './file-mark.js';
-import { readingOf, rowKey } from './origin.js';
-import { writeOrigin } from './origin-file.js';
-import { createRejects, type Rejects } from './rejects.js';
-import { RememberedRejects } from './remembered-rejects.js';
+import { readingOf, rowKey, writeOrigin } from './origin.js';
+import { type FileMark, RejectsFile } from './rejects-file.js';
+import { formOf, rejectsName } from './rejects-form.js';
+import type { RunRows } from './rows.js';
 import { keepFirst } from './summary.js';
 import type { Unsent } from './unsent.js';
 
-type Paths = readonly (string | null)[];
+/** The most rejected rows of a run that are recorded for the history of profiles. */
+const MOST_REMEMBERED = 10_000;
 
 interface Where {
   cwd: string;
@@ -28,211 +33,124 @@ interface Where {
   path: string | null;
   /** Has the records of rejects files: which may be replaced, and how their rows were read. */
   state: State;
-  /**
-   * Returns the id of the run. It may change during planning, when an unfinished run of the same content is
-   * found.
-   */
+  /** The id of the run. It changes if an unfinished run of the same content is found during planning. */
   run: () => string;
   /** No file is written. */
   isRehearsal: boolean;
 }
 
-const NO_FILE: Rejects = {
-  add: () => {},
-  flush: async () => null,
-  written: () => null,
-  close: async () => null,
-};
+/** What is collected of one input. */
+interface Collected {
+  opened: OpenedInput;
+  file: RejectsFile;
+  /** The run that its rows name. */
+  tag: string;
+  /** Rows that are rejected only because of their shape. */
+  shapes: ShapeRejections;
+  /** Rows that the plan rejected, for the history. */
+  remembered: { ids: string[]; lines: number[] };
+  /** Earlier files that were written for the same content, by location. */
+  replaceable: ReadonlyMap<string, FileMark>;
+  recorded: string | null;
+}
 
 export class Rejecting {
-  readonly #remembered: RememberedRejects;
   /** The first rejections, for the summary (`keepFirst`). */
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
-  #files: Rejects[] = [];
-  /** Rejects files of an earlier session, by input: they already have the rows that the plan rejects. */
-  #earlier: Paths = [];
-  /** Inputs with a rejects file of an earlier session that is not on this machine. */
-  #absent: number[] = [];
-  /** Rows of chunks that are split to find the rows at fault, by input. */
-  readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
-  /** Rows that are rejected only because of their shape. */
-  readonly #shapes: ShapeRejections[];
+  readonly #inputs: Collected[];
+  readonly #key: string;
+  #remembered = 0;
   #scanned: Scanned['inputs'] = [];
-  /** By input: earlier files that were written for the same content, by location. */
-  #replaceable: readonly ReadonlyMap<string, FileMark>[] = [];
-  readonly #recorded: (string | undefined)[] = [];
+  /** Rows of requests that are searched for rows at fault, by input. */
+  readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
 
-  private constructor(
-    private readonly inputs: readonly OpenedInput[],
+  constructor(
+    opened: readonly OpenedInput[],
     private readonly where: Where,
   ) {
-    this.#remembered = new RememberedRejects(inputs);
-    const key = rowKey(where.state.secret);
-    this.#shapes = inputs.map((input) => new ShapeRejections(input, key));
-  }
-
-  /** @param earlier rejects files of an earlier session, by input */
-  static async open(inputs: readonly OpenedInput[], earlier: Paths, where: Where): Promise<Rejecting> {
-    const rejecting = new Rejecting(inputs, where);
-    await rejecting.#findEarlier(earlier);
-    for (const input of inputs.keys()) rejecting.#files.push(await rejecting.#open(input));
-    return rejecting;
-  }
-
-  /**
-   * Continues the files of an earlier session that was found during planning. They already have the rows of
-   * the plan.
-   */
-  async adopt(earlier: Paths): Promise<void> {
-    await this.#findEarlier(earlier);
-    for (const [input, path] of this.#earlier.entries()) {
-      if (path === null) continue;
-      await this.#files[input]!.close();
-      this.#files[input] = await this.#open(input);
-    }
-  }
-
-  /**
-   * Finds which files of earlier sessions are on this machine. The name alone is not enough if the state has
-   * a mark of the file.
-   */
-  async #findEarlier(paths: Paths): Promise<void> {
-    const known = paths.some((path) => path !== null)
-      ? await this.where.state.rejects.ofRun(this.where.run())
-      : [];
-    const isHere = (path: string, input: number): boolean => {
-      const location = resolve(this.where.cwd, path);
-      const own = known.filter((record) => record.input === input);
-      if (own.length === 0) return existsSync(location);
-      return own.some(({ mark, location: written }) =>
-        mark === null ? written === location && existsSync(location) : isFileOf(location, mark),
-      );
-    };
-    this.#earlier = paths.map((path, input) => (path !== null && isHere(path, input) ? path : null));
-    this.#absent = paths.flatMap((path, input) => (path !== null && !this.#earlier[input] ? [input] : []));
-  }
-
-  /**
-   * Adds rows that the service refused in earlier sessions, if their file is not on this machine. With the
-   * rows that the plan rejects, the new file is then complete.
-   * @returns a warning if the records of some rows are gone; otherwise null
-   */
-  async restore(records: readonly RequestRecord[], signal: AbortSignal): Promise<string | null> {
-    const { state, run } = this.where;
-    let unknown = 0;
-    for (const input of this.#absent) {
-      const reasons = new Map<number, string>();
-      const rows: number[] = [];
-      for (const record of notReplaced(records)) {
-        const range = record.state === 'rejected' && rangesOf(record).find((each) => each.input === input);
-        if (!range) continue;
-        const known = await state.history.ofRequest(run(), record.seq);
-        const lines = known?.sent.filter((each) => each.input === input).flatMap((each) => [...each.lines]);
-        if (!lines) unknown += range.rows;
-        for (const line of lines ?? []) reasons.set(line, record.reason ?? 'refused by the service');
-        for (let row = range.first_row; row < range.end_row; row++) rows.push(row);
-      }
-      if (reasons.size === 0) continue;
-      const ascending = [...new Set(rows)].sort((a, b) => a - b);
-      const reading = { planned: this.#marksOf(input), signal };
-      for await (const { line, original } of readRows(this.inputs[input]!, ascending, reading)) {
-        const reason = reasons.get(line);
-        const { path } = this.inputs[input]!;
-        if (reason !== undefined) this.#files[input]!.add({ file: path, line, reason, original });
-      }
-    }
-    return unknown === 0
-      ? null
-      : `the rejects file of an earlier session is not here, and ${unknown} of the rows that the service refused then cannot be found again`;
-  }
-
-  async #open(input: number): Promise<Rejects> {
-    if (this.where.isRehearsal) return NO_FILE;
-    const { cwd, path, run, state } = this.where;
-    const earlier = this.#earlier[input] ?? null;
-    const known = earlier === null ? null : await state.rejects.at(resolve(cwd, earlier));
-    return createRejects(this.inputs[input]!, {
-      cwd,
-      path,
-      run: run(),
-      continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
-      mayReplace: (location) => this.#replaceable[input]?.get(location) ?? null,
+    this.#key = rowKey(where.state.secret);
+    const { cwd, path } = where;
+    const tag = where.run();
+    this.#inputs = opened.map((input) => {
+      const mayReplace = (location: string) => collected.replaceable.get(location) ?? null;
+      const file = new RejectsFile(formOf(input, tag), {
+        cwd,
+        name: path ?? rejectsName(input),
+        tag,
+        mayReplace,
+      });
+      const shapes = new ShapeRejections(input, this.#key);
+      const remembered = { ids: [], lines: [] };
+      const collected: Collected = {
+        ...{ opened: input, file, tag, shapes, remembered },
+        ...{ replaceable: new Map(), recorded: null },
+      };
+      return collected;
     });
-  }
-
-  /** Records rows that the plan rejected for the history of profiles. */
-  keepRemembered(scope: Scope): Promise<void> {
-    return this.#remembered.record(this.where.run(), scope, this.where.state);
   }
 
   /** Adds a row that the plan rejected. */
   planned(input: number, row: RejectedRow): void {
-    this.#shapes[input]!.add(row);
-    keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
-    this.causes.add(this.inputs[input]!, row);
-    this.#remembered.add(input, row);
-    if (!this.#earlier[input]) this.#files[input]!.add(row);
+    const { opened, shapes, remembered } = this.#inputs[input]!;
+    shapes.add(row);
+    this.causes.add(opened, row);
+    this.#add(input, row);
+    const id = this.#remembered < MOST_REMEMBERED ? idOfOriginal(row.original, opened) : '';
+    if (id === '') return;
+    this.#remembered++;
+    remembered.ids.push(id);
+    remembered.lines.push(row.line);
   }
 
-  /**
-   * Call this after the scan. By digest, finds the files that were written for the same content: they may be
-   * replaced.
-   */
+  #add(input: number, { file, line, reason, original }: RejectedRow): void {
+    keepFirst(this.first, { file, line, reason });
+    if (!this.where.isRehearsal) this.#inputs[input]!.file.add({ line, reason, original });
+  }
+
+  /** Call this after the scan. By digest, finds the files that were written for the same content. */
   async scanned({ inputs }: Scanned): Promise<void> {
     this.#scanned = inputs;
-    const { rejects } = this.where.state;
-    this.#replaceable = await Promise.all(inputs.map(({ scan }) => rejects.marksOf(scan.digest)));
+    for (const [at, { scan }] of inputs.entries())
+      this.#inputs[at]!.replaceable = await this.where.state.rejects.marksOf(scan.digest);
   }
 
-  #marksOf(input: number): Marks {
-    return this.#scanned[input]!.scan.marks;
+  /** Adds the rows that the service refused in earlier sessions. */
+  async restore(rows: RunRows, signal: AbortSignal): Promise<void> {
+    for (const [at, planned] of this.#scanned.entries()) {
+      if (!rows.hasRefused(at)) continue;
+      const refused = new Map<number, string>();
+      for await (const batch of rows.walk(at, planned))
+        for (const { row, outcome, request, reason } of batch)
+          if (outcome === 'rejected' && request !== null) refused.set(row, reason ?? REFUSED);
+      const { opened, scan } = planned;
+      const reading = { planned: scan.marks, signal };
+      for await (const { row, line, original } of readRows(opened, [...refused.keys()], reading))
+        this.#add(at, { file: opened.path, line, reason: refused.get(row)!, original });
+    }
   }
 
   /**
    * Adds the rows of a request that the service refused for good. Reads the original rows again, since the
    * request has only items. Resolves when the rows are on disk.
-   * @param of the chunk that contains the rows, if more of its rows may follow: then its rows are read only
-   * once
-   * @returns the rejects file of each input of the request
+   * @param of the chunk that contains the rows, if more of its rows may follow: then its rows are read only once
    */
   async refused(
     chunk: Chunk,
     reason: string,
     emit: (event: ImportEvent) => void,
-    { signal, of }: { signal: AbortSignal; of?: Chunk | undefined },
-  ): Promise<Map<number, string | null>> {
-    const files = new Map<number, string | null>();
+    { signal, of = chunk }: { signal: AbortSignal; of?: Chunk | undefined },
+  ): Promise<void> {
     for (const [part, { input }] of chunk.parts.entries()) {
-      const rows = [...rowsIn(chunk, part)];
-      const originals = of
-        ? (await this.#keptOf(of, input, signal)).rows(rows)
-        : readRows(this.inputs[input]!, rows, { planned: this.#marksOf(input), signal });
-      for await (const { line, original } of originals) {
-        const rejection = { file: this.inputs[input]!.path, line, reason };
-        this.#files[input]!.add({ ...rejection, original });
-        keepFirst(this.first, rejection);
-        emit({ type: 'rejected', ...rejection });
+      const { opened, file } = this.#inputs[input]!;
+      const kept = await this.#keptOf(of, input, signal);
+      for (const { line, original } of kept.rows([...rowsIn(chunk, part)])) {
+        this.#add(input, { file: opened.path, line, reason, original });
+        emit({ type: 'rejected', file: opened.path, line, reason });
       }
-      files.set(input, await this.#files[input]!.flush());
+      file.flush();
       await this.#record(input, null);
     }
-    return files;
-  }
-
-  /** Writes all rows so far to the files. @returns the rejects file of each input, or null */
-  async flush(): Promise<(string | null)[]> {
-    const files: (string | null)[] = [];
-    for (const file of this.#files) files.push(await file.flush());
-    return files.map((file, input) => file ?? this.#earlier[input] ?? null);
-  }
-
-  /**
-   * Records the files in the state, so that they can be imported and replaced.
-   * @param unsent what the run does not send @throws StateError
-   */
-  async record(unsent: Unsent | null): Promise<void> {
-    for (const input of this.inputs.keys()) await this.#record(input, unsent);
   }
 
   /** The original rows of a chunk that come from one input. Cached until the chunk is garbage-collected. */
@@ -240,33 +158,57 @@ export class Rejecting {
     const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
     this.#kept.set(chunk, known);
     const rows = chunk.parts.flatMap((part, at) => (part.input === input ? [...rowsIn(chunk, at)] : []));
-    const pass = { planned: this.#marksOf(input), signal };
-    const kept = known.get(input) ?? KeptRecords.read(this.inputs[input]!, rows, pass);
+    const { opened, scan } = this.#scanned[input]!;
+    const kept = known.get(input) ?? KeptRecords.read(opened, rows, { planned: scan.marks, signal });
     known.set(input, kept);
     return kept;
   }
 
-  /**
-   * Records the file of an input. `run` is the id in its rows; it differs from `owner` if the import later
-   * continued an earlier run.
-   */
-  async #record(input: number, unsent: Unsent | null): Promise<void> {
-    const written = this.#files[input]!.written();
-    if (!written) return;
-    const { location, mark, run } = written;
-    if (mark !== null && mark.sha256 === this.#recorded[input]) return;
-    const isFirst = this.#recorded[input] === undefined;
-    this.#recorded[input] = mark?.sha256;
-    const { scan } = this.#scanned[input]!;
-    const key = rowKey(this.where.state.secret);
-    const reading = readingOf(this.inputs[input]!, scan.schema.types, key);
-    const unedited = this.#shapes[input]!.hashes();
-    const origin = { run, input, owner: this.where.run(), digest: scan.digest, reading, unedited, unsent };
-    await this.where.state.rejects.put({ ...origin, location, mark });
-    if (isFirst) await writeOrigin(location, { ...origin, key });
+  /** Writes all rows so far to the files. @returns the rejects file of each input, or null */
+  flush(): (string | null)[] {
+    return this.#inputs.map(({ file }) => file.flush());
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#files.map((file) => file.close()));
+  /**
+   * Records the files in the state, so that they can be imported and replaced.
+   * @param unsent what the run does not send @throws StateError
+   */
+  async record(unsent: Unsent | null): Promise<void> {
+    for (const input of this.#inputs.keys()) await this.#record(input, unsent);
+  }
+
+  async #record(input: number, unsent: Unsent | null): Promise<void> {
+    const collected = this.#inputs[input]!;
+    const { written } = collected.file;
+    if (!written || written.mark.sha256 === collected.recorded) return;
+    const isFirst = collected.recorded === null;
+    collected.recorded = written.mark.sha256;
+    const { opened, tag: run, shapes } = collected;
+    const { state, run: owner } = this.where;
+    const { digest, schema } = this.#scanned[input]!.scan;
+    const reading = readingOf(opened, schema.types, this.#key);
+    const origin = { run, input, owner: owner(), digest, reading, unedited: shapes.hashes(), unsent };
+    await state.rejects.put({ ...origin, ...written });
+    if (isFirst) await writeOrigin(written.location, { ...origin, key: this.#key });
+  }
+
+  /** Records rows that the plan rejected for the history of profiles. @throws StateError */
+  async remember(scope: Scope): Promise<void> {
+    const { state, run } = this.where;
+    for (const kind of KINDS) {
+      const mine = [...this.#inputs.entries()].filter(
+        ([, { opened, remembered }]) => opened.kind === kind && remembered.ids.length > 0,
+      );
+      if (mine.length === 0) continue;
+      const ids = mine.flatMap(([, { remembered }]) => remembered.ids);
+      const lines = mine.map(([input, { remembered }]) => ({ input, lines: remembered.lines }));
+      await state.history.putRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
+    }
+  }
+
+  close(): void {
+    for (const { file } of this.#inputs) file.close();
   }
 }
+
+const REFUSED = 'refused by the service';

@@ -1,5 +1,5 @@
 /**
- * A file of rejected rows. Until its rows are on disk, it is a hidden file (`.<name>.<tag>.part`) in the same
+ * The file of one input's rejected rows. Until its rows are on disk, it is a hidden file (`.<name>.<tag>.part`) in the same
  * folder, so that an incomplete file is never mistaken for a complete one.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -21,167 +21,147 @@ import {
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { writeTrouble } from '../util/file-trouble.js';
-import { isOwn, NO_LINK } from '../util/owner.js';
+import { NO_LINK } from '../util/owner.js';
 import { refuseForeignLink } from '../util/written-file.js';
-import { digestOf, type FileMark, hex, inodeOf, isUnchanged } from './file-mark.js';
-import { isOriginTaken } from './origin-file.js';
+import { isOriginTaken } from './origin.js';
+import type { RejectsForm } from './rejects-form.js';
 
-export interface WrittenFile {
-  /** Absolute. */
-  location: string;
-  /** Null if the file was changed by something else before rows were added to it. */
-  mark: FileMark | null;
+/** Identifies a written file, and tells whether it was changed. */
+export interface FileMark {
+  /** Device and inode. */
+  inode: string;
+  sha256: string;
 }
 
-/**
- * Returns the mark of a file that was written for the same input. The file may be replaced if it still
- * matches the mark. Null for any other file.
- */
-export type Replaceable = (location: string) => FileMark | null;
+export interface RejectsPlace {
+  cwd: string;
+  name: string;
+  /** Distinguishes the files of simultaneous imports: the run. */
+  tag: string;
+  /**
+   * Returns the mark of a file that was written for the same input. The file may be replaced if it still
+   * matches the mark. Null for any other file.
+   */
+  mayReplace(location: string): FileMark | null;
+}
+
+const BUFFERED = 64 * 1024;
 
 /**
- * An open rejects file, to which rows are added. `write` and `keep` throw StateError if it cannot be written.
+ * Is created with its first row, with mode 0600. Replaces no other file but one that `mayReplace` allows. If a write
+ * fails, it is truncated to the rows of the last `flush`: so it ends with a complete row, and has no rows that are not
+ * recorded.
  */
 export class RejectsFile {
-  /** The path as it is reported; null until the file is published. */
-  path: string | null;
+  /** The path for reports; null until `flush` gave the file its name. */
+  path: string | null = null;
   #location: string;
-  #handle: number;
-  /** Size in bytes, at the last `keep`. After a failed write, the file is truncated to it. */
-  #kept: number;
-  /** Digest of everything written, and its state at the last `keep`; null if the file was changed before. */
-  #digest: Hash | null;
-  #keptDigest: Hash | null;
-  #open = true;
+  #handle: number | null = null;
+  /** Size in bytes, and what the file is known by, at the last `flush`. */
+  #kept = 0;
+  #mark: FileMark | null = null;
+  readonly #digest: Hash = createHash('sha256');
+  #pending = '';
+  #failure: StateError | null = null;
+  #isClosed = false;
 
-  private constructor(
-    private readonly name: string,
-    private readonly cwd: string,
-    from: { path: string | null; location: string; handle: number; kept: number; digest: Hash | null },
+  constructor(
+    private readonly form: RejectsForm,
+    private readonly place: RejectsPlace,
   ) {
-    this.path = from.path;
-    this.#location = from.location;
-    this.#handle = from.handle;
-    this.#kept = from.kept;
-    this.#digest = from.digest;
-    this.#keptDigest = from.digest?.copy() ?? null;
+    const wanted = resolve(place.cwd, place.name);
+    this.#location = join(dirname(wanted), `.${basename(wanted)}.${place.tag}.part`);
+  }
+
+  /** @throws InputError if the file cannot be created; StateError if it cannot be written to, as on a full disk */
+  add(row: Parameters<RejectsForm['line']>[0]): void {
+    if (this.#failure) throw this.#failure;
+    if (this.#isClosed) return; // requests in flight may end after their session
+    if (this.#handle === null) this.#create();
+    this.#pending += this.form.line(row);
+    if (this.#pending.length > BUFFERED) this.#write();
   }
 
   /**
-   * Creates the hidden file, with mode 0600.
-   * @param tag distinguishes the files of simultaneous imports
-   * @throws InputError
+   * Writes all added rows to disk, because the records of these rows survive a power failure. The first call gives the
+   * file its final name.
+   * @returns the path for reports, or null if there is no file
+   * @throws StateError only once: later calls return the path. InputError if the file cannot get its name
    */
-  static create(name: string, cwd: string, tag: string): RejectsFile {
-    const wanted = resolve(cwd, name);
-    const location = join(dirname(wanted), `.${basename(wanted)}.${tag}.part`);
-    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory()) {
-      throw unwritable(name, { code: 'EISDIR' });
-    }
-    try {
-      refuseForeignLink(dirname(wanted));
-      rmSync(location, { force: true }); // left by a session of this run that died
-      const handle = openSync(location, 'wx', 0o600);
-      return new RejectsFile(name, cwd, {
-        path: null,
-        location,
-        handle,
-        kept: 0,
-        digest: createHash('sha256'),
-      });
-    } catch (error) {
-      throw unwritable(name, error);
-    }
-  }
-
-  /**
-   * Opens the file of an earlier session to add rows, even if it was edited. Undefined if it is gone, or has
-   * another header.
-   * @param mark of the file when it was last written
-   * @throws InputError
-   */
-  static continue(path: string, cwd: string, head: string, mark: FileMark | null): RejectsFile | undefined {
-    const begins = Buffer.alloc(Buffer.byteLength(head));
-    const location = resolve(cwd, path);
-    let handle: number | undefined;
-    try {
-      refuseForeignLink(dirname(location));
-      handle = openSync(location, constants.O_RDWR | constants.O_APPEND | NO_LINK);
-      if (!isOwn(fstatSync(handle))) throw Object.assign(new Error('of another user'), { code: 'EACCES' });
-      readSync(handle, begins, 0, begins.length, 0);
-      if (begins.toString() === head) {
-        const digest = digestOf(handle);
-        const same = mark !== null && mark.inode === inodeOf(handle) && mark.sha256 === hex(digest);
-        const kept = fstatSync(handle).size;
-        return new RejectsFile(path, cwd, { path, location, handle, kept, digest: same ? digest : null });
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unwritable(path, error);
-    }
-    if (handle !== undefined) closeSync(handle);
-    return undefined;
-  }
-
-  write(text: string): void {
-    this.#attempt(() => writeFileSync(this.#handle, text));
-    this.#digest?.update(text);
-  }
-
-  /**
-   * Syncs the rows to disk, because the records of these rows survive a power failure. The first call gives
-   * the file its final name.
-   * @throws StateError; InputError if the file cannot be renamed
-   */
-  keep(mayReplace: Replaceable): void {
-    this.#attempt(() => fsyncSync(this.#handle));
+  flush(): string | null {
+    if (this.#handle === null || this.#failure) return this.path;
+    this.#write();
+    this.#attempt((handle) => fsyncSync(handle));
     this.#kept = fstatSync(this.#handle).size;
-    this.#keptDigest = this.#digest?.copy() ?? null;
-    if (this.path !== null) return;
-    this.path = publish(this.#location, this.name, this.cwd, mayReplace);
-    this.#location = resolve(this.cwd, this.path);
+    if (this.path === null) {
+      this.path = publish(this.#location, this.place);
+      this.#location = resolve(this.place.cwd, this.path);
+    }
+    this.#mark = { inode: inodeOf(this.#handle), sha256: hex(this.#digest) };
+    return this.path;
   }
 
-  written(): WrittenFile {
-    const mark = this.#keptDigest && { inode: inodeOf(this.#handle), sha256: hex(this.#keptDigest) };
-    return { location: this.#location, mark };
+  /** The file as of the last `flush`; null if there is none. */
+  get written(): { location: string; mark: FileMark } | null {
+    return this.#mark && { location: this.#location, mark: this.#mark };
   }
 
   /** Closes the file. Removes it if it never got its final name: none of its rows is recorded. */
   close(): void {
-    if (!this.#open) return;
-    this.#open = false;
+    this.#isClosed = true;
+    if (this.#handle === null) return;
     closeSync(this.#handle);
+    this.#handle = null;
     if (this.path === null) rmSync(this.#location, { force: true });
   }
 
-  #attempt(work: () => void): void {
+  #create(): void {
+    const { name, cwd } = this.place;
+    const wanted = resolve(cwd, name);
+    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory())
+      throw unwritable(name, { code: 'EISDIR' });
     try {
-      work();
+      refuseForeignLink(dirname(wanted));
+      rmSync(this.#location, { force: true }); // left by a session of this run that died
+      this.#handle = openSync(this.#location, 'wx', 0o600);
     } catch (error) {
-      this.#cutBack();
-      const { message } = error as Error;
-      throw new StateError(`${this.path ?? this.name}: rejected rows cannot be written: ${message}`, {
-        hint: 'make room on the disk',
-        cause: error,
-      });
+      throw unwritable(name, error);
     }
+    this.#pending = this.form.head;
   }
 
-  /** Truncates the file to what it was at the last `keep`. */
-  #cutBack(): void {
+  #write(): void {
+    const text = this.#pending;
+    this.#pending = '';
+    if (text !== '') this.#attempt((handle) => writeFileSync(handle, text));
+    this.#digest.update(text);
+  }
+
+  #attempt(work: (handle: number) => void): void {
     try {
-      ftruncateSync(this.#handle, this.#kept);
-    } catch {} // the failed write is reported
+      work(this.#handle!);
+    } catch (error) {
+      try {
+        ftruncateSync(this.#handle!, this.#kept);
+      } catch {} // the failed write is reported
+      const { message } = error as Error;
+      this.#failure = new StateError(
+        `${this.path ?? this.place.name}: rejected rows cannot be written: ${message}`,
+        { hint: 'make room on the disk', cause: error },
+      );
+      if (this.path === null) this.close();
+      throw this.#failure;
+    }
   }
 }
 
 /**
- * Renames a file to `name`, or to `name` with `-2`, `-3`, … before the extension: the first that is free, or
- * that has a file which may be replaced.
+ * Renames a file to its name, or to that with `-2`, `-3`, … before the extension: the first that is free, or that has a
+ * file which may be replaced.
  * @returns the new path
  * @throws InputError
  */
-function publish(part: string, name: string, cwd: string, mayReplace: Replaceable): string {
+function publish(part: string, { name, cwd, mayReplace }: RejectsPlace): string {
   const extension = extname(name);
   for (let copy = 1; ; copy++) {
     const path = copy === 1 ? name : `${name.slice(0, name.length - extension.length)}-${copy}${extension}`;
@@ -226,11 +206,45 @@ function syncFolder(folder: string): void {
   }
 }
 
-function unwritable(path: string, error: unknown): InputError {
-  return new InputError(`rejected rows cannot be written (${writeTrouble(error)})`, {
+/** Whether a file is the one that was marked, with the same content. Symbolic links are not followed. */
+function isUnchanged(location: string, mark: FileMark | null): boolean {
+  if (mark === null) return false;
+  let handle: number | undefined;
+  try {
+    // On Windows, a link and its target have different inodes.
+    const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+    handle = openSync(location, O_RDONLY | NO_LINK | O_NONBLOCK);
+    const isFile = fstatSync(handle).isFile();
+    return isFile && inodeOf(handle) === mark.inode && hex(digestOf(handle)) === mark.sha256;
+  } catch {
+    return false;
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+function inodeOf(handle: number): string {
+  const { dev, ino } = fstatSync(handle, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+function digestOf(handle: number): Hash {
+  const digest = createHash('sha256');
+  const block = Buffer.allocUnsafe(1024 * 1024);
+  for (let at = 0; ; ) {
+    const bytes = readSync(handle, block, 0, block.length, at);
+    if (bytes === 0) return digest;
+    digest.update(block.subarray(0, bytes));
+    at += bytes;
+  }
+}
+
+const hex = (digest: Hash): string => digest.copy().digest('hex');
+
+const unwritable = (path: string, error: unknown): InputError =>
+  new InputError(`rejected rows cannot be written (${writeTrouble(error)})`, {
     file: path,
     hint: 'name a rejects file that can be written',
     problem: { code: 'rejects_file' },
     cause: error,
   });
-}

@@ -9,14 +9,13 @@ import { NUMBERS } from '../options.js';
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
-import type { State } from '../state/state.js';
 import { submittedRows } from '../state/totals.js';
 import { count } from '../util/numbers.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
 import { finishOutcomes } from './outcomes.js';
 import type { Session } from './session.js';
-import { type Ending, exitOf, FIRST_REJECTIONS, isFailed, summarize, withoutReasons } from './summary.js';
+import { type Ending, exitOf, isFailed, summarize, withoutReasons } from './summary.js';
 import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
 
 /** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
@@ -31,9 +30,9 @@ export async function* report(
   await session.pool.cache?.close();
   const isRecorded = !options.dryRun;
   const paths = inputs.map(({ path }) => path);
-  const files =
-    (await rejecting?.flush()) ?? run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+  const files = rejecting?.flush() ?? run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
   const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
+  if (rejecting && isRecorded) await run.nameRejects(files).catch(unlessFailed);
   if (scanned) await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
   const scope = isRecorded ? run.scope : deps.scope;
   const notSent = (scanned && (await notSentBefore(scanned, { state, scope }).catch(unlessFailed))) ?? [];
@@ -48,18 +47,13 @@ export async function* report(
   const unknown = scanned ? notSentWarnings(notSent, scanned) : [];
   for (const message of [...leftOutWarnings(records, paths), ...givenUp, ...unknown])
     yield { type: 'warning', message };
-  // Rows that an earlier session rejected are among them. Without the state, those of this session are enough.
-  const refused = await refusedRows(run.id, records, paths, state, FIRST_REJECTIONS).catch(() => []);
-  const first = rejecting?.first ?? (run.earlier ? rejectedBefore(run.earlier) : []);
-  const isKnown = ({ file, line }: Rejection): boolean =>
-    first.some((known) => known.file === file && known.line === line);
   const isOver = !failure || failure instanceof StateLostError;
   const summary = summarize(ending, {
     run: isRecorded ? run.id : null,
     kinds: session.kinds,
     service,
     inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
-    rejected: [...first, ...refused.filter((one) => !isKnown(one))].slice(0, FIRST_REJECTIONS),
+    rejected: rejecting?.first ?? (run.earlier ? rejectedBefore(run.earlier) : []),
     causes: rejecting?.causes ?? new CauseTotals(),
     warnings: [...warnings],
     resume: isRecorded && !isOver ? run.id : null,
@@ -84,32 +78,6 @@ export async function* report(
 /** The first rejected rows of the session before. */
 const rejectedBefore = ({ summary, inputs }: NonNullable<Session['run']['earlier']>): Rejection[] =>
   withoutReasons(summary?.rejected ?? [], inputs);
-
-/** Rows that the service refused, of all sessions of a run. @param most how many are enough */
-async function refusedRows(
-  run: string,
-  records: readonly RequestRecord[],
-  paths: readonly string[],
-  state: Pick<State, 'history'>,
-  most: number,
-): Promise<Rejection[]> {
-  const found: Rejection[] = [];
-  const requests = new RunRequests(records);
-  for (const record of requests.ends) {
-    if (record.state !== 'rejected') continue;
-    // If a part was never sent itself, the rows are recorded for the request that it is a part of.
-    for (const { seq } of requests.chainOf(record)) {
-      const rows = await state.history.ofRequest(run, seq);
-      if (!rows) continue;
-      for (const { input, lines } of rows.sent) {
-        for (const line of lines) found.push({ file: paths[input]!, line, reason: record.reason ?? '' });
-      }
-      break;
-    }
-    if (found.length >= most) break;
-  }
-  return found.slice(0, most);
-}
 
 /** The most requests that get a warning of their own. */
 const MOST_GIVEN_UP = 10;

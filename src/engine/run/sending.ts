@@ -36,10 +36,8 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
   const client = await deps.client();
   if (options.changedOnly) await keepVerified(session);
   if (requests >= MANY_REQUESTS) await state.requests.startWriter();
-  const reject: DeliverDeps['reject'] = async (chunk, reason, emit, of) => {
-    const files = await rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
-    for (const [input, file] of files) await run.nameRejects(input, file);
-  };
+  const reject: DeliverDeps['reject'] = (chunk, reason, emit, of) =>
+    rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
   let items = options.chunkSize;
   for (const kind of session.kinds) {
     await session.known.renew(kind);

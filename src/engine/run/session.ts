@@ -61,20 +61,19 @@ export class Session {
 
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
   open(opened: readonly OpenedInput[]): void {
+    const { cwd, state, rehearsal = false } = this.deps;
+    const { rejects: path } = this.options;
     this.opened = opened;
+    this.rejecting = new Rejecting(opened, {
+      cwd,
+      path,
+      state,
+      run: () => this.run.id,
+      isRehearsal: rehearsal,
+    });
     for (const input of opened) this.pool.prepare(input);
     // Its errors are ignored: the same call fails again when it is needed.
     if (!this.options.dryRun) this.deps.client().catch(() => {});
-  }
-
-  async openRejects(): Promise<void> {
-    const { cwd, state, rehearsal = false } = this.deps;
-    const written = this.run.rejectsBefore();
-    this.rejecting = await Rejecting.open(
-      this.opened,
-      this.opened.map((_, index) => written[index] ?? null),
-      { cwd, path: this.options.rejects, state, run: () => this.run.id, isRehearsal: rehearsal },
-    );
   }
 
   set scanned(scanned: Scanned) {

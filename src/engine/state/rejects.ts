@@ -67,12 +67,6 @@ export class Rejects {
     });
   }
 
-  /** The record of the file at this location; null if there is none. @param location absolute */
-  async at(location: string): Promise<RejectsRecord | null> {
-    const [found] = await this.#where('location = ? AND sha256 IS NOT NULL', location);
-    return found ?? null;
-  }
-
   /** The marks of files that were written for an input of this digest, by location. */
   async marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>> {
     const records = await this.#where('digest = ? AND sha256 IS NOT NULL', digest);

@@ -10,7 +10,7 @@ import {
   type Summary,
 } from '../model.js';
 import type { Access } from './access.js';
-import { insert, type Reader, type Transaction } from './database.js';
+import { insert, type Reader } from './database.js';
 import type { Spools } from './folder.js';
 import { nextNumber, refuseMoved } from './meta.js';
 import { type Made, numberRun, pruneVerified } from './order.js';
@@ -97,7 +97,6 @@ type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | Coded> &
 /** What a run is reopened with. */
 interface Reopened extends Record<'options', unknown> {
   requests: readonly RequestRecord[];
-  newRejects: readonly number[];
   stays?: boolean;
 }
 
@@ -155,7 +154,7 @@ export class Runs {
   /**
    * Marks a run as running again.
    * @param retry reopens it with other options. `requests`: added to the run, to send rows of earlier ones again;
-   * `newRejects`: indexes of inputs that get a new rejects file; `stays`: a finished run stays so, because nothing is sent
+   * `stays`: a finished run stays so, because nothing is sent
    */
   reopen(run: string, retry?: Reopened): Promise<void> {
     this.access.session++;
@@ -168,7 +167,6 @@ export class Runs {
       );
       if (!retry) return;
       await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
-      for (const input of retry.newRejects) await setRejectsFile(tx, run, input, null);
       for (const request of retry.requests) await putRequest(tx, run, request);
     });
   }
@@ -210,9 +208,15 @@ export class Runs {
     });
   }
 
-  /** Records the path of the rejects file of an input. */
-  setRejectsFile(run: string, input: number, file: string): Promise<void> {
-    return this.access.write((tx) => setRejectsFile(tx, run, input, file));
+  /** Records the path of the rejects file of an input; null if it has none. */
+  setRejectsFile(run: string, input: number, file: string | null): Promise<void> {
+    return this.access.write(async (tx) => {
+      const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
+      if (!row) return;
+      const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
+      inputs[input]!.rejects_file = file;
+      await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
+    });
   }
 
   /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */
@@ -259,19 +263,6 @@ async function runsIn(on: Reader, run?: string): Promise<StoredRun[]> {
     ...values,
   );
   return rows.map(runOf);
-}
-
-async function setRejectsFile(
-  tx: Transaction,
-  run: string,
-  input: number,
-  file: string | null,
-): Promise<void> {
-  const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
-  if (!row) return;
-  const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
-  inputs[input]!.rejects_file = file;
-  await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
 }
 
 function runOf(row: RunRow): StoredRun {

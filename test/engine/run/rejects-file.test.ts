@@ -3,48 +3,54 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
-import { RejectsFile } from '../../../src/engine/run/rejects-file.js';
+import { type FileMark, RejectsFile } from '../../../src/engine/run/rejects-file.js';
+import type { RejectsForm } from '../../../src/engine/run/rejects-form.js';
 import { built, profiles } from '../../support/child.js';
 import { scratch } from '../../support/cli.js';
 
 beforeAll(built);
 
+const FORM: RejectsForm = { head: 'company_id\n', line: ({ line }) => `${line}\n` };
+const ROW = { line: 1, reason: 'x', original: { cells: [] } };
+
+const fileIn = (cwd: string, mayReplace: (location: string) => FileMark | null): RejectsFile =>
+  new RejectsFile(FORM, { cwd, name: 'c.rejects.csv', tag: 'run', mayReplace });
+
 test('the file itself gets its name, whole, and nothing has that name before', () => {
   const cwd = scratch();
-  const file = RejectsFile.create('c.rejects.csv', cwd, 'run');
   const final = join(cwd, 'c.rejects.csv');
-  file.write('company_id\n');
-  file.write('1\n');
   const part = join(cwd, '.c.rejects.csv.run.part');
-  const { ino } = statSync(part);
-  let asked = 0;
-  file.keep(() => {
-    asked++;
+  let inode: number | undefined;
+  const file = fileIn(cwd, () => {
+    inode = statSync(part).ino;
     expect([existsSync(final), readFileSync(part, 'utf8')]).toEqual([false, 'company_id\n1\n']);
     return null;
   });
+  file.add(ROW);
+  file.flush();
   file.close();
-  expect([asked, statSync(final).ino, readFileSync(final, 'utf8')]).toEqual([1, ino, 'company_id\n1\n']);
+  expect([statSync(final).ino, readFileSync(final, 'utf8')]).toEqual([inode, 'company_id\n1\n']);
   expect(readdirSync(cwd)).toEqual(['c.rejects.csv']);
 });
 
 test('a name that is taken just before is left to its owner', () => {
   const cwd = scratch();
-  const file = RejectsFile.create('c.rejects.csv', cwd, 'run');
-  file.write('company_id\n1\n');
-  file.keep((location) => {
+  const file = fileIn(cwd, (location) => {
     if (location === join(cwd, 'c.rejects.csv')) writeFileSync(location, 'of another import');
     return null;
   });
+  file.add(ROW);
+  expect(file.flush()).toBe('c.rejects-2.csv');
   file.close();
-  expect(file.path).toBe('c.rejects-2.csv');
   expect(readFileSync(join(cwd, 'c.rejects.csv'), 'utf8')).toBe('of another import');
   expect(readFileSync(join(cwd, 'c.rejects-2.csv'), 'utf8')).toBe('company_id\n1\n');
 });
 
-test('a file without a row never gets a name', () => {
+test('a file that is not flushed never gets a name', () => {
   const cwd = scratch();
-  RejectsFile.create('c.rejects.csv', cwd, 'run').close();
+  const file = fileIn(cwd, () => null);
+  file.add(ROW);
+  file.close();
   expect(readdirSync(cwd)).toEqual([]);
 });
 

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { InputError } from '../../../src/engine/errors.js';
 import type { RejectedRow } from '../../../src/engine/model.js';
 import { type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
-import { createRejects, type RejectsInput } from '../../../src/engine/run/rejects.js';
+import { RejectsFile } from '../../../src/engine/run/rejects-file.js';
+import { formOf, type RejectsInput, rejectsName } from '../../../src/engine/run/rejects-form.js';
 import { scratch } from '../../support/cli.js';
 import { writeCsv } from '../read/csv-writer.js';
 import { file, type ReadOptions, read } from '../read/reading.js';
@@ -15,6 +16,9 @@ const CSV: RejectsInput = { path: 'in.csv', format: 'csv', delimiter: ',', colum
 const LINES: RejectsInput = { path: 'in.json', format: 'json', delimiter: null, columns: [] };
 
 const RUN = '20261120-101500-x7k2';
+
+const rejectsOf = (input: RejectsInput, cwd: string, name = rejectsName(input)): RejectsFile =>
+  new RejectsFile(formOf(input, RUN), { cwd, name, tag: RUN, mayReplace: () => null });
 
 const row = (line: number, reason: string, ...cells: string[]): RejectedRow => ({
   file: 'in.csv',
@@ -30,9 +34,9 @@ const item = (line: number, reason: string, text: string): RejectedRow => ({
 });
 
 async function written(input: RejectsInput, rows: readonly RejectedRow[], cwd = scratch()): Promise<string> {
-  const rejects = createRejects(input, { cwd, path: null, run: RUN });
+  const rejects = rejectsOf(input, cwd);
   for (const each of rows) rejects.add(each);
-  const path = await rejects.flush();
+  const path = rejects.flush();
   return readFileSync(join(cwd, path!), 'utf8');
 }
 
@@ -106,17 +110,17 @@ describe('its file', () => {
     ['noextension', 'csv', 'noextension.rejects.csv'],
   ] as const)('of %s (%s) is %s, in the working directory', async (path, format, name) => {
     const cwd = scratch();
-    const rejects = createRejects({ ...CSV, path, format }, { cwd, path: null, run: RUN });
+    const rejects = rejectsOf({ ...CSV, path, format }, cwd);
     rejects.add(row(2, 'x', 'a', 'b'));
-    expect(await rejects.flush()).toBe(name);
+    expect(rejects.flush()).toBe(name);
     expect(readdirSync(cwd)).toEqual([name]);
     expect(statSync(join(cwd, name)).mode & 0o777).toBe(0o600);
   });
 
   it('is made with the first row, and not before', async () => {
     const cwd = scratch();
-    const rejects = createRejects(CSV, { cwd, path: null, run: RUN });
-    expect([await rejects.flush(), await rejects.close(), readdirSync(cwd)]).toEqual([null, null, []]);
+    const rejects = rejectsOf(CSV, cwd);
+    expect([rejects.flush(), readdirSync(cwd)]).toEqual([null, []]);
   });
 
   it.each([
@@ -129,9 +133,9 @@ describe('its file', () => {
     mkdirSync(join(cwd, 'out.d'));
     const names: (string | null)[] = [];
     for (let turn = 0; turn < 3; turn++) {
-      const rejects = createRejects(CSV, { cwd, path: paths[0], run: RUN });
+      const rejects = rejectsOf(CSV, cwd, paths[0]);
       rejects.add(row(turn, 'x', 'a', 'b'));
-      names.push(await rejects.flush());
+      names.push(rejects.flush());
     }
     expect(names).toEqual(paths);
     expect(readFileSync(join(cwd, paths[0]), 'utf8')).toContain('a,b,0,x,');
@@ -140,66 +144,49 @@ describe('its file', () => {
   it.each(['.', 'out.d', '..'])('is no folder: %s', (path) => {
     const cwd = scratch();
     mkdirSync(join(cwd, 'out.d'));
-    const rejects = createRejects(CSV, { cwd, path, run: RUN });
+    const rejects = rejectsOf(CSV, cwd, path);
     expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(`${path}: `);
     expect(readdirSync(cwd)).toEqual(['out.d']);
   });
 
   it.each([
-    ['is written on', (path: string) => statSync(path), 'in.rejects.csv', 3],
+    ['is replaced by a whole one', () => {}, 'in.rejects.csv'],
     [
-      'that somebody wrote over, is left alone',
+      'that somebody edited, is left alone',
       (path: string) => writeFileSync(path, 'mine'),
       'in.rejects-2.csv',
-      2,
     ],
-    ['that is gone, is made again', (path: string) => rmSync(path), 'in.rejects.csv', 2],
-  ])('of an earlier session %s', async (_, meanwhile, name, lines) => {
+    ['that is gone, is made again', (path: string) => rmSync(path), 'in.rejects.csv'],
+  ])('of an earlier session %s', (_, meanwhile, name) => {
     const cwd = scratch();
-    const first = createRejects(CSV, { cwd, path: null, run: RUN });
+    const first = rejectsOf(CSV, cwd);
     first.add(row(2, 'x', 'a', 'b'));
-    const continues = await first.flush();
-    meanwhile(join(cwd, continues!));
-    const second = createRejects(CSV, {
-      cwd,
-      path: null,
-      run: RUN,
-      continues: { path: continues!, mark: null },
-    });
+    const before = join(cwd, first.flush()!);
+    const { mark } = first.written!;
+    first.close();
+    meanwhile(before);
+    const mayReplace = (path: string) => (path === before ? mark : null);
+    const place = { cwd, name: 'in.rejects.csv', tag: RUN, mayReplace };
+    const second = new RejectsFile(formOf(CSV, RUN), place);
     second.add(row(3, 'x', 'c', 'd'));
-    expect(await second.flush()).toBe(name);
-    const text = readFileSync(join(cwd, name), 'utf8');
-    expect(text.trimEnd().split('\r\n')).toHaveLength(lines);
-    expect(text).toMatch(/^\ufeffcompany_id,name,.*\r\n(.*\r\n)?c,d,3,x,/);
-  });
-
-  it('of an earlier session that cannot be written on is an error that names it', async () => {
-    const cwd = scratch();
-    mkdirSync(join(cwd, 'in.rejects.csv'));
-    const rejects = createRejects(CSV, {
-      cwd,
-      path: null,
-      run: RUN,
-      continues: { path: 'in.rejects.csv', mark: null },
-    });
-    expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(
-      'in.rejects.csv: rejected rows cannot be written (this is a folder, not a file)',
-    );
+    expect(second.flush()).toBe(name);
+    expect(readFileSync(join(cwd, name), 'utf8')).toMatch(/^\ufeffcompany_id,name,.*\r\nc,d,3,x,.*\r\n$/);
+    if (name !== 'in.rejects.csv') expect(readFileSync(before, 'utf8')).toBe('mine');
   });
 
   it('holds what was added once it was flushed, and all of many rows', async () => {
     const cwd = scratch();
-    const rejects = createRejects(CSV, { cwd, path: null, run: RUN });
+    const rejects = rejectsOf(CSV, cwd);
     rejects.add(row(2, 'x', 'a', 'b'));
-    expect(await rejects.flush()).toBe('in.rejects.csv');
+    expect(rejects.flush()).toBe('in.rejects.csv');
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain('a,b,2,x,');
     for (let line = 3; line < 10_003; line++) rejects.add(row(line, 'x', 'a', 'b'));
-    await rejects.flush();
+    rejects.flush();
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8').split('\r\n')).toHaveLength(10_003);
   });
 
   it('that cannot be made, or written on, is an error that names it', async () => {
-    const rejects = createRejects(CSV, { cwd: scratch(), path: 'nowhere/my.csv', run: RUN });
+    const rejects = rejectsOf(CSV, scratch(), 'nowhere/my.csv');
     const add = (): void => rejects.add(row(2, 'x', 'a', 'b'));
     expect(add).toThrow(InputError);
     expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (its folder does not exist)');
@@ -242,9 +229,9 @@ describe('reject, fix, import', () => {
         const broken = writeCsv([COLUMNS, ...rows.map((cells, at) => damaged(cells, how[at]!))], dialect);
         const first = await read(file('in.csv', broken.text), options);
         const cwd = scratch();
-        const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
+        const rejects = rejectsOf(first.input, cwd);
         for (const each of first.rejected) rejects.add(each);
-        const path = await rejects.flush();
+        const path = rejects.flush();
         let items = first.items;
         if (path !== null) {
           // As a person would: each row is found by its line, and its cells are put right.
@@ -272,9 +259,9 @@ describe('reject, fix, import', () => {
   it('of JSON, a number keeps its digits until it is quoted', async () => {
     const first = await read('input/seventeen-digits.json');
     const cwd = scratch();
-    const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
+    const rejects = rejectsOf(first.input, cwd);
     for (const each of first.rejected) rejects.add(each);
-    const path = join(cwd, (await rejects.flush())!);
+    const path = join(cwd, rejects.flush()!);
     writeFileSync(path, readFileSync(path, 'utf8').replace('12345678901234567', '"12345678901234567"'));
     expect((await read(path)).items).toEqual([{ company_id: 'c1', metadata: { n: '12345678901234567' } }]);
   });
@@ -282,9 +269,9 @@ describe('reject, fix, import', () => {
   it('not fixed, it is rejected again, and no column of ours is sent', async () => {
     const first = await read('input/empty-identifier.csv');
     const cwd = scratch();
-    const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
+    const rejects = rejectsOf(first.input, cwd);
     for (const each of first.rejected) rejects.add(each);
-    const second = await read(join(cwd, (await rejects.flush())!));
+    const second = await read(join(cwd, rejects.flush()!));
     expect(second.items).toEqual([]);
     expect(second.reasons).toEqual(['2: company_id is empty']);
   });

@@ -1,0 +1,247 @@
+/**
+ * The one walk over the rows of a run: each row in order, with what became of it. Rejects files, the file of outcomes, and
+ * the history of a profile are written from it.
+ */
+import {
+  buildItems,
+  filteredRows,
+  type ItemBatch,
+  idOfItem,
+  idOfOriginal,
+  type OpenedInput,
+  type OriginalRow,
+  Pool,
+  type Scan,
+  startOf,
+} from '../read/index.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { shortId } from '../state/row-lists.js';
+import { RunRequests } from '../state/run-requests.js';
+import type { State } from '../state/state.js';
+import { isDecided } from '../state/totals.js';
+import { classOf } from '../states.js';
+import {
+  MERGED,
+  outcomeOf,
+  outcomeOfOvertaken,
+  type RowOutcome,
+  sentLaterReason,
+  without,
+} from './outcome.js';
+
+export interface RunRow extends RowOutcome {
+  /** Counted in its input from 0. */
+  row: number;
+  line: number;
+  /** The identifier as it was sent; of a rejected or filtered row, the text of its cell. */
+  id: string;
+}
+
+/** An input, and how the run reads it. Without marks, its bytes are not compared with those of a scan. */
+interface WalkedInput {
+  opened: OpenedInput;
+  scan: Pick<Scan, 'schema'> & Partial<Pick<Scan, 'marks'>>;
+}
+
+interface WalkDeps {
+  state: Pick<State, 'history' | 'sends' | 'secret'>;
+  threads: number;
+  signal: AbortSignal;
+}
+
+/** Rows of a request that follow each other in an input. */
+interface Stretch {
+  first_row: number;
+  end_row: number;
+  record: RequestRecord;
+  /** Whether the request has no rows after it. */
+  isLast: boolean;
+}
+
+type Classify = (id: string, hash: bigint) => RowOutcome;
+
+export class RunRows {
+  readonly #requests: RunRequests;
+  /** By input, in the order of its rows. */
+  readonly #stretches = new Map<number, Stretch[]>();
+  /** By number of a request with merged rows: the ids of its rows so far. */
+  readonly #seen = new Map<number, Set<string>>();
+
+  /** @param unsent the reason given for rows that are in no request */
+  constructor(
+    private readonly run: string,
+    records: readonly RequestRecord[],
+    private readonly deps: WalkDeps,
+    private readonly unsent = 'the import stopped first',
+  ) {
+    this.#requests = new RunRequests(records);
+    for (const record of this.#requests.ends) {
+      const ranges = rangesOf(record);
+      for (const [at, { input, first_row, end_row }] of ranges.entries()) {
+        const known = this.#stretches.get(input) ?? [];
+        known.push({ first_row, end_row, record, isLast: at === ranges.length - 1 });
+        this.#stretches.set(input, known);
+      }
+    }
+    for (const known of this.#stretches.values()) known.sort((a, b) => a.first_row - b.first_row);
+  }
+
+  /** Whether the service refused rows of an input for good. */
+  hasRefused(input: number): boolean {
+    return this.#stretches.get(input)?.some(({ record }) => record.state === 'rejected') ?? false;
+  }
+
+  /**
+   * The rows of an input, in batches. Memory holds the current batches, and what is recorded of the current request. A
+   * request may have rows of several inputs, so they are walked in order.
+   * @param only the keyed hash of an identifier: only valid rows that have it
+   * @throws InputError if the input has changed; the signal's reason when aborted
+   */
+  async *walk(index: number, input: WalkedInput, only?: bigint): AsyncGenerator<RunRow[]> {
+    const { state, threads, signal } = this.deps;
+    const { opened, scan } = input;
+    const pool = new Pool({ threads });
+    const reading = { planned: scan.marks, signal };
+    const items = buildItems(opened, scan.schema, { ...reading, hashKey: state.secret, pool });
+    const read = this.#read(items, index, opened, only);
+    try {
+      if (only !== undefined) yield* read;
+      else yield* inOrder(read, leftOut(filteredRows(opened, reading), opened));
+    } finally {
+      await pool.close();
+    }
+  }
+
+  /** Rows that became items, and rejected rows. */
+  async *#read(
+    batches: AsyncIterable<ItemBatch>,
+    input: number,
+    opened: OpenedInput,
+    only: bigint | undefined,
+  ): AsyncGenerator<RunRow[]> {
+    const stretches = this.#stretches.get(input) ?? [];
+    const nowhere = without('unsent', this.unsent);
+    let next = 0;
+    let classify: Classify | null = null;
+    for await (const batch of batches) {
+      const rows = only === undefined ? batch.rejected.map(original(opened, 'rejected')) : [];
+      const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
+      for (let at = 0; at < batch.ends.length; at++) {
+        const [row, hash] = [batch.rows[at]!, batch.ids[at]!];
+        if (only !== undefined && hash !== only) continue;
+        for (; next < stretches.length && row >= stretches[next]!.end_row; next++) {
+          const { record, isLast } = stretches[next]!;
+          if (isLast) this.#seen.delete(record.seq);
+          classify = null;
+        }
+        const stretch = stretches[next];
+        const isIn = stretch !== undefined && row >= stretch.first_row;
+        if (isIn) classify ??= await this.#classifier(stretch.record);
+        const id = idOfItem(bytes, startOf(batch, at), opened.kind);
+        rows.push({ row, line: batch.lines[at]!, id, ...(isIn ? classify!(id, hash) : nowhere) });
+      }
+      if (rows.length > 0) yield rows.sort((a, b) => a.row - b.row);
+    }
+  }
+
+  /** Tells the outcomes of the rows of a request, which it is asked in order. */
+  async #classifier(record: RequestRecord): Promise<Classify> {
+    const chain = this.#requests.chainOf(record);
+    const sent = outcomeOf(chain);
+    if (sent.outcome === 'unsent') sent.reason ??= this.unsent;
+    if (!isDecided(chain)) return () => sent;
+    const others = await this.#notSent(record, chain);
+    const merged: RowOutcome = { ...sent, outcome: 'merged', reason: MERGED };
+    const seen = this.#seen.get(record.seq) ?? new Set<string>();
+    const merges = record.merged > 0 && classOf(chain).rows === 'submitted';
+    if (merges) this.#seen.set(record.seq, seen);
+    return (id, hash) => {
+      const other = others?.(shortId(hash));
+      if (other || !merges) return other ?? sent;
+      if (seen.has(id)) return merged;
+      seen.add(id);
+      return sent;
+    };
+  }
+
+  /** Outcomes of rows that a request did not send, by `shortId`. A function that gives null for a row that it sent. */
+  async #notSent(
+    record: RequestRecord,
+    chain: readonly RequestRecord[],
+  ): Promise<((id: number) => RowOutcome | null) | null> {
+    const unchanged = without('unchanged', null);
+    if (record.unchanged + record.left_out === 0) return null;
+    if (record.rows + record.left_out === 0) return () => unchanged;
+    const outcomes = new Map<number, RowOutcome | null>();
+    const known = await this.#recorded(chain);
+    for (const [list, outcome] of [
+      ['doubtful', outcomeOfOvertaken(chain, 'unknown')],
+      ['overtaken', outcomeOfOvertaken(chain, 'submitted')],
+      ['leftOut', without('unsent', sentLaterReason(record))],
+      ['sent', null],
+    ] as const) {
+      for (const { ids } of known?.[list] ?? []) for (const id of ids) outcomes.set(id, outcome);
+    }
+    // What was pruned from the history may still be known as sent.
+    if (!known)
+      for (const id of await this.deps.state.sends.idsOf(this.run, record.seq))
+        outcomes.set(shortId(id), null);
+    return (id) => {
+      const outcome = outcomes.get(id);
+      return outcome === undefined ? unchanged : outcome;
+    };
+  }
+
+  /** What is recorded of a request. If a part was never sent itself, that of the request that it is a part of. */
+  async #recorded(chain: readonly RequestRecord[]): ReturnType<State['history']['ofRequest']> {
+    for (const { seq } of chain) {
+      const rows = await this.deps.state.history.ofRequest(this.run, seq);
+      if (rows) return rows;
+    }
+    return null;
+  }
+}
+
+/** A row that became no item. */
+const original =
+  (input: OpenedInput, outcome: 'rejected' | 'filtered') =>
+  (row: OriginalRow & { reason?: string }): RunRow => ({
+    row: row.row,
+    line: row.line,
+    id: idOfOriginal(row.original, input),
+    ...without(outcome, row.reason ?? null),
+  });
+
+async function* leftOut(batches: AsyncIterable<OriginalRow[]>, input: OpenedInput): AsyncGenerator<RunRow[]> {
+  for await (const rows of batches) yield rows.map(original(input, 'filtered'));
+}
+
+/** Merges streams of which each has its rows in order. Closes them all when the consumer stops early. */
+async function* inOrder(...streams: AsyncGenerator<RunRow[]>[]): AsyncGenerator<RunRow[]> {
+  const heads = streams.map((stream) => ({ stream, rows: [] as RunRow[], isOver: false }));
+  try {
+    for (;;) {
+      for (const head of heads) {
+        while (!head.isOver && head.rows.length === 0) {
+          const next = await head.stream.next();
+          head.isOver = next.done === true;
+          head.rows = next.done ? [] : next.value;
+        }
+      }
+      const open = heads.filter(({ rows }) => rows.length > 0);
+      if (open.length === 0) return;
+      const last = Math.min(...open.map(({ rows }) => rows.at(-1)!.row));
+      const whole =
+        open.length === 1 ? open[0]!.rows.splice(0) : open.flatMap((head) => upTo(head.rows, last));
+      yield whole.sort((a, b) => a.row - b.row);
+    }
+  } finally {
+    for (const { stream } of heads) await stream.return(undefined);
+  }
+}
+
+/** Takes the rows up to one of them, in order, from the front. */
+function upTo(rows: RunRow[], last: number): RunRow[] {
+  const at = rows.findIndex(({ row }) => row > last);
+  return rows.splice(0, at === -1 ? rows.length : at);
+}
