@@ -18,7 +18,7 @@ import { type Chunk, rowsIn } from '../send/chunk.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey, writeOrigin } from './origin.js';
-import { type FileMark, RejectsFile } from './rejects-file.js';
+import { type FileMark, markOf, RejectsFile } from './rejects-file.js';
 import { formOf, rejectsName } from './rejects-form.js';
 import type { RunRows } from './rows.js';
 import { keepFirst } from './summary.js';
@@ -49,8 +49,9 @@ interface Collected {
   shapes: ShapeRejections;
   /** Rows that the plan rejected, for the history. */
   remembered: { ids: string[]; lines: number[] };
-  /** Earlier files that were written for the same content, by location. */
+  /** Earlier files that were written for the same content, by location, and those of this run. */
   replaceable: ReadonlyMap<string, FileMark>;
+  own: readonly string[];
   recorded: string | null;
 }
 
@@ -73,7 +74,7 @@ export class Rejecting {
     const { cwd, path } = where;
     const tag = where.run();
     this.#inputs = opened.map((input) => {
-      const mayReplace = (location: string) => collected.replaceable.get(location) ?? null;
+      const mayReplace = (location: string) => isReplaceable(location, collected);
       const file = new RejectsFile(formOf(input, tag), {
         cwd,
         name: path ?? rejectsName(input),
@@ -84,7 +85,7 @@ export class Rejecting {
       const remembered = { ids: [], lines: [] };
       const collected: Collected = {
         ...{ opened: input, file, tag, shapes, remembered },
-        ...{ replaceable: new Map(), recorded: null },
+        ...{ replaceable: new Map(), own: [], recorded: null },
       };
       return collected;
     });
@@ -108,11 +109,16 @@ export class Rejecting {
     if (!this.where.isRehearsal) this.#inputs[input]!.file.add({ line, reason, original });
   }
 
-  /** Call this after the scan. By digest, finds the files that were written for the same content. */
+  /** Call this after the scan. Finds the files that may be replaced. */
   async scanned({ inputs }: Scanned): Promise<void> {
+    const { state, run } = this.where;
     this.#scanned = inputs;
-    for (const [at, { scan }] of inputs.entries())
-      this.#inputs[at]!.replaceable = await this.where.state.rejects.marksOf(scan.digest);
+    const own = await state.rejects.ofRun(run());
+    for (const [at, { scan }] of inputs.entries()) {
+      const collected = this.#inputs[at]!;
+      collected.replaceable = await state.rejects.marksOf(scan.digest);
+      collected.own = own.flatMap(({ input, mark }) => (input === at && mark ? mark.sha256 : []));
+    }
   }
 
   /** Adds the rows that the service refused in earlier sessions. */
@@ -209,6 +215,14 @@ export class Rejecting {
   close(): void {
     for (const { file } of this.#inputs) file.close();
   }
+}
+
+/** Whether a file is as it was written for the same content, or an unchanged copy of one of this run. */
+function isReplaceable(location: string, { replaceable, own }: Collected): boolean {
+  const known = replaceable.get(location);
+  const found = known || own.length > 0 ? markOf(location) : null;
+  if (found === null) return false;
+  return own.includes(found.sha256) || (known?.inode === found.inode && known.sha256 === found.sha256);
 }
 
 const REFUSED = 'refused by the service';

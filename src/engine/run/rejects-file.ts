@@ -38,11 +38,8 @@ export interface RejectsPlace {
   name: string;
   /** Distinguishes the files of simultaneous imports: the run. */
   tag: string;
-  /**
-   * Returns the mark of a file that was written for the same input. The file may be replaced if it still
-   * matches the mark. Null for any other file.
-   */
-  mayReplace(location: string): FileMark | null;
+  /** Whether the file at this location, if there is one, may be replaced. */
+  mayReplace(location: string): boolean;
 }
 
 const BUFFERED = 64 * 1024;
@@ -167,7 +164,7 @@ function publish(part: string, { name, cwd, mayReplace }: RejectsPlace): string 
     const path = copy === 1 ? name : `${name.slice(0, name.length - extension.length)}-${copy}${extension}`;
     const location = resolve(cwd, path);
     try {
-      if (isUnchanged(location, mayReplace(location))) renameSync(part, location);
+      if (mayReplace(location)) renameSync(part, location);
       else if (isOriginTaken(location) || !moveTo(part, location)) continue;
       syncFolder(dirname(location));
       return path;
@@ -206,18 +203,17 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Whether a file is the one that was marked, with the same content. Symbolic links are not followed. */
-function isUnchanged(location: string, mark: FileMark | null): boolean {
-  if (mark === null) return false;
+/** What a file is known by; null if there is none. Symbolic links are not followed. */
+export function markOf(location: string): FileMark | null {
   let handle: number | undefined;
   try {
     // On Windows, a link and its target have different inodes.
     const { O_RDONLY, O_NONBLOCK = 0 } = constants;
     handle = openSync(location, O_RDONLY | NO_LINK | O_NONBLOCK);
-    const isFile = fstatSync(handle).isFile();
-    return isFile && inodeOf(handle) === mark.inode && hex(digestOf(handle)) === mark.sha256;
+    if (!fstatSync(handle).isFile()) return null;
+    return { inode: inodeOf(handle), sha256: hex(digestOf(handle)) };
   } catch {
-    return false;
+    return null;
   } finally {
     if (handle !== undefined) closeSync(handle);
   }

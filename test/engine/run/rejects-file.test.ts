@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
-import { type FileMark, RejectsFile } from '../../../src/engine/run/rejects-file.js';
+import { RejectsFile } from '../../../src/engine/run/rejects-file.js';
 import type { RejectsForm } from '../../../src/engine/run/rejects-form.js';
 import { built, profiles } from '../../support/child.js';
 import { scratch } from '../../support/cli.js';
@@ -13,7 +13,7 @@ beforeAll(built);
 const FORM: RejectsForm = { head: 'company_id\n', line: ({ line }) => `${line}\n` };
 const ROW = { line: 1, reason: 'x', original: { cells: [] } };
 
-const fileIn = (cwd: string, mayReplace: (location: string) => FileMark | null): RejectsFile =>
+const fileIn = (cwd: string, mayReplace: (location: string) => boolean): RejectsFile =>
   new RejectsFile(FORM, { cwd, name: 'c.rejects.csv', tag: 'run', mayReplace });
 
 test('the file itself gets its name, whole, and nothing has that name before', () => {
@@ -24,7 +24,7 @@ test('the file itself gets its name, whole, and nothing has that name before', (
   const file = fileIn(cwd, () => {
     inode = statSync(part).ino;
     expect([existsSync(final), readFileSync(part, 'utf8')]).toEqual([false, 'company_id\n1\n']);
-    return null;
+    return false;
   });
   file.add(ROW);
   file.flush();
@@ -37,7 +37,7 @@ test('a name that is taken just before is left to its owner', () => {
   const cwd = scratch();
   const file = fileIn(cwd, (location) => {
     if (location === join(cwd, 'c.rejects.csv')) writeFileSync(location, 'of another import');
-    return null;
+    return false;
   });
   file.add(ROW);
   expect(file.flush()).toBe('c.rejects-2.csv');
@@ -48,7 +48,7 @@ test('a name that is taken just before is left to its owner', () => {
 
 test('a file that is not flushed never gets a name', () => {
   const cwd = scratch();
-  const file = fileIn(cwd, () => null);
+  const file = fileIn(cwd, () => false);
   file.add(ROW);
   file.close();
   expect(readdirSync(cwd)).toEqual([]);

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { InputError } from '../../../src/engine/errors.js';
 import type { RejectedRow } from '../../../src/engine/model.js';
 import { type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
-import { RejectsFile } from '../../../src/engine/run/rejects-file.js';
+import { markOf, RejectsFile } from '../../../src/engine/run/rejects-file.js';
 import { formOf, type RejectsInput, rejectsName } from '../../../src/engine/run/rejects-form.js';
 import { scratch } from '../../support/cli.js';
 import { writeCsv } from '../read/csv-writer.js';
@@ -18,7 +18,7 @@ const LINES: RejectsInput = { path: 'in.json', format: 'json', delimiter: null, 
 const RUN = '20261120-101500-x7k2';
 
 const rejectsOf = (input: RejectsInput, cwd: string, name = rejectsName(input)): RejectsFile =>
-  new RejectsFile(formOf(input, RUN), { cwd, name, tag: RUN, mayReplace: () => null });
+  new RejectsFile(formOf(input, RUN), { cwd, name, tag: RUN, mayReplace: () => false });
 
 const row = (line: number, reason: string, ...cells: string[]): RejectedRow => ({
   file: 'in.csv',
@@ -165,7 +165,7 @@ describe('its file', () => {
     const { mark } = first.written!;
     first.close();
     meanwhile(before);
-    const mayReplace = (path: string) => (path === before ? mark : null);
+    const mayReplace = (path: string) => markOf(path)?.sha256 === mark.sha256;
     const place = { cwd, name: 'in.rejects.csv', tag: RUN, mayReplace };
     const second = new RejectsFile(formOf(CSV, RUN), place);
     second.add(row(3, 'x', 'c', 'd'));
