@@ -8,7 +8,7 @@ import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
 import type { Compression, FileStamp, Marks } from './text/source.js';
-import type { SheetChoice } from './xlsx/workbook.js';
+import type { SheetChoice } from './xlsx/rows.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */

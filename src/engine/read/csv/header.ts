@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
-import { findDelimiter, firstCells } from './delimiter.js';
+import { findDelimiter } from './delimiter.js';
 import {
   type AskedDialect,
   askedDialect,
@@ -43,10 +43,32 @@ export interface Header {
   line: number;
 }
 
+/** The beginning of a table, of text or of a sheet. */
+export interface Table {
+  /** The header. @throws InputError if there is none; UsageError for options that do not fit it */
+  first(): Promise<Header>;
+  /** The header after some lines; null if there is none. */
+  after(skipLines: number): Header | null;
+  /** The cells of the first rows after a header; none if they cannot be read. */
+  below(header: Header): string[][];
+  /** How many lines the first rows take, of which some may be a title. */
+  lines: number;
+}
+
 type Text = Pick<Head, 'text' | 'whole'>;
 
+export const tableOf = (head: Head, options: HeaderOptions, format: Format): Table => ({
+  first: () => headerOf(head, options, format),
+  after(skipLines) {
+    const asked = { ...askedOf(head, options), skipLines };
+    return quietly(() => headerIn(head, { ...options, skipLines }, format, asked));
+  },
+  below: (header) => rowsBelow(head, header),
+  lines: rejectsDelimiter(head.text) === null ? lineEnds(head.text) : 0,
+});
+
 /** Before it is known what the rows are. @throws InputError UsageError */
-export async function headerOf(head: Head, options: HeaderOptions, format: Format): Promise<Header> {
+async function headerOf(head: Head, options: HeaderOptions, format: Format): Promise<Header> {
   const asked = askedOf(head, options);
   return (
     headerIn(head, options, format, asked) ??
@@ -158,18 +180,15 @@ const MOST_TITLE_LINES = 30;
  * more columns begin. Null if nothing suggests that.
  */
 export function titleLines(
-  head: Text,
+  table: Table,
   options: HeaderOptions,
-  format: Format,
   first: Header | null,
   fits: (columns: string[]) => boolean,
 ): { skipLines: number; header: string[] } | null {
-  const asked = askedOf(head, options);
-  if (rejectsDelimiter(head.text) !== null) return null;
-  const lines = Math.min(lineEnds(head.text), MOST_TITLE_LINES);
+  const lines = Math.min(table.lines, MOST_TITLE_LINES);
   const found: { skipLines: number; header: Header; names: string[] }[] = [];
-  for (let skipLines = asked.skipLines + 1; skipLines <= lines; skipLines++) {
-    const header = quietly(() => headerIn(head, { ...options, skipLines }, format, { ...asked, skipLines }));
+  for (let skipLines = (options.skipLines ?? 0) + 1; skipLines <= lines; skipLines++) {
+    const header = table.after(skipLines);
     const names = header && quietly(() => namesIn(header, options));
     // A header after an empty line is found again from the next line, so that the empty line is skipped, too.
     if (!header || !names || header.line !== skipLines + 1) continue;
@@ -179,9 +198,9 @@ export function titleLines(
   const least = Math.max(first?.cells.filter((cell) => cell.trim() !== '').length ?? 0, 1);
   for (const { skipLines, header, names } of found) {
     if (names.length <= least || names.includes('') || names.some(looksLikeValue)) continue;
-    const rows = quietly(() => firstCells(head.text, header.dialect)) ?? [];
+    const rows = table.below(header);
     const fit = rows.filter((row) => row.length === names.length).length;
-    if (rows.length > 1 && fit > rows.length * 0.8) return { skipLines, header: names };
+    if (rows.length > 0 && fit + 1 > (rows.length + 1) * 0.8) return { skipLines, header: names };
   }
   return null;
 }
@@ -203,8 +222,7 @@ function quietly<T>(attempt: () => T): T | null {
 /** How much text has enough rows for a guess at their types. */
 const ROWS_BYTES = 128 * 1024;
 
-/** The cells of the first rows after the header; none if they cannot be read. */
-export function rowsBelow({ text, whole }: Text, { dialect }: Header): string[][] {
+function rowsBelow({ text, whole }: Text, { dialect }: Header): string[][] {
   // The last line of a whole file counts even without a line end.
   const first = whole ? Buffer.concat([text, Buffer.from('\n')]) : text;
   const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
@@ -213,17 +231,16 @@ export function rowsBelow({ text, whole }: Text, { dialect }: Header): string[][
 }
 
 /** Columns in which every cell at the beginning of the file is enclosed in apostrophes: they may be quotes. */
-export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[] {
+export function apostrophes({ dialect, line, cells: names }: Header, below: string[][]): Warning[] {
   if (dialect.quote === "'") return [];
-  const [header, ...all] = quietly(() => firstCells(text, dialect)) ?? [];
-  const rows = all.filter(({ length }) => length === header!.length);
-  const columns = header?.flatMap((name, index) => {
+  const rows = below.filter(({ length }) => length === names.length);
+  const columns = names.flatMap((name, index) => {
     const cells = rows.map((row) => row[index] ?? '').filter((cell) => cell !== '');
     return cells.length > 0 && cells.every((cell) => /^'.*'$/s.test(cell) && cell.length > 1)
       ? [name.trim()]
       : [];
   });
-  if (!columns?.length) return [];
+  if (columns.length === 0) return [];
   return [
     {
       message: `line ${line + 1}: the cells of ${columns.length === 1 ? `"${columns[0]}"` : `${columns.length} columns`} are enclosed in apostrophes, which are sent with them`,

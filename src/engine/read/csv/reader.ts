@@ -4,17 +4,16 @@ import type { InputFormat } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import { toUtf8 } from '../text/encoding.js';
-import type { Head } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
 import { CsvCounter } from './counter.js';
 import {
   apostrophes,
   type Header,
-  headerOf,
   looksLikeValue,
   namesIn,
-  rowsBelow,
+  type Table,
+  tableOf,
   titleLines,
 } from './header.js';
 import { CsvRow } from './row.js';
@@ -25,8 +24,8 @@ import { CsvWriter } from './writer.js';
 export const csvFormat: InputFormat<CsvWriter> = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
-  open,
-  columns: async (file, head) => named(namesIn(await headerOf(head!, file, file.format), file)),
+  open: (file, options, head) => openTable(file, options, tableOf(head!, options, file.format)),
+  columns: (file, head) => columnsIn(file, tableOf(head!, file, file.format)),
   rows(input, { bytes, notes, from, signal }) {
     const { path, maxCellBytes, maxColumns, targets, encoding } = input;
     const limits = { path, maxCellBytes, maxColumns };
@@ -55,33 +54,33 @@ export const csvFormat: InputFormat<CsvWriter> = {
 
 const named = (columns: readonly string[]): string[] => columns.filter((name) => name !== '');
 
+/** The columns of a table that have a name. @throws InputError */
+export const columnsIn = async (file: InputFile, table: Table): Promise<string[]> =>
+  named(namesIn(await table.first(), file));
+
 /** @throws InputError for a header that is missing, too long, or wrong; UsageError for options that do not fit it */
-async function open(file: InputFile, options: InputOptions, head?: Head): Promise<OpenedInput> {
+export async function openTable(file: InputFile, options: InputOptions, table: Table): Promise<OpenedInput> {
   const { shortRows, excelText } = options;
-  const { header, columns, identity } = await columnsIn(file, options, head!);
+  const { header, columns, identity } = await identifiedIn(options, table);
   const { dialect, cells } = header;
   const csv = { dialect, header: cells, shortRows, excelText };
   const form = { ...file, delimiter: dialect.delimiter, csv, columns, ...identity };
-  return {
-    ...form,
-    warnings: apostrophes(head!, header),
-    targets: targetsOf(form, rowsBelow(head!, header)),
-  };
+  const below = table.below(header);
+  return { ...form, warnings: apostrophes(header, below), targets: targetsOf(form, below) };
 }
 
 /** The header. Kind and identifier are guessed only if nothing else is wrong with it. */
-async function columnsIn(
-  file: InputFile,
+async function identifiedIn(
   options: InputOptions,
-  head: Head,
+  table: Table,
 ): Promise<{ header: Header; columns: string[]; identity: Identity }> {
   let header: Header | null = null;
   try {
-    header = await headerOf(head, options, file.format);
+    header = await table.first();
     const columns = namesIn(header, options);
     return { header, columns, identity: identify(named(columns), { ...options, guess: undefined }) };
   } catch (error) {
-    const other = betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header);
+    const other = betweenApostrophes(header, options) ?? titleAbove(error, table, options, header);
     if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
     const columns = namesIn(header, options);
     return { header, columns, identity: identify(named(columns), options) };
@@ -113,9 +112,8 @@ function withoutHeader(error: unknown, header: Header | null): InputError | null
 /** The error for a header that is further down than expected; null if it is not. */
 function titleAbove(
   error: unknown,
-  head: Head,
+  table: Table,
   options: InputOptions,
-  { format }: InputFile,
   header: Header | null,
 ): InputError | null {
   if (!(error instanceof ProfilesError) || error.problem?.code === 'bad_dialect') return null;
@@ -129,7 +127,7 @@ function titleAbove(
   };
   // A header that names the identifier is one, whatever else is wrong with it.
   if (header && names(header.cells.map((cell) => cell.trim()))) return null;
-  const found = titleLines(head, options, format, header, names);
+  const found = titleLines(table, options, header, names);
   if (!found) return null;
   const lines = found.skipLines;
   return new InputError(

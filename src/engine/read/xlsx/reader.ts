@@ -4,27 +4,12 @@
  */
 
 import { InputError } from '../../errors.js';
-import type { DialectOptions } from '../../options/dialect-options.js';
-import { csvFormat } from '../csv/reader.js';
+import { columnsIn, csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';
-import type { Head } from '../text/head.js';
 import { openFile, refuseChanged, type SourceFile } from '../text/source.js';
-import type { InputFile, InputOptions } from '../types.js';
-import { withPoints } from './decimal-signs.js';
+import { withPoints } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
-
-/** The dialect of the head. A requested dialect applies to other inputs only. */
-const PLAIN: DialectOptions = {
-  delimiter: ',',
-  quote: undefined,
-  escape: undefined,
-  comment: undefined,
-  lenientQuotes: undefined,
-};
-
-/** Rows to examine, including the header. */
-const FIRST_ROWS = 200;
 
 const { writer, originals } = csvFormat;
 
@@ -33,15 +18,14 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   extensions: { xlsx: 'xlsx', xlsm: 'xlsx' },
   sniff,
   async open(file, options) {
-    const { sheet, head } = await headOf(file, options.sheet, options.skipLines);
-    const asked: InputOptions = { ...options, ...PLAIN, sheets: sheet.others };
-    return { ...(await csvFormat.open(file, asked, head)), delimiter: null, sheet };
+    const { sheet, table } = await (await import('./rows.js')).sheetTable(file, options);
+    const opened = await openTable(file, { ...options, sheets: sheet.others }, table);
+    return { ...opened, delimiter: null, sheet };
   },
-  columns: async (file) => csvFormat.columns(file, (await headOf(file, undefined)).head),
+  columns: async (file) => columnsIn(file, (await (await import('./rows.js')).sheetTable(file, {})).table),
   async *rows(input, { bytes, signal }) {
     for await (const _ of bytes);
-    const { sheetRecords } = await import('./records.js');
-    yield* sheetRecords(input, signal);
+    yield* (await import('./rows.js')).sheetRecords(input, signal);
     await refuseChanged(input);
   },
   counter: (input, rows) => new SheetCounter(input, rows),
@@ -53,26 +37,6 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   placeOf: () => 'row',
 };
 
-/** The beginning of the sheet, as CSV. @throws InputError for a sheet without rows */
-async function headOf(file: InputFile, asked: string | undefined, skipLines = 0) {
-  const { csvOf, firstRows } = await import('./records.js');
-  const { sheet, rows, whole } = await firstRows(file, asked, skipLines + FIRST_ROWS);
-  if (rows.length === 0) {
-    throw new InputError(`the sheet "${sheet.name}" is empty`, {
-      file: file.path,
-      hint: sheet.others.length > 0 ? 'name another sheet' : 'save the workbook again',
-      problem: { code: 'sheet_empty', others: sheet.others },
-    });
-  }
-  const text = Buffer.from(csvOf(file, rows, skipLines));
-  const form = { stamp: file.stamp, compression: null, encoding: 'utf-8' };
-  const again = async function* (): AsyncGenerator<Buffer> {
-    yield text;
-  };
-  const head: Head = { ...form, text, whole, longer: async () => ({ text, whole }), again };
-  return { sheet, head };
-}
-
 const ZIP = '504b0304';
 /** Signature of compound files: workbooks before 2007, and later ones with a password. */
 const COMPOUND = 'd0cf11e0a1b11ae1';
@@ -83,11 +47,11 @@ async function sniff(start: Buffer, file: SourceFile): Promise<boolean> {
   if (hex === COMPOUND) throw await compound(file);
   if (!hex.startsWith(ZIP)) return false;
   const isNamed = /\.xls[xm]$/i.test(file.path);
-  const { Parts } = await import('./parts.js');
+  const { Workbook } = await import('./workbook.js');
   try {
-    const parts = await Parts.open(file);
-    parts.close();
-    return isNamed || parts.has('xl/workbook.xml') || parts.has('xl/workbook.bin');
+    const workbook = await Workbook.open(file);
+    workbook.close();
+    return isNamed || workbook.has('xl/workbook.xml') || workbook.has('xl/workbook.bin');
   } catch (error) {
     if (isNamed) throw error;
     return false; // another kind of archive, which is handled elsewhere

@@ -1,6 +1,10 @@
 /** Reads the rows of a sheet, cell by cell, as text. */
+import type { RejectedRow } from '../../model.js';
+import { decimalSign } from '../conversion/types.js';
+import { KIND_BITS, type Rows } from '../rows.js';
+import type { OpenedInput } from '../types.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
-import type { Attribute, Place } from './xml.js';
+import type { Attribute, Handlers } from './xml.js';
 
 /** The type of a cell in the workbook, as far as it matters to its column. */
 export enum Is {
@@ -48,15 +52,18 @@ export interface SheetContext {
 }
 
 /** The texts of a string, which may consist of runs in several fonts. How it is pronounced is left out. */
-export function textsIn(text: (more: string) => void): Readonly<Record<string, Place>> {
-  const texts = { 'x:t': { text } };
-  return { ...texts, 'x:r': { inside: texts } };
-}
+export const textsIn = (path: string, text: (more: string) => void): Handlers => ({
+  [`${path}/x:t`]: { text },
+  [`${path}/x:r/x:t`]: { text },
+});
+
+const ROW = 'x:worksheet/x:sheetData/x:row';
+const CELL = `${ROW}/x:c`;
 
 /** Collects the rows of a sheet in `rows` until the caller takes them. */
 export class SheetRows {
   rows: Row[] = [];
-  readonly root: Place;
+  readonly handlers: Handlers;
   readonly #context: SheetContext;
   #row: Row = { number: 0, cells: [], wrong: null };
   #last = 0;
@@ -70,36 +77,28 @@ export class SheetRows {
 
   constructor(context: SheetContext) {
     this.#context = context;
-    const cell: Place = {
-      open: (attribute) => this.#openCell(attribute),
-      close: () => this.#closeCell(),
-      inside: {
-        'x:v': {
-          text: (more) => {
-            this.#value = this.#longer(this.#value, more);
-          },
+    this.handlers = {
+      [ROW]: { open: (attribute) => this.#openRow(attribute('r')), close: () => this.#closeRow() },
+      [CELL]: { open: (attribute) => this.#openCell(attribute), close: () => this.#closeCell() },
+      [`${CELL}/x:v`]: {
+        text: (more) => {
+          this.#value = this.#longer(this.#value, more);
         },
-        'x:is': {
-          open: () => {
-            this.#inline = '';
-          },
-          inside: textsIn((more) => {
-            this.#inline = this.#longer(this.#inline!, more);
-          }),
+      },
+      [`${CELL}/x:is`]: {
+        open: () => {
+          this.#inline = '';
         },
-        'x:f': {
-          open: () => {
-            this.#formula = true;
-          },
+      },
+      ...textsIn(`${CELL}/x:is`, (more) => {
+        this.#inline = this.#longer(this.#inline!, more);
+      }),
+      [`${CELL}/x:f`]: {
+        open: () => {
+          this.#formula = true;
         },
       },
     };
-    const row: Place = {
-      open: (attribute) => this.#openRow(attribute('r')),
-      close: () => this.#closeRow(),
-      inside: { 'x:c': cell },
-    };
-    this.root = { inside: { 'x:worksheet': { inside: { 'x:sheetData': { inside: { 'x:row': row } } } } } };
   }
 
   #longer(text: string, more: string): string {
@@ -224,3 +223,32 @@ export const unescaped = (text: string): string =>
     : text;
 
 const unit = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+
+/**
+ * The signs of columns whose type names another one than the point: numbers there are written with it, or they would be
+ * misread, also from a rejects file.
+ */
+export function decimalSigns({ targets }: OpenedInput): Map<number, string> {
+  const signs = targets.map(
+    ({ pinned }, column) => [column, pinned === null ? '.' : decimalSign(pinned)] as const,
+  );
+  return new Map(signs.filter(([, sign]) => sign !== '.'));
+}
+
+/** The rows of a batch, with decimal points as the workbook stores them. */
+export function withPoints(
+  rows: RejectedRow['original'][],
+  { kinds }: Rows,
+  input: OpenedInput,
+): RejectedRow['original'][] {
+  const signs = decimalSigns(input);
+  if (signs.size === 0) return rows;
+  return rows.map((row, number) => {
+    const cells = 'cells' in row ? [...row.cells] : [];
+    for (const [column, sign] of signs) {
+      const isNumber = kinds[number * input.columns.length + column]! >> KIND_BITS === Is.number;
+      if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
+    }
+    return { cells };
+  });
+}

@@ -1,6 +1,6 @@
 /**
- * The shared strings of a workbook: the first ones in memory, the others on disk. A sheet may refer to any of them at
- * any time.
+ * The shared strings of a workbook, to which a sheet may refer in any order: blocks of text, of which the first are in
+ * memory, and the others in a private file.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,46 +8,50 @@ import { join } from 'node:path';
 import { Numbers } from '../rows.js';
 import { Output } from '../text/output.js';
 
-/** About how many bytes are kept in memory. */
-const IN_MEMORY = 8 * 1024 * 1024;
-/** How many bytes of the file are written, and read back, at once. */
+/** A block ends after this many bytes. */
 const BLOCK_BYTES = 64 * 1024;
-/** How many blocks, and how many decoded strings, to cache. */
-const BLOCKS = 64;
+/** How many blocks are kept in memory, and how many of the others at a time. */
+const FIRST_BLOCKS = 128;
+const MOST_BLOCKS = FIRST_BLOCKS + 64;
+/** How many decoded strings are kept. */
 const RECENT = 2048;
-const MAX_STRINGS = 50_000_000;
-const MAX_BYTES = 2 ** 32 - 1;
+const MOST_STRINGS = 50_000_000;
+const MOST_BYTES = 2 ** 32 - 1;
 
 export class StringTable {
-  /** Where each string ends, as if all were in one text. */
+  /** Of each string: its block, and where it begins and ends, as if all were in one text. */
+  readonly #blockOf = new Numbers();
   readonly #ends = new Numbers();
-  /** The text up to `#kept` bytes, which stays in memory. */
-  readonly #first = new Output(BLOCK_BYTES);
-  /** What follows it and is not on disk yet; `#written` bytes are. */
-  readonly #last = new Output(BLOCK_BYTES);
-  #written = 0;
-  #file: { folder: string; fd: number } | undefined;
+  /** Where the blocks begin. */
+  readonly #starts = [0];
   readonly #blocks = new Map<number, Buffer>();
+  readonly #last = new Output(BLOCK_BYTES);
+  #file: { folder: string; fd: number } | undefined;
   readonly #recent: ({ index: number; text: string } | undefined)[] = new Array(RECENT);
 
   add(text: string): void {
-    const isFirst = this.#first.length < IN_MEMORY;
-    (isFirst ? this.#first : this.#last).write(text);
-    const end = this.#first.length + this.#written + this.#last.length;
-    if (this.#ends.length === MAX_STRINGS || end > MAX_BYTES) throw new Error('its texts are too large');
+    const block = this.#starts.length - 1;
+    this.#last.write(text);
+    const end = this.#starts[block]! + this.#last.length;
+    if (this.#ends.length === MOST_STRINGS || end > MOST_BYTES) throw new Error('its texts are too large');
     this.#ends.push(end);
-    if (this.#last.length >= BLOCK_BYTES) this.#write();
+    this.#blockOf.push(block);
+    if (this.#last.length < BLOCK_BYTES) return;
+    const bytes = this.#last.bytes.subarray(0, this.#last.length);
+    if (block < FIRST_BLOCKS) this.#blocks.set(block, Buffer.from(bytes));
+    else this.#write(bytes, this.#starts[block]!);
+    this.#starts.push(end);
+    this.#last.length = 0;
   }
 
-  #write(): void {
+  #write(bytes: Buffer, from: number): void {
     if (!this.#file) {
       const folder = mkdtempSync(join(tmpdir(), 'profiles-'));
       this.#file = { folder, fd: openSync(join(folder, 'strings'), 'wx+', 0o600) };
     }
-    const { bytes, length } = this.#last;
-    for (let at = 0; at < length; ) at += writeSync(this.#file.fd, bytes, at, length - at);
-    this.#written += length;
-    this.#last.length = 0;
+    for (let at = 0; at < bytes.length; ) {
+      at += writeSync(this.#file.fd, bytes, at, bytes.length - at, from + at);
+    }
   }
 
   /** @throws Error if there is no such string */
@@ -55,41 +59,29 @@ export class StringTable {
     const recent = this.#recent[index % RECENT];
     if (recent?.index === index) return recent.text;
     if (!(index >= 0 && index < this.#ends.length)) throw new Error(`it has no text number ${index}`);
-    const text = this.#read(index === 0 ? 0 : this.#ends.at(index - 1), this.#ends.at(index));
+    const number = this.#blockOf.at(index);
+    const from = this.#starts[number]!;
+    const isFirst = index === 0 || this.#blockOf.at(index - 1) !== number;
+    const start = isFirst ? 0 : this.#ends.at(index - 1) - from;
+    const text = this.#block(number).toString('utf8', start, this.#ends.at(index) - from);
     if (text.length < 1024) this.#recent[index % RECENT] = { index, text };
     return text;
   }
 
-  #read(start: number, end: number): string {
-    const { length } = this.#first;
-    if (end <= length) return this.#first.bytes.toString('utf8', start, end);
-    const from = start - length;
-    const after = from - this.#written;
-    if (after >= 0) return this.#last.bytes.toString('utf8', after, end - start + after);
-    const number = Math.floor(from / BLOCK_BYTES);
-    const at = from - number * BLOCK_BYTES;
-    if (at + end - start > BLOCK_BYTES) return this.#onDisk(from, end - start).toString();
-    return this.#block(number).toString('utf8', at, at + end - start);
-  }
-
   #block(number: number): Buffer {
-    let block = this.#blocks.get(number);
-    if (!block) {
-      const from = number * BLOCK_BYTES;
-      block = this.#onDisk(from, Math.min(BLOCK_BYTES, this.#written - from));
-      if (this.#blocks.size === BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value!);
-      this.#blocks.set(number, block);
-    }
-    return block;
-  }
-
-  #onDisk(from: number, length: number): Buffer {
-    const bytes = Buffer.allocUnsafe(length);
-    for (let at = 0; at < length; ) {
-      const read = readSync(this.#file!.fd, bytes, at, length - at, from + at);
+    if (number === this.#starts.length - 1) return this.#last.bytes;
+    const known = this.#blocks.get(number);
+    if (known) return known;
+    const from = this.#starts[number]!;
+    const bytes = Buffer.allocUnsafe(this.#starts[number + 1]! - from);
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(this.#file!.fd, bytes, at, bytes.length - at, from + at);
       if (read === 0) throw new Error('its texts cannot be read back');
       at += read;
     }
+    // The oldest of those that are on disk.
+    if (this.#blocks.size >= MOST_BLOCKS) this.#blocks.delete([...this.#blocks.keys()][FIRST_BLOCKS]!);
+    this.#blocks.set(number, bytes);
     return bytes;
   }
 

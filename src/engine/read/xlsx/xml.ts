@@ -15,14 +15,33 @@ const NAMESPACES: Readonly<Record<string, string>> = {
   'http://www.w3.org/XML/1998/namespace': 'xml',
 };
 
-/** What to do at one place of a part. Elements that no place names are left out, with all that is in them. */
-export interface Place {
+/** What to do with an element. */
+export interface Handler {
   open?(attribute: Attribute): void;
   /** Called for each piece of the text directly in the element. */
   text?(text: string): void;
   close?(): void;
-  /** By prefixed name, such as `x:row`. */
-  inside?: Readonly<Record<string, Place>>;
+}
+
+/** By path, such as `x:worksheet/x:sheetData/x:row`. Elements that no path names are left out, with all that is in them. */
+export type Handlers = Readonly<Record<string, Handler>>;
+
+interface Place extends Handler {
+  inside: Map<string, Place>;
+}
+
+function placesOf(handlers: Handlers): Place {
+  const root: Place = { inside: new Map() };
+  for (const [path, handler] of Object.entries(handlers)) {
+    let place = root;
+    for (const name of path.split('/')) {
+      const below = place.inside.get(name) ?? { inside: new Map() };
+      place.inside.set(name, below);
+      place = below;
+    }
+    Object.assign(place, handler);
+  }
+  return root;
 }
 
 /** The value of an attribute, if the element has it. */
@@ -52,8 +71,8 @@ export class XmlReader {
   /** About how much text the parser has been given since the last whole token. */
   #pending = 0;
 
-  constructor(root: Place, maxToken = MAX_TOKEN) {
-    this.#places = [root];
+  constructor(handlers: Handlers, maxToken: number) {
+    this.#places = [placesOf(handlers)];
     this.#maxToken = maxToken;
     const parser = this.#parser.ns(NAMESPACES);
     parser.on('openTag', (name, attributes) => this.#open(name, attributes));
@@ -126,7 +145,7 @@ export class XmlReader {
   #open(name: string, attributes: () => Record<string, string>): void {
     this.#token();
     const above = this.#places.at(-1)!;
-    const place = TRANSPARENT.has(name) ? above : above.inside?.[name];
+    const place = TRANSPARENT.has(name) ? above : above.inside.get(name);
     if (this.#outside > 0 || place === undefined) {
       this.#outside++;
       return;

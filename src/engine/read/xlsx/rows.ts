@@ -1,0 +1,245 @@
+/** The rows of a sheet, with the types that their cells had in the workbook. */
+import { InputError } from '../../errors.js';
+import { grouped } from '../../util/numbers.js';
+import { plainDialect } from '../csv/dialect.js';
+import type { Header, Table } from '../csv/header.js';
+import { tooLong as cellTooLong } from '../csv/limits.js';
+import { tooManyColumns } from '../limits.js';
+import { type Rows, RowsBuilder } from '../rows.js';
+import type { InputFile, OpenedInput } from '../types.js';
+import {
+  type Cell,
+  CellTooLong,
+  columnName,
+  decimalSigns,
+  Is,
+  type Row,
+  SheetRows,
+  textsIn,
+  unescaped,
+} from './sheet.js';
+import { StringTable } from './strings.js';
+import { damaged, Workbook } from './workbook.js';
+
+export interface SheetChoice {
+  name: string;
+  /** Other visible sheets; none if this one was requested. */
+  others: string[];
+}
+
+type Reading = Pick<InputFile, 'path' | 'location' | 'maxCellBytes'>;
+
+/** All rows of a sheet as they come. @throws InputError for a damaged workbook; the signal's reason when aborted */
+async function* sheetRows(
+  file: Reading,
+  asked: string | undefined,
+  choose: (sheet: SheetChoice) => void,
+  signal?: AbortSignal,
+): AsyncGenerator<Row[]> {
+  const workbook = await Workbook.open(file, file.maxCellBytes);
+  const strings = new StringTable();
+  try {
+    const sheet = workbook.sheet(asked);
+    const others = workbook.sheets.filter((other) => other !== sheet && !other.hidden);
+    choose({ name: sheet.name, others: asked === undefined ? others.map(({ name }) => name) : [] });
+    if (workbook.strings !== null) {
+      for await (const _ of workbook.read(workbook.strings, stringsInto(strings, file), signal));
+    }
+    const { forms, from1904 } = workbook;
+    const text = (index: number): string => strings.get(index);
+    const rows = new SheetRows({ forms, from1904, maxCell: file.maxCellBytes, text });
+    // To its end, where its checksum is compared.
+    for await (const _ of workbook.read(sheet.part, rows.handlers, signal)) {
+      if (rows.rows.length > 0) yield rows.rows.splice(0);
+    }
+  } catch (error) {
+    const cause = error instanceof InputError ? error.cause : error;
+    if (signal?.aborted) throw error;
+    throw cause instanceof CellTooLong ? cellTooLong(file, cause.row) : damaged(file.path, error);
+  } finally {
+    strings.close();
+    workbook.close();
+  }
+}
+
+function stringsInto(strings: StringTable, { maxCellBytes }: Reading) {
+  let text = '';
+  return {
+    'x:sst/x:si': {
+      open: () => {
+        text = '';
+      },
+      close: () => strings.add(unescaped(text)),
+    },
+    ...textsIn('x:sst/x:si', (more) => {
+      // Cut, not rejected: perhaps no cell refers to it.
+      if (text.length <= maxCellBytes) text = (text + more).slice(0, maxCellBytes + 1);
+    }),
+  };
+}
+
+/** Rows to examine, including the header. */
+const FIRST_ROWS = 200;
+/** Columns without a name that a header may have beside as many as have one. */
+const MOST_NAMELESS = 256;
+
+/** The sheet to read, and its beginning. @throws InputError for a sheet without rows; UsageError */
+export async function sheetTable(
+  file: InputFile,
+  { sheet: asked, skipLines = 0 }: { sheet?: string | undefined; skipLines?: number | undefined },
+): Promise<{ sheet: SheetChoice; table: Table }> {
+  const rows: Row[] = [];
+  let sheet: SheetChoice | undefined;
+  const choose = (chosen: SheetChoice): void => {
+    sheet = chosen;
+  };
+  for await (const more of sheetRows(file, asked, choose)) {
+    rows.push(...more);
+    if (rows.length >= skipLines + FIRST_ROWS) break;
+  }
+  const { name, others } = sheet!;
+  if (rows.length === 0) {
+    throw new InputError(`the sheet "${name}" is empty`, {
+      file: file.path,
+      hint: others.length > 0 ? 'name another sheet' : 'save the workbook again',
+      problem: { code: 'sheet_empty', others },
+    });
+  }
+  const after = (lines: number): Header | null => {
+    const header = rows.find(({ number }) => number > lines);
+    if (!header) return null;
+    const dialect = { ...plainDialect(','), skipLines: lines };
+    return { dialect, cells: textsOf(header, widthOf(header)), line: header.number };
+  };
+  const table: Table = {
+    lines: rows.at(-1)!.number,
+    after,
+    async first() {
+      const header = after(skipLines);
+      if (header) return checked(header, file);
+      throw new InputError('has no header', { file: file.path, hint: 'its first line names the columns' });
+    },
+    below: ({ line, cells }) =>
+      rows
+        .filter(({ number }) => number > line)
+        .slice(0, FIRST_ROWS)
+        .map((row) => textsOf(row, Math.max(cells.length, widthOf(row)))),
+  };
+  return { sheet: sheet!, table };
+}
+
+/** @throws InputError for a header that is too wide, or almost empty, which would make every row as wide */
+function checked(header: Header, { path, maxColumns }: InputFile): Header {
+  const { cells, line } = header;
+  const named = cells.filter((text) => text.trim() !== '').length;
+  if (cells.length > 2 * named + MOST_NAMELESS) {
+    throw new InputError(`the header has names for ${named} of its ${cells.length} columns`, {
+      file: path,
+      line,
+      hint: `delete what is in ${columnName(cells.length - 1)}${line}, or name the columns before it`,
+    });
+  }
+  if (cells.length > maxColumns) throw tooManyColumns({ path, maxColumns }, cells.length, line);
+  return header;
+}
+
+/** Number of columns, without empty ones at the end. */
+const widthOf = ({ cells }: Pick<Row, 'cells'>): number =>
+  (cells.findLast(({ text }) => text !== '')?.column ?? -1) + 1;
+
+function textsOf({ cells }: Row, width: number): string[] {
+  const texts: string[] = Array(width).fill('');
+  for (const { column, text } of cells) if (column < width) texts[column] = text;
+  return texts;
+}
+
+/** All rows after the header. @throws as `sheetRows` does */
+export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
+  const batch = new BatchWriter(input);
+  const { skipLines } = input.csv!.dialect;
+  let header = true;
+  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
+    for (const row of rows) {
+      if (row.number <= skipLines) continue;
+      if (!header) batch.add(row);
+      header = false;
+      if (batch.isFull) yield batch.rows.take();
+    }
+  }
+  if (batch.rows.length > 0) yield batch.rows.take();
+}
+
+/** Cells that rows may lack on average for each one that they have, in a sheet of more cells than `MANY_CELLS`. */
+const MOST_EMPTY = 256;
+const MANY_CELLS = 16 * 1024 ** 2;
+
+const BATCH_BYTES = 128 * 1024;
+/** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
+const LEAST_ROWS = 256;
+
+class BatchWriter {
+  readonly rows: RowsBuilder;
+  readonly #input: OpenedInput;
+  readonly #columns: number;
+  readonly #signs: ReadonlyMap<number, string>;
+  /** Cells of all rows so far, and those that the workbook has. */
+  #cells = 0;
+  #filled = 0;
+
+  constructor(input: OpenedInput) {
+    this.#input = input;
+    this.#columns = input.columns.length;
+    this.rows = new RowsBuilder(this.#columns);
+    this.#signs = decimalSigns(input);
+  }
+
+  get isFull(): boolean {
+    const { length, bytes } = this.rows;
+    return length > 0 && length * this.#columns + bytes >= Math.max(BATCH_BYTES, LEAST_ROWS * this.#columns);
+  }
+
+  add({ number: line, cells, wrong }: Row): void {
+    const texts: string[] = Array(this.#columns).fill('');
+    const kinds = new Uint8Array(this.#columns);
+    const { nulls = [] } = this.#input.rules;
+    for (const { column, kind, text } of cells) {
+      const sign = kind === Is.number ? this.#signs.get(column) : undefined;
+      const written = sign && !nulls.includes(text) ? text.replace('.', sign) : text;
+      if (column < this.#columns) [texts[column], kinds[column]] = [written, kind];
+      // For the rejects file. Empty cells beyond the header are left out.
+      else if (written !== '') texts.push(written);
+    }
+    this.#filled += cells.length;
+    this.#cells += this.#columns;
+    if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
+    const reason = wrong ?? this.#wrong(cells);
+    if (reason === null) this.rows.add(line, texts, kinds);
+    else this.rows.addOdd(line, { number: this.rows.length, cells: texts, reason });
+  }
+
+  /** Why a row cannot be sent, as far as only the workbook shows it. */
+  #wrong(cells: Cell[]): string | null {
+    const width = widthOf({ cells });
+    if (width > this.#columns) return `has ${width} cells, the header has ${this.#columns}`;
+    for (const { column, text, kind } of cells) {
+      const target = this.#input.targets[column];
+      if (kind === Is.noDay && target && target.role !== 'ignored') {
+        return `${target.column}: "${text}" has the format of a date, but there is no such day`;
+      }
+    }
+    return null;
+  }
+
+  /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
+  #tooSparse(line: number): InputError {
+    const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
+    return new InputError(
+      `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
+      {
+        file: this.#input.path,
+        line,
+        hint: 'delete the columns that no row fills, and save the workbook again',
+      },
+    );
+  }
+}
