@@ -9,10 +9,11 @@ import { jobSegment, type ProxyEnv, parseBaseUrl } from './address.js';
 import type { Answer, ReadDecision } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
+import type { Request } from './exchange.js';
 import { type LookupList, PATHS } from './names.js';
 import { oneLine, parseJson, type Reply, requestNote, whatCame } from './reply.js';
 import { type Retry, retried } from './retry.js';
-import { createTransport, type LogEntry, type Request } from './transport.js';
+import { createTransport, type LogEntry } from './transport.js';
 
 export type { ProxyEnv } from './address.js';
 export type { Answer } from './answer.js';

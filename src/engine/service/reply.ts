@@ -4,7 +4,6 @@
  */
 import { createRequire as requireFrom } from 'node:module';
 import { promisify } from 'node:util';
-import type { CompressCallback, InputType } from 'node:zlib';
 import { isObject } from '../util/json-object.js';
 import { textsOf } from './names.js';
 
@@ -181,53 +180,48 @@ function htmlWords(body: string, status: string): string {
   return oneLine([...new Set(pieces)].join(' '), 80);
 }
 
-type Decoder = (bytes: InputType, limit: { maxOutputLength: number }, done: CompressCallback) => void;
-
 /** How many encodings are undone. Each may cost as much as the longest reply. */
 const MOST_CODINGS = 3;
 
 /** A reply's bytes. `coding`: what they are compressed with, if that cannot be undone. */
-export interface Content {
+interface Content {
   bytes: Buffer;
   coding?: string;
 }
-
-export const isCoded = (contentEncoding: string): boolean => /[^\s,]/.test(contentEncoding);
 
 /**
  * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
  * header. It streams through the thread pool, and ends as soon as there is more than allowed.
  * @param maxOutputLength for each encoding
- * @throws an error if there is more
+ * @returns null if there is more
  */
 export async function decoded(
   bytes: Buffer,
   contentEncoding: string,
   maxOutputLength: number,
-): Promise<Content> {
-  if (bytes.length === 0) return { bytes };
+): Promise<Content | null> {
   const names = contentEncoding
     .toLowerCase()
     .split(/[\s,]+/)
-    .filter((name) => name !== 'identity');
+    .filter((name) => name !== '' && name !== 'identity');
+  const content: Content = { bytes };
+  if (bytes.length === 0 || names.length === 0) return content;
   // Loaded only when it is needed, because that takes time.
-  const zlib = await import('node:zlib');
-  let rest = bytes;
-  let coding: string | undefined;
+  const { gunzip, inflate, inflateRaw, brotliDecompress } = await import('node:zlib');
   for (const name of names.reverse().slice(0, MOST_CODINGS)) {
+    let decoder: typeof gunzip | undefined;
+    if (/^(?:x-)?gzip$/.test(name)) decoder = gunzip;
+    // Some servers leave out the header of zlib, whose low four bits are 8.
+    else if (name === 'deflate') decoder = (content.bytes[0]! & 15) === 8 ? inflate : inflateRaw;
+    else if (name === 'br') decoder = brotliDecompress as typeof gunzip;
+    else content.coding = name;
     try {
-      let decoder: Decoder | undefined;
-      if (/^(?:x-)?gzip$/.test(name)) decoder = zlib.gunzip;
-      // Some servers leave out the header of zlib, whose low four bits are 8.
-      else if (name === 'deflate') decoder = (rest[0]! & 15) === 8 ? zlib.inflate : zlib.inflateRaw;
-      else if (name === 'br') decoder = zlib.brotliDecompress;
-      if (decoder) rest = await promisify(decoder)(rest, { maxOutputLength });
-      else coding = name;
+      if (decoder) content.bytes = await promisify(decoder)(content.bytes, { maxOutputLength });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw error;
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null;
     }
   }
-  return { bytes: rest, ...(coding && { coding }) };
+  return content;
 }
 
 const REDACTED = '[token]';

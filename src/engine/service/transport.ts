@@ -5,7 +5,7 @@ import undici from 'undici';
 import { type BaseUrl, type ProxyEnv, proxySettings, settingFor } from './address.js';
 import type { Answer } from './answer.js';
 import { Connection } from './connection.js';
-import { type Exchanged, exchange, type Limits } from './exchange.js';
+import { type Exchanged, exchange, type Request, type Terms, urlOf } from './exchange.js';
 import { isSuccess, redactor } from './reply.js';
 
 /** An entry for a log. It never contains a token or a body. */
@@ -41,19 +41,6 @@ export interface TransportOptions {
   compiling?: ((compile: () => void) => void) | undefined;
 }
 
-export interface Request extends Pick<Limits, 'ready' | 'inspect'> {
-  method: 'GET' | 'POST';
-  base: BaseUrl;
-  /** Relative to the base URL. Begins with a slash, and is encoded. */
-  path: string;
-  /** JSON in UTF-8, which is sent unchanged. */
-  body?: Uint8Array;
-  /** The most bytes of a reply. */
-  maxReplyBytes: number;
-  /** Called when it was accepted and nothing reads the body anymore; not called if that is unknown. */
-  written?: (() => void) | undefined;
-}
-
 export interface Transport {
   /**
    * Sends a request. Failures of the network are answers.
@@ -73,17 +60,21 @@ export function createTransport(options: TransportOptions): Transport {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
-  // Not the deadlines of undici, which are for each phase: a server that sends single bytes would meet all of
-  // them.
-  const noDeadlines = { headersTimeout: 0, bodyTimeout: 0 };
   const direct = undici.buildConnector(connect); // one for all, since it keeps the sessions of TLS
   const proxy = proxySettings(options.proxy);
-  const redact = redactor(token);
+  const terms: Terms = {
+    headers: {
+      authorization: `Token ${token}`,
+      accept: 'application/json',
+      'user-agent': options.userAgent,
+    },
+    timeoutMs,
+    proxySetting: (origin) => (proxy === null ? undefined : settingFor(new URL(origin), proxy)),
+    redact: redactor(token),
+  };
   const all = new Set<Connection>();
   /** Connections without a request, by origin. The last one was used last. */
   const idle = new Map<string, Connection[]>();
-  /** For each accepted request: resolves when all of it was written, or its connection has ended. */
-  const owed = new Set<Promise<void>>();
 
   async function connectionTo({ origin, loopback }: BaseUrl): Promise<Connection> {
     const known = idle.get(origin)?.pop();
@@ -94,62 +85,33 @@ export function createTransport(options: TransportOptions): Transport {
       made.dispatcher = new undici.Client(origin, { connect: made.watched(direct) });
     } else {
       const { proxyAgent } = await import('./proxy.js');
-      made.dispatcher = proxyAgent(proxy, { ...noDeadlines, connect, watch: made });
+      made.dispatcher = proxyAgent(proxy, { headersTimeout: 0, bodyTimeout: 0, connect, watch: made });
     }
     return made;
   }
 
   /** Sends over a connection that is free, which is used again if the reply is complete. */
-  async function over(request: Request, url: string, signal?: AbortSignal): Promise<Answer> {
-    const { method, base, body, maxReplyBytes, ready, inspect, written } = request;
-    const connection = await connectionTo(base);
-    // The service may have closed an idle connection while this process was busy. This turn of the event loop, and
-    // that of undici, read such a close. Without them, the request would be written to a closed connection, and be
-    // lost.
-    await setImmediate();
-    signal?.throwIfAborted();
-    const wire = {
-      origin: base.origin,
-      path: base.prefix + request.path,
-      method,
-      headers: {
-        authorization: `Token ${token}`,
-        accept: 'application/json',
-        'user-agent': options.userAgent,
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      body: body ?? null,
-      ...noDeadlines,
-    };
-    const limits: Limits = {
-      host: base.host,
-      url,
-      timeoutMs,
-      maxBytes: maxReplyBytes,
-      proxySetting: proxy === null ? undefined : settingFor(new URL(base.origin), proxy),
-      redact,
-      signal,
-      ready,
-      inspect,
-    };
+  async function over(request: Request, signal?: AbortSignal): Promise<Answer> {
+    const { origin } = request.base;
+    const connection = await connectionTo(request.base);
     let exchanged: Exchanged | undefined;
     try {
-      exchanged = await exchange(connection, wire, limits);
+      // The service may have closed an idle connection while this process was busy. This turn of the event loop, and
+      // that of undici, read such a close. Without them, the request would be written to a closed connection, and be
+      // lost.
+      await setImmediate();
+      signal?.throwIfAborted();
+      exchanged = await exchange(connection, request, terms, signal);
     } finally {
-      if (exchanged?.keep) idle.set(base.origin, [...(idle.get(base.origin) ?? []), connection]);
+      if (exchanged?.keep) idle.set(origin, [...(idle.get(origin) ?? []), connection]);
       else {
         all.delete(connection);
         void connection.dispatcher.destroy();
       }
     }
     const { answer } = exchanged;
-    if (body && answer.type === 'reply' && isSuccess(answer)) {
-      const ended = connection.written().then((isWritten) => {
-        owed.delete(ended);
-        if (isWritten) written?.();
-      });
-      owed.add(ended);
-    }
+    if (request.written && answer.type === 'reply' && isSuccess(answer))
+      void connection.written().then((isWritten) => isWritten && request.written?.());
     return answer;
   }
 
@@ -158,22 +120,23 @@ export function createTransport(options: TransportOptions): Transport {
       signal?.throwIfAborted();
       if (signal) setMaxListeners(0, signal); // one for each request in flight; Node warns beyond ten
       const started = options.monotonic();
-      const url = request.base.origin + request.base.prefix + request.path;
-      const answer = await over(request, url, signal);
+      const answer = await over(request, signal);
+      const isReply = answer.type === 'reply';
       log?.({
         method: request.method,
-        url,
-        status: answer.type === 'reply' ? answer.status : null,
+        url: urlOf(request),
+        status: isReply ? answer.status : null,
         duration_ms: Math.round(options.monotonic() - started),
-        request_id: answer.type === 'reply' ? answer.requestId : null,
-        error: answer.type === 'reply' ? null : answer.reason,
+        request_id: isReply ? answer.requestId : null,
+        error: isReply ? null : answer.reason,
       });
       return answer;
     },
     close: async () => {
       // If the service accepted a request before it has read all of it, the rest is still sent.
       const longest = sleep(Math.min(timeoutMs, MOST_OWED_MS), undefined, { ref: false });
-      await Promise.race([Promise.all(owed), longest]);
+      const written = [...idle.values()].flat().map((connection) => connection.written());
+      await Promise.race([Promise.all(written), longest]);
       closing.abort(); // also ends connections that are being made, which `destroy` does not
       await Promise.all([...all].map(({ dispatcher }) => dispatcher.destroy()));
     },
