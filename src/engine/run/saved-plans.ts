@@ -17,7 +17,7 @@ import {
   sealed,
 } from '../plan/saved-plan.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
-import type { serialize } from '../send/body.js';
+import type { serialize } from '../send/chunk.js';
 import { type Chunk, rangesToRecord } from '../send/chunk.js';
 import { content } from '../send/request-record.js';
 import type { Scope, State } from '../state/state.js';

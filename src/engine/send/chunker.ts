@@ -6,9 +6,7 @@
 import { envelopeBytes, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import { BodyWriter } from './body.js';
-import type { Chunk, ChunkPart } from './chunk.js';
-import { RecordedRanges } from './recorded-ranges.js';
+import { BodyWriter, type Chunk, type ChunkPart, RecordedRanges } from './chunk.js';
 
 /** Yields chunks. The consumer may pass to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;

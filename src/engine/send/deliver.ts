@@ -8,27 +8,14 @@ import { failureReason } from '../service/names.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
-import { serialize } from './body.js';
 import { checkCanary, isCanaryDue } from './canary.js';
-import type { Chunk } from './chunk.js';
+import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import { failureOf, failureText, isAboutRows, nextStep, rulesOf, type Step, starts } from './next.js';
 import { divide, pick } from './pick.js';
-import { content, leaveOut, markSent, newRecord, recordRows, repeated } from './request-record.js';
+import { leaveOut, markSent, newRecord, type Prepared, prepare, repeated } from './request-record.js';
 import { Search, type Searches } from './search.js';
-import { refusal, type Serialized, sendAndFollow } from './submit.js';
-
-/** The body of a chunk as it is sent, and the fields of its record that describe it. */
-export interface Prepared {
-  serialized: Serialized;
-  described: ReturnType<typeof content>;
-}
-
-/** Makes the body of a chunk and its digest. Done ahead, so that a connection that is free does not wait for it. */
-export function prepare(chunk: Chunk): Prepared {
-  const serialized = serialize(chunk);
-  return { serialized, described: content(chunk, serialized) };
-}
+import { refusal, sendAndFollow } from './submit.js';
 
 /** @throws ProfilesError when the run cannot continue */
 export async function deliver(
@@ -43,7 +30,7 @@ export async function deliver(
   const first = isNew ? ((chunk === given ? ahead : undefined) ?? prepare(chunk)) : null;
   // What is not begun is not recorded, so that it counts as unsent.
   if (deps.stop.aborted || deps.abort.aborted) return;
-  const { seq } = given.recorded ?? newRecord(chunk, first!.described, deps);
+  const { seq } = given.recorded ?? newRecord(chunk, first!.content, deps);
   const search = new Search(searches, seq, deps);
   const delivery = new Delivery(chunk, seq, deps, search);
   try {
@@ -129,19 +116,19 @@ class Delivery {
     const { requests, isCanary, run } = this.deps;
     const { onFailure } = this.options;
     const rows = prepared ? whole : await leaveOut(whole, requests.of(this.seq)!, this.deps);
-    const { serialized, described } = prepared ?? prepare(rows);
-    const record = prepared ? given : await repeated(rows, described, given, this.deps);
+    const made = prepared ?? prepare(rows);
+    const record = prepared ? given : await repeated(rows, made.content, given, this.deps);
     const deps = source && onFailure === 'isolate' ? this.search.deps : this.deps;
-    let release = (): void => {};
+    let isReleased = (): void => {};
     const released = new Promise<void>((resolve) => {
-      release = resolve;
+      isReleased = resolve;
     });
-    const { chunk, error } = await sendAndFollow(rows, serialized, record, deps, release);
+    const { chunk, error } = await sendAndFollow(rows, made, record, deps, isReleased);
     if (isCanary) checkCanary(run, requests, pathsOf(this.deps));
     if (!error) {
       const isOver = record.parent === null && requestStatus(record) !== 'failed';
       // After a retry, an earlier attempt may still read the body, so its memory is not used again.
-      if (isOver && record.retries === 0) void released.then(() => bodyMemory.give(serialized.body.buffer));
+      if (isOver && record.retries === 0) void released.then(() => bodyMemory.give(made.body.buffer));
       return;
     }
     record.failure = failureText(error);
@@ -179,7 +166,7 @@ class Delivery {
     const { deps } = this;
     const over = { parent: request.seq, digest: '', state: 'waiting' } as const;
     for (const part of parts) await markSent(part, request, deps);
-    const added = parts.map((part) => newRecord(part, { ...prepare(part).described, ...over }, deps));
+    const added = parts.map((part) => newRecord(part, { ...prepare(part).content, ...over }, deps));
     deps.totals.count(request);
     await deps.state.requests.recordAll(deps.run, deps.scope, this.chunk.kind, [request, ...added]);
   }
@@ -214,11 +201,13 @@ class Delivery {
 
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {
-  const { described } = prepare(chunk);
-  const record = chunk.recorded ?? newRecord(chunk, described, deps);
+  const { run, scope, state, remembering } = deps;
+  const { content } = prepare(chunk);
+  const record = chunk.recorded ?? newRecord(chunk, content, deps);
   await deps.reject(chunk, reason, deps.emit);
-  Object.assign(record, described, { state: 'rejected', reason });
-  await recordRows(chunk, record, deps);
+  Object.assign(record, content, { state: 'rejected', reason });
+  const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
+  await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
 }
 
 const jobReason = ({ job }: RequestRecord): string =>

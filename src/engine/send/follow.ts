@@ -65,40 +65,23 @@ export interface DeliverDeps {
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
 
-/** What is needed to follow jobs. */
-export type FollowDeps = Pick<
-  DeliverDeps,
-  | 'run'
-  | 'scope'
-  | 'state'
-  | 'client'
-  | 'clock'
-  | 'isCanary'
-  | 'totals'
-  | 'inputs'
-  | 'totalRows'
-  | 'emit'
-  | 'stop'
-> & { options: Pick<SendOptions, 'intervalMs'> };
-
 /**
  * Follows the jobs of acknowledged requests to their ends.
  * @throws the error of a failed poll; the reason of `stop`
  */
-export async function follow(records: readonly RequestRecord[], deps: FollowDeps): Promise<void> {
-  const { run, scope, state, client, clock, stop, options } = deps;
+export async function follow(records: readonly RequestRecord[], deps: DeliverDeps): Promise<void> {
+  const { run, scope, state, client, clock, stop, inputs } = deps;
   /** The requests of each job. A service may accept two requests in one job. */
   const ofJob = new Map<string, RequestRecord[]>();
   const see = async (record: RequestRecord, seen: Job, missing: boolean): Promise<void> => {
-    const { kind } = deps.inputs[record.input]!;
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
     if (!missing) await state.jobs.update(scope, seen);
     // The state links a job to one request only.
     const isShared = (ofJob.get(seen.job_id)?.length ?? 0) > 1;
     if (missing || (isShared && isFinal(seen.status)))
-      await state.requests.record(run, scope, kind, record, null);
-    reportJob(kind, record, deps);
+      await state.requests.record(run, scope, inputs[record.input]!.kind, record, null);
+    reportJob(record, deps);
   };
   for (const record of records) {
     const { job_id, status } = record.job!;
@@ -109,7 +92,7 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
   for await (const seen of watchJobs(client, jobs, {
     clock,
     signal: stop,
-    intervalMs: options.intervalMs,
+    intervalMs: deps.options.intervalMs,
     missing: missingJobs(state, scope),
   })) {
     for (const record of ofJob.get(seen.job_id)!) {
@@ -131,56 +114,32 @@ export async function follow(records: readonly RequestRecord[], deps: FollowDeps
 
 export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
 
-export function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
-  deps.totals.count(record);
-  deps.emit({
-    type: 'submitted',
-    request: record.seq,
-    kind,
-    ...placeOf(record, pathsOf(deps)),
-    rows: record.rows,
-    job_id: record.job_id,
-  });
-  deps.emit({
-    type: 'progress',
-    phase: 'sending',
-    kind,
-    rows: deps.totals.submitted,
-    total_rows: deps.totalRows,
-  });
+export function reportSubmitted(kind: Kind, record: RequestRecord, { totals, ...deps }: DeliverDeps): void {
+  totals.count(record);
+  const { seq: request, rows, job_id } = record;
+  deps.emit({ type: 'submitted', request, kind, ...placeOf(record, pathsOf(deps)), rows, job_id });
+  const { totalRows: total_rows } = deps;
+  deps.emit({ type: 'progress', phase: 'sending', kind, rows: totals.submitted, total_rows });
 }
 
-/** The job of a request as it was last seen. */
-const jobEvent = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): ImportEvent => {
-  const { kind } = deps.inputs[record.input]!;
-  return { type: 'job', kind, rows: record.rows, job: runJob(record.job!, record, pathsOf(deps)) };
-};
-
-function reportJob(kind: Kind, record: RequestRecord, deps: FollowDeps): void {
-  const job = record.job!;
-  deps.totals.count(record);
-  deps.emit(jobEvent(record, deps));
-  deps.emit({
-    type: 'progress',
-    phase: 'following',
-    kind,
-    rows: deps.totals.completed,
-    total_rows: deps.totals.submitted,
-  });
-  if (isFinal(job.status) && isImpossible(job, record.rows)) {
-    deps.emit({
-      type: 'warning',
-      message: `the service says that job ${job.job_id} completed ${job.completed_rows} of ${job.total_rows ?? record.rows} rows, which cannot be`,
-    });
-  } else if (isShort(job, record.rows)) {
-    deps.emit({
-      type: 'warning',
-      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${placeText(placeOf(record, pathsOf(deps)))})`,
-    });
-  }
+function reportJob(record: RequestRecord, { totals, inputs, emit }: DeliverDeps): void {
+  totals.count(record);
+  const { kind } = inputs[record.input]!;
+  const paths = pathsOf({ inputs });
+  emit({ type: 'job', kind, rows: record.rows, job: runJob(record.job!, record, paths) });
+  const total_rows = totals.submitted;
+  emit({ type: 'progress', phase: 'following', kind, rows: totals.completed, total_rows });
+  const { job_id, status, completed_rows, total_rows: all = null } = record.job!;
+  const of = (done: unknown): string => `completed ${done} of ${all ?? record.rows} rows`;
+  let message: string | undefined;
+  if (isFinal(status) && isImpossible(record.job!, record.rows))
+    message = `the service says that job ${job_id} ${of(completed_rows)}, which cannot be`;
+  else if (isShort(record.job!, record.rows))
+    message = `job ${job_id} ${of(completed_rows ?? 0)} (${placeText(placeOf(record, paths))})`;
+  if (message !== undefined) emit({ type: 'warning', message });
 }
 
-export interface OtherJobsDeps {
+interface OtherJobsDeps {
   /** Null for `identify`, which has no run. */
   run: string | null;
   scope: Scope;

@@ -3,8 +3,8 @@
 import { emptyColumns, type RowColumns } from '../read/index.js';
 import type { RequestRange } from '../state/requests.js';
 import { firstWhere } from '../util/bisect.js';
-import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, ChunkPart } from './chunk.js';
+import { bodyOf, itemsOf } from './chunk.js';
 
 /** A range of rows of one input; `end_row` is exclusive. */
 export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;

@@ -14,8 +14,8 @@ import {
   startsAnywhere,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import { serialize } from './body.js';
 import type { Chunk } from './chunk.js';
+import { serialize } from './chunk.js';
 import { type ChunkRules, type Chunks, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
 
 export interface ChunkDeps {

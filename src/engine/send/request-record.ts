@@ -8,12 +8,23 @@ import type { RequestRecord } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
-import type { serialize } from './body.js';
-import { type Chunk, type LeftOut, rangesToRecord, rowsToRecord, type SentBefore } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord, type SentBefore, serialize } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import { leave } from './pick.js';
-import { FOUND, foundAfterCrash, UNSENT } from './request.js';
+import { FOUND, UNSENT } from './request.js';
 import { placeOf, placeText } from './row-counts.js';
+
+/** The body of a chunk as it is sent, and the fields of its record that describe it. */
+export interface Prepared {
+  body: Buffer<ArrayBuffer>;
+  content: ReturnType<typeof content>;
+}
+
+/** Makes the body of a chunk and its digest. Done ahead, so that a connection that is free does not wait for it. */
+export function prepare(chunk: Chunk): Prepared {
+  const serialized = serialize(chunk);
+  return { body: serialized.body, content: content(chunk, serialized) };
+}
 
 /** The fields of a request record that describe its content. */
 export function content(chunk: Chunk, { body, items, merged }: ReturnType<typeof serialize>) {
@@ -40,31 +51,14 @@ function countLeftOut({ leftOut }: Chunk) {
 /** Makes the record of a request that was not sent yet, and adds it to `requests`. */
 export function newRecord(
   chunk: Chunk,
-  given: ReturnType<typeof content> & Partial<RequestRecord>,
+  given: Prepared['content'] & Partial<RequestRecord>,
   { requests }: DeliverDeps,
 ): RequestRecord {
   const [first, ...more] = rangesToRecord(chunk);
-  const record: RequestRecord = {
-    ...first!,
-    more,
-    seq: requests.next,
-    parent: null,
-    ...UNSENT,
-    ...given,
-  };
+  const record = { ...first!, more, seq: requests.next, parent: null, ...UNSENT, ...given };
   requests.add(record);
   return record;
 }
-
-/** Records a request with the contents of its rows. */
-export const recordRows = (
-  chunk: Chunk,
-  record: RequestRecord,
-  { run, scope, state, remembering }: DeliverDeps,
-): Promise<void> => {
-  const prints = remembering.printsOf(chunk);
-  return state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rowsToRecord(chunk));
-};
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
 export function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
@@ -100,15 +94,20 @@ export function doubtBefore(record: RequestRecord, { requests }: DeliverDeps): s
  */
 export async function repeated(
   chunk: Chunk,
-  now: ReturnType<typeof content>,
+  now: Prepared['content'],
   recorded: RequestRecord,
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
-  if (requestStatus(recorded) === 'accepted') return recorded;
+  const status = requestStatus(recorded);
+  if (status === 'accepted') return recorded;
   await markSent(chunk, recorded, deps);
-  if (isInDoubt(requestStatus(recorded))) await checkRepeats(chunk, recorded, now.digest, deps);
-  else if (deps.options.plan && recorded.parent === null) checkPlanned(chunk, recorded, now.digest, deps);
-  const again = { ...foundAfterCrash(recorded), ...now, ...countLeftOut(chunk) };
+  if (now.digest !== recorded.digest) {
+    if (isInDoubt(status)) await checkRepeats(chunk, recorded, deps);
+    else if (deps.options.plan && recorded.parent === null) checkPlanned(chunk, recorded, deps);
+  }
+  const again = { ...recorded, ...now, ...countLeftOut(chunk) };
+  // One that has only its intent is reported as possibly sent twice.
+  if (again.state === 'intent') Object.assign(again, { state: 'unknown', reason: FOUND });
   deps.requests.replace(again);
   return again;
 }
@@ -119,23 +118,14 @@ export async function repeated(
  * be the same.
  * @throws InputError if it differs
  */
-async function checkRepeats(
-  chunk: Chunk,
-  recorded: RequestRecord,
-  digest: string,
-  deps: DeliverDeps,
-): Promise<void> {
-  if (digest === recorded.digest) return;
+async function checkRepeats(chunk: Chunk, recorded: RequestRecord, deps: DeliverDeps): Promise<void> {
   const before = await deps.state.sends.idsOf(deps.run, recorded.seq);
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
-  throw new InputError(
-    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so it was not sent again`,
-    {
-      hint: 'resume with the version of profiles that began the run, or start a new import of the file',
-    },
-  );
+  throw differs(recorded, 'what was sent the first time, so it was not sent again', deps, {
+    hint: 'resume with the version of profiles that began the run, or start a new import of the file',
+  });
 }
 
 /**
@@ -143,13 +133,15 @@ async function checkRepeats(
  * for rows that other runs have sent since, or that the service has by now.
  * @throws InputError if it differs
  */
-function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps: DeliverDeps): void {
-  if (digest === planned.digest || chunk.leftOut.length > 0 || chunk.unchanged > planned.unchanged) return;
-  throw new InputError(
-    `${placeText(placeOf(planned, pathsOf(deps)))}: the content differs from what was planned, so it was not sent`,
-    { hint: 'apply the plan with the version of profiles that made it, or make a new one' },
-  );
+function checkPlanned(chunk: Chunk, planned: RequestRecord, deps: DeliverDeps): void {
+  if (chunk.leftOut.length > 0 || chunk.unchanged > planned.unchanged) return;
+  throw differs(planned, 'what was planned, so it was not sent', deps, {
+    hint: 'apply the plan with the version of profiles that made it, or make a new one',
+  });
 }
+
+const differs = (r: RequestRecord, what: string, deps: DeliverDeps, advice: { hint: string }): InputError =>
+  new InputError(`${placeText(placeOf(r, pathsOf(deps)))}: the content differs from ${what}`, advice);
 
 /**
  * @param root the request of which all these rows are, which is sent or repeated; null for a new one. Rows that it found
@@ -195,7 +187,5 @@ export async function markSent(
   }
 }
 
-function sentBefore(r: RequestRecord): SentBefore | null {
-  if (wasAcknowledged(r)) return 'submitted';
-  return isDoubtful(r) ? 'unknown' : null;
-}
+const sentBefore = (r: RequestRecord): SentBefore | null =>
+  wasAcknowledged(r) ? 'submitted' : isDoubtful(r) ? 'unknown' : null;

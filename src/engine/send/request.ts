@@ -197,8 +197,3 @@ export async function untilWritten<T>(
     begins();
   }
 }
-
-/** Marks a record that has only its intent, so that it is reported as possibly sent twice. */
-export function foundAfterCrash(record: RequestRecord): RequestRecord {
-  return record.state === 'intent' ? { ...record, state: 'unknown', reason: FOUND } : record;
-}

@@ -12,53 +12,21 @@ import { placeOf, placeText, sum } from './row-counts.js';
 /** What the searches of one sender share. */
 export class Searches {
   /** Number of failed requests by failure (`failureOf`). */
-  readonly #alike = new Map<string | null, number>();
+  readonly alike = new Map<string | null, number>();
   /** Each running search, until it has ended. */
-  readonly #underWay = new Set<Promise<void>>();
-  #isGivenUp = false;
-
-  /**
-   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
-   * fault. Says once that none begins.
-   */
-  async mayBegin(source: RequestRecord, { requests, emit }: DeliverDeps): Promise<boolean> {
-    const failure = failureOf(source);
-    const alike = (this.#alike.get(failure) ?? 0) + 1;
-    this.#alike.set(failure, alike);
-    while (!mayIsolate(alike, requests)) {
-      if (this.#underWay.size === 0) {
-        const message =
-          'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault';
-        if (!this.#isGivenUp) emit({ type: 'warning', message, problem: { code: 'isolation_not_started' } });
-        this.#isGivenUp = true;
-        return false;
-      }
-      await Promise.race(this.#underWay);
-    }
-    return true;
-  }
-
-  /** @returns what to call when the search has ended */
-  begin(): () => void {
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    this.#underWay.add(ended);
-    return () => {
-      this.#underWay.delete(ended);
-      end();
-    };
-  }
+  readonly underWay = new Set<Promise<void>>();
+  /** Whether it was said that none begins. */
+  isGivenUp = false;
 }
 
 /** The searches within the rows of one request. */
 export class Search {
   readonly #allowed = new Set<number>();
   #isTold = false;
-  #end = (): void => {};
   /** Dependencies of requests that are sent for the search. */
   readonly deps: DeliverDeps;
+  /** Call this when it has ended. */
+  close = (): void => {};
 
   constructor(
     private readonly all: Searches,
@@ -71,15 +39,43 @@ export class Search {
     };
   }
 
-  /** @param source the request that failed */
+  /**
+   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
+   * fault. Says once that none begins.
+   * @param source the request that failed
+   */
   async mayBegin(source: RequestRecord): Promise<boolean> {
     if (this.#allowed.has(source.seq)) return true;
     // A search that waits for others is not one that others wait for, nor one that it waits for itself.
-    this.#end();
-    if (!(await this.all.mayBegin(source, this.given))) return false;
-    this.#end = this.all.begin();
+    this.close();
+    const { alike, underWay } = this.all;
+    const failure = failureOf(source);
+    const failed = (alike.get(failure) ?? 0) + 1;
+    alike.set(failure, failed);
+    while (!mayIsolate(failed, this.given.requests)) {
+      if (underWay.size === 0) {
+        this.#giveUp();
+        return false;
+      }
+      await Promise.race(underWay);
+    }
+    const ended = new Promise<void>((resolve) => {
+      this.close = () => {
+        underWay.delete(ended);
+        resolve();
+      };
+    });
+    underWay.add(ended);
     this.#allowed.add(source.seq);
     return true;
+  }
+
+  #giveUp(): void {
+    if (this.all.isGivenUp) return;
+    this.all.isGivenUp = true;
+    const message =
+      'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault';
+    this.given.emit({ type: 'warning', message, problem: { code: 'isolation_not_started' } });
   }
 
   /** Says once that the rows at fault are looked for. */
@@ -95,10 +91,6 @@ export class Search {
     this.given.emit({ type: 'notice', message: `${this.#where}: ${foundIn(root, this.given.requests)}` });
   }
 
-  close(): void {
-    this.#end();
-  }
-
   get #where(): string {
     return placeText(placeOf(this.given.requests.of(this.seq)!, pathsOf(this.given)));
   }
@@ -110,10 +102,9 @@ function foundIn(root: RequestRecord, requests: RunRequests): string {
     requests.partsOf(of).flatMap((part) => [part, ...below(part)]);
   const parts = below(root);
   const ends = parts.filter((part) => requests.partsOf(part).length === 0);
-  const [atFault, completed] = [({ state }: RequestRecord) => state === 'rejected', isCompleted].map((is) =>
-    sum(ends.filter(is), ({ rows }) => rows),
-  ) as [number, number];
-  const open = sum(ends, ({ rows }) => rows) - atFault - completed;
+  const rowsOf = (is: (r: RequestRecord) => boolean): number => sum(ends.filter(is), ({ rows }) => rows);
+  const [atFault, completed] = [rowsOf(({ state }) => state === 'rejected'), rowsOf(isCompleted)];
+  const open = rowsOf(() => true) - atFault - completed;
   const sent = parts.filter(({ state }) => state !== 'divided' && state !== 'waiting');
   return [
     atFault === 0 ? 'no row at fault' : `${count(atFault, 'row')} at fault`,

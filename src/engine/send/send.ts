@@ -15,8 +15,9 @@ import { Channel } from '../util/channel.js';
 import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunks } from './chunker.js';
-import { deliver, prepare } from './deliver.js';
+import { deliver } from './deliver.js';
 import { type DeliverDeps, follow, OtherJobs, pathsOf } from './follow.js';
+import { prepare } from './request-record.js';
 import { Searches } from './search.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {

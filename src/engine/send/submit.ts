@@ -2,15 +2,19 @@
 import { ServiceError } from '../errors.js';
 import type { RequestRecord } from '../state/requests.js';
 import { requestStatus } from '../states.js';
-import { serialize } from './body.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { sendRequest, untilWritten } from './request.js';
-import { acceptedBefore, content, doubtBefore, leaveOut, lostBefore, markSent } from './request-record.js';
+import {
+  acceptedBefore,
+  doubtBefore,
+  leaveOut,
+  lostBefore,
+  markSent,
+  type Prepared,
+  prepare,
+} from './request-record.js';
 import { isAccepted, placeOf, placeText } from './row-counts.js';
-
-/** The body of a chunk as it is sent, and its number of items and merged rows. */
-export type Serialized = ReturnType<typeof serialize>;
 
 /** A request that was sent, or had nothing left to send. */
 interface Sending {
@@ -28,28 +32,22 @@ interface Sending {
  */
 export async function sendAndFollow(
   given: Chunk,
-  { body: whole }: Serialized,
+  { body: whole }: Prepared,
   record: RequestRecord,
   deps: DeliverDeps,
   release: () => void,
 ): Promise<Sending> {
+  const { run, scope, state, options } = deps;
   let [chunk, body] = [given, whole];
-  const done = (error: ServiceError | null): Sending => ({ chunk, error });
-  if (requestStatus(record) === 'accepted') {
-    await follow([record], deps);
-    return done(null);
-  }
-  let intent: Chunk | null = chunk;
+  let isNew = true;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
     // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
     if (isAccepted(record) || record.state === 'unknown')
       record.possibleDuplicate ??= lostBefore(chunk, deps);
-    const prints = intent && deps.remembering.printsOf(intent);
-    const rows = intent && rowsToRecord(intent);
-    intent = null;
-    const { run, scope, state } = deps;
+    const [prints, rows] = isNew ? [deps.remembering.printsOf(chunk), rowsToRecord(chunk)] : [null];
+    isNew = false;
     written = state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
@@ -62,56 +60,46 @@ export async function sendAndFollow(
     await commit();
     return true;
   };
-  if (await isEmpty()) return done(null);
-  record.possibleDuplicate ??= acceptedBefore(record, deps);
-  const outcome = await sendRequest(record, deps.options, {
-    ...deps,
-    doubt: doubtBefore(record, deps),
-    submit: (signal) =>
-      untilWritten(deps.stop, signal, (either, begins) => {
-        const ready = (): void => {
-          deps.state.locks.check();
-          begins();
-        };
-        return deps.client.submit(chunk.kind, body, either, ready, release);
-      }),
-    commit,
-    remains: async () => {
-      const rest = await leaveOut(chunk, record, deps);
-      if (rest === chunk) return true;
-      await markSent(rest, record, deps);
-      const serialized = serialize(rest);
-      Object.assign(record, content(rest, serialized));
-      [chunk, intent, body] = [rest, rest, serialized.body];
-      return !(await isEmpty());
-    },
-  });
-  switch (outcome.type) {
-    case 'acknowledged': {
-      // Reported only when it is on disk, so that readers of events can rely on it even if the process is
-      // killed.
+  const remains = async (): Promise<boolean> => {
+    const rest = await leaveOut(chunk, record, deps);
+    if (rest === chunk) return true;
+    await markSent(rest, record, deps);
+    const prepared = prepare(rest);
+    Object.assign(record, prepared.content);
+    [chunk, body, isNew] = [rest, prepared.body, true];
+    return !(await isEmpty());
+  };
+  const submit = (signal: AbortSignal) =>
+    untilWritten(deps.stop, signal, (either, begins) => {
+      const ready = (): void => {
+        state.locks.check();
+        begins();
+      };
+      return deps.client.submit(chunk.kind, body, either, ready, release);
+    });
+
+  if (requestStatus(record) === 'accepted') await follow([record], deps);
+  else if (!(await isEmpty())) {
+    record.possibleDuplicate ??= acceptedBefore(record, deps);
+    const doubt = doubtBefore(record, deps);
+    const outcome = await sendRequest(record, options, { ...deps, doubt, submit, commit, remains });
+    if (outcome.type === 'failed') throw outcome.error;
+    if (outcome.type === 'too_large' || outcome.type === 'refused') return { chunk, error: outcome.error };
+    if (outcome.type === 'acknowledged') {
+      // Reported only when it is on disk, so that readers of events can rely on it even if the process is killed.
       const reported = written.then(() => {
         reportSubmitted(chunk.kind, record, deps);
         if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
       });
-      if (outcome.job && deps.options.wait) {
-        await Promise.all([reported, deps.state.requests.written()]);
+      if (outcome.job && options.wait) {
+        await Promise.all([reported, state.requests.written()]);
         await follow([record], deps);
-      } else {
-        // Not awaited: the next request can go out. The sender waits for all writes before it ends.
-        reported.catch(() => {});
       }
-      return done(null);
+      // Otherwise not awaited: the next request can go out. The sender waits for all writes before it ends.
+      else reported.catch(() => {});
     }
-    case 'too_large':
-    case 'refused':
-      return done(outcome.error);
-    case 'failed':
-      throw outcome.error;
-    case 'stopped':
-    case 'overtaken':
-      return done(null);
   }
+  return { chunk, error: null };
 }
 
 /** Makes the error for a refused request. It names the lines of the request (contract §4). */

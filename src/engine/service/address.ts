@@ -12,8 +12,6 @@ export interface BaseUrl {
   loopback: boolean;
 }
 
-const LIKE = { hint: 'write it like https://api.example.com' };
-
 /**
  * Parses a base URL. A path and slashes at the end are accepted. A host without a scheme means https.
  * @param origin where the URL comes from, for errors: a flag, a variable, a key of the config file, or an
@@ -21,22 +19,15 @@ const LIKE = { hint: 'write it like https://api.example.com' };
  * @throws ConfigError if it is not an http(s) URL, or has a user name, a query, or a fragment
  */
 export function parseBaseUrl(text: string, origin: string): BaseUrl {
-  const url = toUrl(text.trim());
+  const refuse = (what: string, hint = 'write it like https://api.example.com'): never => {
+    throw new ConfigError(`${origin}: ${what}`, { hint });
+  };
   // A text with "@" may contain credentials, so it is not quoted.
-  if (!url) {
-    const what = text.includes('@') ? 'this' : `"${text}"`;
-    throw new ConfigError(`${origin}: ${what} is not a URL`, LIKE);
-  }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`${origin}: a host must begin with https://, not ${url.protocol}//`, LIKE);
-  }
-  if (url.username || url.password) {
-    throw new ConfigError(`${origin}: a URL must not contain a user name or password`, {
-      hint: 'set the token separately',
-    });
-  }
-  if (url.search || url.hash)
-    throw new ConfigError(`${origin}: a host must not have a query or fragment`, LIKE);
+  const url = toUrl(text.trim()) ?? refuse(`${text.includes('@') ? 'this' : `"${text}"`} is not a URL`);
+  if (!/^https?:$/.test(url.protocol)) refuse(`a host must begin with https://, not ${url.protocol}//`);
+  if (url.username || url.password)
+    refuse('a URL must not contain a user name or password', 'set the token separately');
+  if (url.search || url.hash) refuse('a host must not have a query or fragment');
   return {
     origin: url.origin,
     host: url.host,
@@ -91,25 +82,13 @@ export function isLoopback(hostname: string): boolean {
  * @throws UsageError for an empty id, `.`, `..`, and text that is not valid Unicode
  */
 export function jobSegment(jobId: string): string {
-  if (jobId === '' || jobId === '.' || jobId === '..') {
+  if (!isJobId(jobId))
     throw new UsageError(`"${jobId}" is not a job id`, { problem: { code: 'bad_job_id' } });
-  }
-  try {
-    return encodeURIComponent(jobId);
-  } catch (cause) {
-    throw new UsageError('this job id is not valid Unicode text', { cause });
-  }
+  return encodeURIComponent(jobId);
 }
 
 /** Whether a job can be asked for by this id. */
-export function isJobId(text: string): boolean {
-  try {
-    jobSegment(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isJobId = (text: string): boolean => !/^\.{0,2}$|\p{Surrogate}/u.test(text);
 
 /** A web address as an input. */
 export interface WebAddress {
@@ -151,7 +130,8 @@ export function parseWebAddress(text: string): WebAddress | null {
       hint: 'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',
     });
   }
-  const member = url.hash === '' ? null : decoded(url.hash.slice(1));
+  const hash = url.hash.slice(1);
+  const member = hash === '' ? null : (decoded(hash) ?? hash);
   url.hash = '';
   const shown = url.origin + url.pathname;
   if (scheme === 'http' && !isLoopback(url.hostname)) {
@@ -160,11 +140,11 @@ export function parseWebAddress(text: string): WebAddress | null {
   return { url, shown, member };
 }
 
-function decoded(text: string): string {
+function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return null;
   }
 }
 
@@ -199,24 +179,12 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
   // `URL` checks the host of an `http:` URL only.
-  if (
-    /^(?:https?|socks5?h?):/i.test(url) &&
-    URL.canParse(url.replace(/^socks5?h?:/i, 'http:')) &&
-    isDecodable(url)
-  )
-    return url;
+  const host = /^(?:https?|socks5?h?):/i.test(url) ? url.replace(/^socks5?h?:/i, 'http:') : '';
+  if (URL.canParse(host)) {
+    const { username, password } = new URL(host);
+    if (decoded(username + password) !== null) return url;
+  }
   throw new ConfigError(`${name} is not the URL of a proxy`, {
     hint: 'write it like http://proxy.example:8080, with %25 for a % in its password, or unset it',
   });
-}
-
-/** Whether user name and password can be decoded. A `%` in them must be written as `%25`. */
-function isDecodable(url: string): boolean {
-  const { username, password } = new URL(url);
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
 }

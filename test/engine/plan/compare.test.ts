@@ -7,7 +7,7 @@ import type { PlanChanges } from '../../../src/engine/model/plan-changes.js';
 import { type Comparison, compareRows, type Known } from '../../../src/engine/plan/compare.js';
 import { type Scanned, scanAll } from '../../../src/engine/plan/plan.js';
 import { buildItems, itemIn } from '../../../src/engine/read/index.js';
-import { itemsOf } from '../../../src/engine/send/body.js';
+import { itemsOf } from '../../../src/engine/send/chunk.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import { file, HERE, KEY, open } from '../read/reading.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
-import { serialize } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/chunk.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { ofInput } from '../support/cut.js';
 import { batchesOf, itemOf, type Row } from '../support/rows.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { serialize } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/chunk.js';
 import { cut, mergedOf, rowsOf } from '../support/cut.js';
 import { idHash, itemOf, type Row } from '../support/rows.js';
 

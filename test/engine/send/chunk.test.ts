@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
-import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
+import { itemsOf, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { leave } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';

@@ -1,8 +1,7 @@
 /** Requests packed from several inputs of a kind: the same bodies as of one input, and each row's place is kept. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { divide, leave, pick } from '../../../src/engine/send/pick.js';

@@ -1,8 +1,7 @@
 /** Part of a chunk: halves by item, found again by the ranges that are recorded of them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, rangesToRecord, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
 import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { divide, leave, pick, type Rows } from '../../../src/engine/send/pick.js';
 import { mergedOf, ofInput } from '../support/cut.js';

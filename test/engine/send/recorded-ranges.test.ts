@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecordedRanges } from '../../../src/engine/send/recorded-ranges.js';
+import { RecordedRanges } from '../../../src/engine/send/chunk.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 
 const range = (input: number, first_row: number, end_row: number) => ({ input, first_row, end_row });

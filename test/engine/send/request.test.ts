@@ -1,16 +1,8 @@
-/** The life of one request: the contract's table "What becomes of an answer", with answers from a script. As long as that table. */
+/** The life of one request: the contract's table "What becomes of an answer", with answers from a script. */
 import { describe, expect, test } from 'vitest';
-import {
-  AuthError,
-  ContractError,
-  LockLostError,
-  NetworkError,
-  type ProfilesError,
-  ServiceError,
-  StateError,
-} from '../../../src/engine/errors.js';
+import { LockLostError, type ProfilesError, StateError } from '../../../src/engine/errors.js';
 import type { ImportEvent } from '../../../src/engine/events.js';
-import { foundAfterCrash, type Outcome, sendRequest } from '../../../src/engine/send/request.js';
+import { type Outcome, sendRequest } from '../../../src/engine/send/request.js';
 import type { Expected } from '../../../src/engine/service/answer.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RetryOptions } from '../../../src/engine/service/retry.js';
@@ -22,7 +14,7 @@ const DEFAULTS: RetryOptions = {
   retries: 5,
   retryDelayMs: 1_000,
   maxRetryAfterMs: 300_000,
-  busyTimeoutMs: 1_800_000,
+  busyTimeoutMs: 60_000,
 };
 
 const reply = (status: number, over: Partial<Extract<Answer, { type: 'reply' }>> = {}): Answer => ({
@@ -37,73 +29,55 @@ const reply = (status: number, over: Partial<Extract<Answer, { type: 'reply' }>>
 const accepted = reply(202, { body: '{"job_id":"job-1","status":"queued"}' });
 const lost: Answer = { type: 'lost', reason: 'connection reset' };
 const unsent: Answer = { type: 'unsent', reason: 'connection refused', tls: false };
+const page = reply(200, { body: '<html>Sign in</html>', contentType: 'text/html' });
+const RESET = 'connection reset';
 
-type Scripted = Answer | ((signal: AbortSignal) => Answer | Promise<Answer>);
+/** What to press, and when. */
+interface Signals {
+  stop: AbortController;
+  abort: AbortController;
+}
+
+type Scripted = Answer | ((signals: Signals) => Answer | Promise<Answer>);
 
 interface Setup {
   record?: Partial<RequestRecord>;
   expected?: Expected;
   options?: Partial<RetryOptions>;
-  /** Of jitter: 1 is the bound itself. */
-  random?: number;
-  stop?: AbortController;
-  abort?: AbortController;
-  /** Is called as the first pause begins. */
-  onPause?: () => void;
+  isStopped?: boolean;
+  /** Stops it in its first pause. */
+  stopsInPause?: boolean;
   /** Fails the nth commit, from 1. */
   failingCommit?: number;
 }
 
-interface Sent {
-  outcome: Outcome;
-  record: RequestRecord;
-  /** What happened, in order: `commit <state>`, `submit`. */
-  log: string[];
-  /** The record at each commit. */
-  commits: RequestRecord[];
-  /** Milliseconds since the start, of each attempt. */
-  attempts: number[];
-  retries: Extract<ImportEvent, { type: 'retry' }>[];
-  /** When it was over. */
-  end: number;
-}
-
 /** Sends a request to answers in turn; the last one answers whatever follows. */
-async function send(script: Scripted[], setup: Setup = {}): Promise<Sent> {
-  const { failure, ...sent } = await attempt(script, setup);
-  if (failure) throw failure;
-  return sent;
-}
-
-/** The same, with the error it threw. */
-async function attempt(
-  script: Scripted[],
-  { record: over, expected = 'job', options, random = 1, onPause, failingCommit, ...signals }: Setup = {},
-): Promise<Sent & { failure: unknown }> {
+async function send(script: Scripted[], setup: Setup = {}) {
   const clock = new IdleClock();
-  const record = recordedRange(0, 3, over);
+  const record = recordedRange(0, 3, setup.record);
+  /** What happened, in order: `commit <state>`, `submit`. */
   const log: string[] = [];
   const commits: RequestRecord[] = [];
   const attempts: number[] = [];
-  const retries: Sent['retries'] = [];
-  const stop = signals.stop ?? new AbortController();
-  const abort = signals.abort ?? new AbortController();
-  let outcome: Outcome = { type: 'stopped' };
+  const retries: Extract<ImportEvent, { type: 'retry' }>[] = [];
+  const signals = { stop: new AbortController(), abort: new AbortController() };
+  if (setup.isStopped) signals.stop.abort('SIGINT');
+  let outcome: Outcome | null = null;
   let failure: unknown = null;
   try {
     outcome = await sendRequest(
       record,
-      { ...DEFAULTS, ...options },
+      { ...DEFAULTS, ...setup.options },
       {
-        expected,
-        submit: async (signal) => {
+        expected: setup.expected ?? 'job',
+        submit: async () => {
           log.push('submit');
           attempts.push(clock.monotonic());
           const next = script[Math.min(attempts.length, script.length) - 1]!;
-          return typeof next === 'function' ? next(signal) : next;
+          return typeof next === 'function' ? next(signals) : next;
         },
         commit: async () => {
-          if (commits.length + 1 === failingCommit) throw new StateError('the disk is full');
+          if (commits.length + 1 === setup.failingCommit) throw new StateError('the disk is full');
           await null;
           commits.push({ ...record });
           log.push(`commit ${record.state}`);
@@ -111,557 +85,316 @@ async function attempt(
         emit: (event) => {
           if (event.type !== 'retry') return;
           retries.push(event);
-          if (onPause && retries.length === 1) queueMicrotask(onPause);
+          if (setup.stopsInPause) queueMicrotask(() => signals.stop.abort('SIGINT'));
         },
         clock,
-        random: () => random,
-        stop: stop.signal,
-        abort: abort.signal,
+        random: () => 1,
+        stop: signals.stop.signal,
+        abort: signals.abort.signal,
       },
     );
   } catch (error) {
     failure = error;
   }
-  return { outcome, record, log, commits, attempts, retries, end: clock.monotonic(), failure };
+  return {
+    type: outcome?.type,
+    outcome,
+    error: outcome && 'error' in outcome ? (outcome.error as ProfilesError) : null,
+    failure,
+    record,
+    log,
+    commits,
+    retries,
+    attempts: attempts.length,
+    pauses: attempts.slice(1).map((at, i) => at - attempts[i]!),
+    end: clock.monotonic(),
+  };
 }
 
-/** Times between one attempt and the next. */
-const pauses = ({ attempts }: Sent): number[] => attempts.slice(1).map((at, i) => at - attempts[i]!);
-
-const errorOf = (outcome: Outcome): ProfilesError => {
-  if (!('error' in outcome)) throw new Error(`it ended as ${outcome.type}`);
-  return outcome.error;
+const text = (part: string): unknown => expect.stringContaining(part);
+const AGAIN = [1_000, 2_000, 4_000, 8_000, 16_000];
+const date = (seconds: number): string => new Date(new IdleClock().now() + seconds * 1_000).toUTCString();
+const interrupted: Scripted = ({ stop, abort }) => {
+  stop.abort('SIGINT');
+  abort.abort('SIGINT');
+  return Promise.reject(new Error('aborted'));
 };
-
-describe('acknowledged', () => {
-  test.each([200, 201, 202])('%i with a job id: recorded, never sent again', async (status) => {
-    const sent = await send([reply(status, { body: '{"job_id":"job-1","status":"queued","type":"bulk"}' })]);
-    expect(sent.outcome).toEqual({
-      type: 'acknowledged',
-      job: { job_id: 'job-1', status: 'queued', type: 'bulk' },
-      warning: null,
-    });
-    expect(sent.record).toMatchObject({
-      state: 'acknowledged',
-      job_id: 'job-1',
-      reason: null,
-      possibleDuplicate: null,
-    });
-    expect(sent.attempts).toHaveLength(1);
-  });
-
-  test.each([
-    ['no job id', '{"status":"queued"}'],
-    ['an empty job id', '{"job_id":"","status":"queued"}'],
-    ['an array', '[]'],
-    ['null', 'null'],
-  ])('a complete 2xx with %s: accepted, not traceable, never sent again', async (_name, body) => {
-    const sent = await send([reply(202, { body })]);
-    expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: null });
-    expect(sent.record).toMatchObject({ state: 'settled', job_id: null, job: null });
-    expect(sent.record.reason).toContain('accepted with 202');
-    expect(sent.outcome).toHaveProperty('warning', sent.record.reason);
-    expect(sent.attempts).toHaveLength(1);
-  });
-});
-
-describe('a complete 2xx that is not JSON', () => {
-  const page = reply(200, { body: '<html>Sign in</html>', contentType: 'text/html' });
-
-  test('once: sent again, and named', async () => {
-    const sent = await send([page, accepted]);
-    expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' } });
-    expect(sent.record).toMatchObject({
-      retries: 1,
-      possibleDuplicate: expect.stringContaining('captive portal'),
-    });
-  });
-
-  test('two in a row: the run cannot go on, whatever retries are left', async () => {
-    const sent = await send([page]);
-    expect(sent.attempts).toHaveLength(2);
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: expect.stringContaining('captive portal'),
-    });
-    expect(errorOf(sent.outcome)).toBeInstanceOf(ContractError);
-    expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, hint: expect.stringContaining('sign in') });
-  });
-
-  test('two that are not in a row: it goes on', async () => {
-    const sent = await send([page, reply(500), page, accepted]);
-    expect(sent.outcome.type).toBe('acknowledged');
-  });
-
-  test('is a success where any is expected, but for a page', async () => {
-    const nothing = reply(204, { body: '', contentType: null });
-    const one = await send([nothing], { expected: 'anything' });
-    expect(one.outcome).toMatchObject({ type: 'acknowledged', job: null });
-    const two = await send([page], { expected: 'anything' });
-    expect(two.outcome.type).toBe('failed');
-  });
-});
-
-describe('tried again', () => {
-  test.each<[name: string, answer: Answer, reason: string, twice: boolean]>([
-    ['no connection', unsent, 'connection refused', false],
-    ['lost', lost, 'connection reset', true],
-    ['408', reply(408), '408', true],
-    ['500', reply(500), '500', true],
-    ['502', reply(502), '502', true],
-    ['504', reply(504), '504', true],
-    ['any other 5xx', reply(599), '599', true],
-    ['429', reply(429), '429', false],
-    ['503', reply(503), '503', true],
-    ['503 with Retry-After', reply(503, { retryAfter: '1' }), '503', false],
-    ['409', reply(409), '409', false],
-  ])('%s, then accepted', async (_name, answer, reason, twice) => {
-    const sent = await send([answer, accepted]);
-    expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' }, warning: null });
-    expect(sent.record).toMatchObject({ state: 'acknowledged', retries: 1, reason: null });
-    if (twice) expect(sent.record.possibleDuplicate).toContain(reason);
-    else expect(sent.record.possibleDuplicate).toBeNull();
-    expect(sent.retries).toMatchObject([
-      { request: 1, attempt: 1, delay_ms: 1_000, maybe_sent_twice: twice },
-    ]);
-    expect(sent.retries[0]!.reason).toContain(reason);
-  });
-
-  test.each<[name: string, answer: Answer, state: string, error: new (message: string) => Error]>([
-    ['no connection', unsent, 'withdrawn', NetworkError],
-    ['lost', lost, 'unknown', NetworkError],
-    ['500', reply(500), 'unknown', ServiceError],
-    ['429', reply(429), 'withdrawn', ServiceError],
-    ['503', reply(503), 'unknown', ServiceError],
-    ['503 with Retry-After', reply(503, { retryAfter: '1' }), 'withdrawn', ServiceError],
-  ])('%s to the end: given up after five retries, resumable', async (_name, answer, state, Kind) => {
-    const sent = await send([answer]);
-    expect(sent.attempts).toHaveLength(6);
-    expect(sent.retries.map((retry) => retry.attempt)).toEqual([1, 2, 3, 4, 5]);
-    expect(sent.outcome.type).toBe('failed');
-    expect(errorOf(sent.outcome)).toBeInstanceOf(Kind);
-    expect(errorOf(sent.outcome).exit).toBe(6);
-    expect(errorOf(sent.outcome).message).toContain('(6 attempts)');
-    expect(sent.record).toMatchObject({ state, retries: 5 });
-  });
-
-  test('-o retries=0 gives up at once', async () => {
-    const sent = await send([unsent], { options: { retries: 0 } });
-    expect(sent.attempts).toHaveLength(1);
-    expect(sent.retries).toEqual([]);
-    expect(errorOf(sent.outcome).message).toBe('connection refused');
-  });
-
-  test.each([
-    ['at most', 1, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]],
-    ['half as long', 0.5, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]],
-    ['at least', 0, [0, 0, 0, 0, 0, 0, 0, 0]],
-  ])(
-    'the pauses double from -o retry_delay to a minute, with full jitter: %s',
-    async (_name, random, wanted) => {
-      const sent = await send([lost], { random, options: { retries: 8 } });
-      expect(pauses(sent)).toEqual(wanted);
-      expect(sent.retries.map(({ delay_ms }) => delay_ms)).toEqual(wanted);
-    },
-  );
-
-  test('-o retry_delay is where they begin', async () => {
-    const sent = await send([lost, unsent, reply(500), accepted], { options: { retryDelayMs: 50 } });
-    expect(pauses(sent)).toEqual([50, 100, 200]);
-  });
-});
-
-describe('a wait that was asked for', () => {
-  const date = (seconds: number): string => new Date(new IdleClock().now() + seconds * 1_000).toUTCString();
-
-  test.each<[header: string | null, pause: number]>([
-    ['7', 7_000],
-    ['0', 0],
-    ['300', 300_000],
-    [date(90), 90_000],
-    [null, 250],
-    ['soon', 250],
-    [date(-90), 250],
-  ])('Retry-After: %s', async (retryAfter, pause) => {
-    for (const status of [429, 503]) {
-      const sent = await send([reply(status, { retryAfter }), accepted], { random: 0.25 });
-      expect(pauses(sent)).toEqual([pause]);
-      expect(sent.outcome.type).toBe('acknowledged');
-    }
-  });
-
-  test.each([['301'], [date(301)], ['99999999999999999999']])(
-    'longer than -o max_retry_after (%s): stops at once, resumable, and says how long',
-    async (retryAfter) => {
-      const sent = await send([reply(429, { retryAfter })]);
-      expect(sent.attempts).toHaveLength(1);
-      expect(sent.end).toBe(0);
-      expect(sent.outcome.type).toBe('failed');
-      expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, status: 429, requestId: 'r-1' });
-      expect(errorOf(sent.outcome).message).toContain('the service asks to wait');
-      expect(errorOf(sent.outcome).problem?.code).toBe('retry_after_too_long');
-      expect(sent.record).toMatchObject({ state: 'withdrawn', retries: 0 });
-    },
-  );
-
-  test('the error says what was asked for', async () => {
-    const sent = await send([reply(503, { retryAfter: '601' })]);
-    expect(errorOf(sent.outcome).message).toContain('asks to wait 10m 01s');
-    expect(errorOf(sent.outcome).problem).toEqual({ code: 'retry_after_too_long', waitMs: 601_000 });
-  });
-
-  test('it does not stretch the pauses of other failures', async () => {
-    const sent = await send([reply(500, { retryAfter: '200' }), accepted]);
-    expect(pauses(sent)).toEqual([1_000]);
-  });
-
-  test('a wait counts as a retry', async () => {
-    const sent = await send([reply(429, { retryAfter: '1' })], { options: { retries: 2 } });
-    expect(sent.attempts).toEqual([0, 1_000, 2_000]);
-    expect(sent.outcome.type).toBe('failed');
-  });
-});
-
-describe('busy', () => {
-  const busy = reply(409);
-
-  test('asks again after 1 s, growing to 10 s, however often; retries are not for this', async () => {
-    const sent = await send([...Array.from({ length: 20 }, () => busy), accepted], {
-      options: { retries: 0 },
-      random: 0,
-    });
-    expect(pauses(sent).slice(0, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
-    expect(pauses(sent)).toHaveLength(20);
-    expect(sent.outcome.type).toBe('acknowledged');
-    expect(sent.record).toMatchObject({ retries: 20, possibleDuplicate: null });
-  });
-
-  test('until -o busy_timeout and not beyond, then stops, resumable', async () => {
-    const sent = await send([busy], { options: { busyTimeoutMs: 60_000 } });
-    expect(sent.attempts.slice(-3)).toEqual([45_000, 55_000, 60_000]);
-    expect(sent.outcome.type).toBe('failed');
-    expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, status: 409 });
-    expect(errorOf(sent.outcome).message).toContain('busy for 1m 00s');
-    expect(errorOf(sent.outcome).problem).toEqual({ code: 'busy_too_long', timeoutMs: 60_000 });
-    expect(sent.record).toMatchObject({ state: 'withdrawn', possibleDuplicate: null });
-  });
-});
-
-describe('not tried again', () => {
-  test.each([400, 402, 415, 422, 418])('%i: refused for what is in it', async (status) => {
-    const sent = await send([reply(status)]);
-    expect(sent.outcome.type).toBe('refused');
-    expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, status, requestId: 'r-1' });
-    expect(errorOf(sent.outcome).message).toContain('E1');
-    expect(sent.record.state).toBe('withdrawn');
-    expect(sent.record.reason).toContain(String(status));
-    expect(sent.attempts).toHaveLength(1);
-  });
-
-  test('413: too large; its halves are requests of their own', async () => {
-    const sent = await send([reply(413)]);
-    expect(sent.outcome.type).toBe('too_large');
-    expect(errorOf(sent.outcome)).toMatchObject({ status: 413, requestId: 'r-1' });
-    expect(sent.record.state).toBe('withdrawn');
-    expect(sent.log.at(-1)).toBe('commit withdrawn');
-  });
-
-  test.each([401, 403])('%i: the token', async (status) => {
-    const sent = await send([reply(status)]);
-    expect(sent.outcome.type).toBe('failed');
-    expect(errorOf(sent.outcome)).toBeInstanceOf(AuthError);
-    expect(errorOf(sent.outcome).exit).toBe(4);
-    expect(sent.record.state).toBe('withdrawn');
-    expect(sent.attempts).toHaveLength(1);
-  });
-
-  test.each<[name: string, answer: Answer]>([
-    ['301', reply(301, { location: 'https://elsewhere.test' })],
-    ['308', reply(308)],
-    ['404', reply(404)],
-    ['405', reply(405)],
-    ['501', reply(501)],
-    ['a TLS failure', { type: 'unsent', reason: 'certificate has expired', tls: true, hint: 'renew it' }],
-  ])('%s: the address', async (_name, answer) => {
-    const sent = await send([answer]);
-    expect(sent.outcome.type).toBe('failed');
-    expect(errorOf(sent.outcome).exit).toBe(6);
-    expect(errorOf(sent.outcome).hint).toMatch(/base URL|renew it/);
-    expect(sent.record.state).toBe('withdrawn');
-    expect(sent.attempts).toHaveLength(1);
-  });
-});
-
-describe('what may have arrived', () => {
-  test('stays so when a later attempt is refused: the service may have it already', async () => {
-    const sent = await send([lost, reply(400)]);
-    expect(sent.outcome.type).toBe('refused');
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: 'connection reset',
-      possibleDuplicate: 'connection reset',
-    });
-  });
-
-  test.each([
-    ['the token is refused', reply(401), 'failed'],
-    ['the address is wrong', reply(404), 'failed'],
-    ['it has to wait too long', reply(503, { retryAfter: '9999' }), 'failed'],
-  ] as const)('stays so when %s', async (_name, answer, type) => {
-    const sent = await send([lost, answer]);
-    expect(sent.outcome.type).toBe(type);
-    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
-  });
-
-  test('is named although it turns out too large, and its halves are sent', async () => {
-    const sent = await send([lost, reply(413)]);
-    expect(sent.outcome.type).toBe('too_large');
-    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
-  });
-
-  test('is named with the first reason, and kept with the last', async () => {
-    const sent = await send([lost, reply(500), reply(400)]);
-    expect(sent.record.possibleDuplicate).toBe('connection reset');
-    expect(sent.record.reason).toContain('500');
-  });
-
-  test('was not sent twice when no later attempt reached the service', async () => {
-    const sent = await send([lost, unsent]);
-    expect(sent.outcome.type).toBe('failed');
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: 'connection reset',
-      possibleDuplicate: null,
-    });
-    expect(sent.commits.at(-1)).toMatchObject({ state: 'unknown', possibleDuplicate: null });
-  });
-
-  test('was sent twice once one attempt did, whatever came after', async () => {
-    const sent = await send([lost, reply(429), unsent], { options: { retries: 3 } });
-    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
-  });
-
-  test('from an earlier session is named when it is sent again', async () => {
-    const record = { state: 'unknown', reason: 'reply timeout', retries: 2 } as const;
-    const sent = await send([accepted], { record });
-    expect(sent.record).toMatchObject({
-      state: 'acknowledged',
-      possibleDuplicate: 'reply timeout',
-      reason: null,
-      retries: 2,
-    });
-    expect(sent.commits[0]).toMatchObject({ state: 'unknown', possibleDuplicate: 'reply timeout' });
-  });
-
-  test('from an earlier session is not named when the lock was lost before a byte was written', async () => {
-    const record = { state: 'unknown', reason: 'reply timeout' } as const;
-    const sent = await attempt([() => Promise.reject(new LockLostError('another import took over'))], {
-      record,
-    });
-    expect(sent.failure).toBeInstanceOf(LockLostError);
-    expect(sent.commits.map(({ possibleDuplicate }) => possibleDuplicate)).toEqual(['reply timeout', null]);
-    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', possibleDuplicate: null });
-  });
-
-  test('from an earlier session, refused now, is still unknown', async () => {
-    const sent = await send([reply(422)], { record: { state: 'unknown', reason: 'reply timeout' } });
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: 'reply timeout',
-      possibleDuplicate: 'reply timeout',
-    });
-  });
-
-  test('found after a crash: a bare intent is unknown, everything else is what it is', () => {
-    expect(foundAfterCrash(recordedRange(0, 3))).toMatchObject({
-      state: 'unknown',
-      reason: 'the import ended before the answer was read',
-      possibleDuplicate: null,
-    });
-    const known = recordedRange(0, 3, { state: 'unknown', reason: 'reset' });
-    expect(foundAfterCrash(known)).toEqual(known);
-  });
-});
-
-describe('stopped', () => {
-  const stopped = (): AbortController => {
-    const stop = new AbortController();
+const stopping =
+  (answer: Answer): Scripted =>
+  ({ stop }) => {
     stop.abort('SIGINT');
-    return stop;
+    return answer;
   };
 
-  test('before it was sent: not sent, and to be sent by a resume', async () => {
-    const sent = await send([accepted], { stop: stopped() });
-    expect(sent.outcome.type).toBe('stopped');
-    expect(sent.log).toEqual(['commit withdrawn']);
-  });
+type Case = [name: string, script: Scripted[], wanted: object, setup?: Setup | undefined];
 
-  test('before it was sent again: what is unknown stays unknown, and was not sent twice', async () => {
-    const sent = await send([accepted], {
-      stop: stopped(),
-      record: { state: 'unknown', reason: 'reply timeout' },
-    });
-    expect(sent.log).toEqual(['commit unknown']);
-    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', possibleDuplicate: null });
-  });
+const ACCEPTED: Case[] = [
+  [
+    'a job id',
+    [accepted],
+    {
+      outcome: { type: 'acknowledged', job: { job_id: 'job-1', status: 'queued' }, warning: null },
+      record: { state: 'acknowledged', job_id: 'job-1', reason: null, possibleDuplicate: null },
+      log: ['commit intent', 'submit', 'commit acknowledged'],
+    },
+  ],
+  [
+    'no job id: not traceable, never sent again',
+    [reply(202, { body: '{"status":"queued"}' })],
+    {
+      outcome: { job: null, warning: text('accepted with 202') },
+      record: { state: 'settled', job_id: null, job: null, reason: text('accepted with 202') },
+      attempts: 1,
+    },
+  ],
+  [
+    'a page: sent again, and named',
+    [page, accepted],
+    {
+      type: 'acknowledged',
+      record: { retries: 1, possibleDuplicate: text('captive portal') },
+    },
+  ],
+  [
+    'a page, twice: the run cannot go on, whatever retries are left',
+    [page],
+    {
+      type: 'failed',
+      attempts: 2,
+      error: { name: 'ContractError', exit: 6, hint: text('sign in') },
+      record: { state: 'unknown', reason: text('captive portal') },
+    },
+  ],
+  [
+    'nothing, where anything is expected',
+    [reply(204, { body: '', contentType: null })],
+    { outcome: { type: 'acknowledged', job: null } },
+    { expected: 'anything' },
+  ],
+  ['a page, where anything is expected', [page], { type: 'failed' }, { expected: 'anything' }],
+];
 
-  test.each<[name: string, answer: Answer, state: string]>([
-    ['no connection', unsent, 'withdrawn'],
-    ['429', reply(429, { retryAfter: '120' }), 'withdrawn'],
-    ['409', reply(409), 'withdrawn'],
-    ['lost', lost, 'unknown'],
-    ['500', reply(500), 'unknown'],
-  ])('while it waits after %s: at once, and nothing is sent any more', async (_name, answer, state) => {
-    const stop = new AbortController();
-    const sent = await send([answer, accepted], { stop, onPause: () => stop.abort('SIGINT') });
-    expect(sent.attempts).toHaveLength(1);
-    expect(sent.end).toBe(0);
-    expect(sent.outcome.type).toBe('stopped');
-    expect(sent.record).toMatchObject({ state, possibleDuplicate: null });
-    expect(sent.log.at(-1)).toBe(`commit ${state}`);
-  });
+/** Answers after which it is sent again: whether it may have arrived, and the error in the end. */
+const PASSING: [answer: Answer, reason: string, maybe: boolean, error: string][] = [
+  [unsent, 'connection refused', false, 'NetworkError'],
+  [lost, RESET, true, 'NetworkError'],
+  [reply(500), '500', true, 'ServiceError'],
+  [reply(429), '429', false, 'ServiceError'],
+  [reply(503), '503', true, 'ServiceError'],
+];
 
-  test('while it is answered: what was answered counts', async () => {
-    const stop = new AbortController();
-    const sent = await send(
-      [
-        () => {
-          stop.abort('SIGINT');
-          return accepted;
-        },
-      ],
-      { stop },
-    );
-    expect(sent.outcome.type).toBe('acknowledged');
-    expect(sent.record.state).toBe('acknowledged');
-  });
+const WAITING: Case[] = [
+  ['a time', [reply(429, { retryAfter: '7' }), accepted], { pauses: [7_000] }],
+  ['the longest time', [reply(503, { retryAfter: '300' }), accepted], { pauses: [300_000] }],
+  ['a date', [reply(503, { retryAfter: date(90) }), accepted], { pauses: [90_000] }],
+  ['no usable time', [reply(429, { retryAfter: 'soon' }), accepted], { pauses: [1_000] }],
+  ['a time, of what may have arrived', [reply(500, { retryAfter: '200' }), accepted], { pauses: [1_000] }],
+  [
+    'a time too long: stops at once, and says how long',
+    [reply(429, { retryAfter: '301' })],
+    {
+      attempts: 1,
+      end: 0,
+      error: {
+        exit: 6,
+        status: 429,
+        requestId: 'r-1',
+        message: text('asks to wait 5m 01s'),
+        problem: { code: 'retry_after_too_long', waitMs: 301_000 },
+      },
+      record: { state: 'withdrawn', retries: 0 },
+    },
+  ],
+  [
+    'a time, which counts as a retry',
+    [reply(429, { retryAfter: '1' })],
+    { pauses: [1_000, 1_000], type: 'failed' },
+    { options: { retries: 2 } },
+  ],
+  [
+    'it is busy: retries are not for this',
+    [reply(409), reply(409), accepted],
+    { pauses: [1_000, 2_000], type: 'acknowledged', record: { retries: 2, possibleDuplicate: null } },
+    { options: { retries: 0 } },
+  ],
+  [
+    'it is busy for too long',
+    [reply(409)],
+    {
+      end: 60_000,
+      error: { exit: 6, status: 409, problem: { code: 'busy_too_long', timeoutMs: 60_000 } },
+      record: { state: 'withdrawn', possibleDuplicate: null },
+    },
+  ],
+];
 
-  test('while it is answered with a passing failure: no retry is announced or counted', async () => {
-    const stop = new AbortController();
-    const sent = await send(
-      [
-        () => {
-          stop.abort('SIGINT');
-          return reply(429);
-        },
-      ],
-      { stop },
-    );
-    expect(sent.outcome.type).toBe('stopped');
-    expect(sent.record).toMatchObject({ state: 'withdrawn', retries: 0 });
-    expect(sent.retries).toEqual([]);
+const REFUSED: Case[] = [
+  [
+    'its content',
+    [reply(422)],
+    {
+      type: 'refused',
+      error: { exit: 6, status: 422, requestId: 'r-1', message: text('E1') },
+      record: { state: 'withdrawn', reason: text('422') },
+      attempts: 1,
+    },
+  ],
+  [
+    'its size',
+    [reply(413)],
+    { type: 'too_large', error: { status: 413 }, record: { state: 'withdrawn' }, attempts: 1 },
+  ],
+  [
+    'the token',
+    [reply(401)],
+    { type: 'failed', error: { name: 'AuthError', exit: 4 }, record: { state: 'withdrawn' }, attempts: 1 },
+  ],
+  [
+    'the address',
+    [reply(404)],
+    {
+      type: 'failed',
+      error: { exit: 6, hint: text('base URL') },
+      record: { state: 'withdrawn' },
+      attempts: 1,
+    },
+  ],
+  [
+    'TLS',
+    [{ type: 'unsent', reason: 'certificate has expired', tls: true, hint: 'renew it' }],
+    { type: 'failed', error: { exit: 6, hint: 'renew it' }, record: { state: 'withdrawn' }, attempts: 1 },
+  ],
+];
+
+const earlier: Setup = { record: { state: 'unknown', reason: 'reply timeout', retries: 2 } };
+const inDoubt = (reason: unknown, possibleDuplicate: string | null) => ({
+  record: { state: 'unknown', reason, possibleDuplicate },
+});
+const MAYBE: Case[] = [
+  ['is refused later', [lost, reply(400)], { type: 'refused', ...inDoubt(RESET, RESET) }],
+  ['is too large later', [lost, reply(413)], { type: 'too_large', ...inDoubt(RESET, RESET) }],
+  ['meets a refused token', [lost, reply(401)], { type: 'failed', ...inDoubt(RESET, RESET) }],
+  [
+    'has to wait too long',
+    [lost, reply(503, { retryAfter: '9999' })],
+    { type: 'failed', ...inDoubt(RESET, RESET) },
+  ],
+  ['is named with the first reason', [lost, reply(500), reply(400)], inDoubt(text('500'), RESET)],
+  ['does not arrive again', [lost, unsent], { type: 'failed', ...inDoubt(RESET, null) }],
+  ['arrives once more', [lost, reply(429), unsent], inDoubt(RESET, RESET), { options: { retries: 3 } }],
+  [
+    'is accepted in a later session',
+    [accepted],
+    {
+      record: { state: 'acknowledged', reason: null, possibleDuplicate: 'reply timeout', retries: 2 },
+      log: ['commit unknown', 'submit', 'commit acknowledged'],
+    },
+    earlier,
+  ],
+  ['is refused in a later session', [reply(422)], inDoubt('reply timeout', 'reply timeout'), earlier],
+  [
+    'is not written in a later session, because the lock was lost',
+    [() => Promise.reject(new LockLostError('another import took over'))],
+    {
+      failure: { name: 'LockLostError' },
+      ...inDoubt('reply timeout', null),
+      commits: [{ possibleDuplicate: 'reply timeout' }, { possibleDuplicate: null }],
+    },
+    earlier,
+  ],
+];
+
+const STOPPED: Case[] = [
+  ['before it was sent', [accepted], { log: ['commit withdrawn'] }, { isStopped: true }],
+  [
+    'before it was sent again',
+    [accepted],
+    { log: ['commit unknown'], ...inDoubt('reply timeout', null) },
+    { isStopped: true, ...earlier },
+  ],
+  [
+    'while it waits',
+    [reply(429, { retryAfter: '120' })],
+    { attempts: 1, end: 0, record: { state: 'withdrawn' } },
+    { stopsInPause: true },
+  ],
+  [
+    'while it waits, in doubt',
+    [lost],
+    { attempts: 1, end: 0, ...inDoubt(RESET, null) },
+    { stopsInPause: true },
+  ],
+  [
+    'while it is answered: no retry is announced or counted',
+    [stopping(reply(429))],
+    { record: { state: 'withdrawn', retries: 0 }, retries: [] },
+  ],
+  [
+    'at once',
+    [interrupted],
+    {
+      ...inDoubt('interrupted while it was sent', null),
+      log: ['commit intent', 'submit', 'commit unknown'],
+    },
+  ],
+  ['at once, after it was lost', [lost, interrupted], inDoubt(RESET, RESET)],
+];
+
+describe.each<[what: string, cases: Case[]]>([
+  ['a success with', ACCEPTED],
+  ['the service asks to wait:', WAITING],
+  ['refused for', REFUSED],
+  ['what may have arrived', MAYBE],
+  [
+    'stopped',
+    STOPPED.map(([name, script, wanted, setup]) => [name, script, { type: 'stopped', ...wanted }, setup]),
+  ],
+])('%s', (_, cases) => {
+  test.each(cases)('%s', async (_name, script, wanted, setup) => {
+    expect(await send(script, setup)).toMatchObject(wanted);
   });
 });
 
-describe('ended at once, during the attempt', () => {
-  test('nobody knows what became of it', async () => {
-    const [stop, abort] = [new AbortController(), new AbortController()];
-    const sent = await send(
-      [
-        (signal) => {
-          stop.abort('SIGINT');
-          abort.abort('SIGINT');
-          return Promise.reject(signal.reason);
-        },
-      ],
-      { stop, abort },
-    );
-    expect(sent.outcome.type).toBe('stopped');
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: 'interrupted while it was sent',
-      possibleDuplicate: null,
-    });
-    expect(sent.log).toEqual(['commit intent', 'submit', 'commit unknown']);
+test('while it is answered, what was answered counts', async () => {
+  expect(await send([stopping(accepted)])).toMatchObject({ type: 'acknowledged', failure: null });
+});
+
+describe.each(PASSING)('%j', (answer, reason, maybe, name) => {
+  test('passes', async () => {
+    const { type, record, retries, log } = await send([answer, accepted]);
+    expect([type, record.retries, record.reason]).toEqual(['acknowledged', 1, null]);
+    expect(record.possibleDuplicate).toEqual(maybe ? text(reason) : null);
+    expect(retries).toMatchObject([
+      { request: 1, attempt: 1, delay_ms: 1_000, maybe_sent_twice: maybe, reason: text(reason) },
+    ]);
+    const [left, again] = maybe ? ['unknown', 'unknown'] : ['withdrawn', 'intent'];
+    expect(log).toEqual([
+      ...['commit intent', 'submit', `commit ${left}`],
+      ...[`commit ${again}`, 'submit', 'commit acknowledged'],
+    ]);
   });
 
-  test('what was unknown before keeps its reason, and may be there twice now', async () => {
-    const [stop, abort] = [new AbortController(), new AbortController()];
-    const sent = await send(
-      [
-        lost,
-        () => {
-          stop.abort();
-          abort.abort();
-          throw new Error('aborted');
-        },
-      ],
-      { stop, abort },
-    );
-    expect(sent.record).toMatchObject({
-      state: 'unknown',
-      reason: 'connection reset',
-      possibleDuplicate: 'connection reset',
+  test('lasts: given up after five retries', async () => {
+    expect(await send([answer])).toMatchObject({
+      type: 'failed',
+      pauses: AGAIN,
+      error: { name, exit: 6, message: text('(6 attempts)') },
+      record: { state: maybe ? 'unknown' : 'withdrawn', retries: 5 },
     });
-  });
-
-  test('any other failure of the sending itself is thrown, and the intent stands', async () => {
-    const sent = await attempt([() => Promise.reject(new TypeError('a defect'))]);
-    expect(sent.failure).toBeInstanceOf(TypeError);
-    expect(sent.log).toEqual(['commit intent', 'submit']);
   });
 });
 
-describe('what is on disk', () => {
-  test('the intent before the attempt, the acknowledgement before the outcome', async () => {
-    const sent = await send([accepted]);
-    expect(sent.log).toEqual(['commit intent', 'submit', 'commit acknowledged']);
-    expect(sent.commits.at(-1)).toMatchObject({ job_id: 'job-1', job: { job_id: 'job-1' } });
-  });
+test('any other failure of the sending itself is thrown, and the intent stands', async () => {
+  const sent = await send([() => Promise.reject(new TypeError('a defect'))]);
+  expect(sent).toMatchObject({ failure: { name: 'TypeError' }, log: ['commit intent', 'submit'] });
+});
 
-  test('while it waits, what is known of it; before each attempt, the intent again', async () => {
-    const sent = await send([reply(429), unsent, reply(409), accepted]);
-    expect(sent.log).toEqual([
-      'commit intent',
-      'submit',
-      'commit withdrawn',
-      'commit intent',
-      'submit',
-      'commit withdrawn',
-      'commit intent',
-      'submit',
-      'commit withdrawn',
-      'commit intent',
-      'submit',
-      'commit acknowledged',
-    ]);
-    expect(sent.commits.map(({ retries }) => retries)).toEqual([0, 1, 1, 2, 2, 3, 3, 3]);
-    expect(sent.commits.find(({ state }) => state === 'intent')!.reason).toBeNull();
-  });
-
-  test('an answer that was lost, before the pause; that it is sent again, before it is', async () => {
-    const sent = await send([lost, accepted]);
-    expect(sent.log).toEqual([
-      'commit intent',
-      'submit',
-      'commit unknown',
-      'commit unknown',
-      'submit',
-      'commit acknowledged',
-    ]);
-    expect(sent.commits.map(({ possibleDuplicate }) => possibleDuplicate)).toEqual([
-      null,
-      null,
-      'connection reset',
-      'connection reset',
-    ]);
-  });
-
-  test('what cannot be recorded is not sent', async () => {
-    const sent = await attempt([accepted], { failingCommit: 1 });
-    expect(sent.failure).toBeInstanceOf(StateError);
-    expect(sent.log).toEqual([]);
-  });
-
-  test('an acknowledgement that cannot be recorded is not reported as one', async () => {
-    const sent = await attempt([accepted], { failingCommit: 2 });
-    expect(sent.failure).toBeInstanceOf(StateError);
-    expect(sent.attempts).toHaveLength(1);
-  });
-
-  test.each([2, 3])('commit %i failing, nothing is sent after it', async (failingCommit) => {
-    const sent = await attempt([lost, accepted], { failingCommit });
-    expect(sent.failure).toBeInstanceOf(StateError);
-    expect(sent.attempts).toHaveLength(1);
-  });
+test.each([
+  [1, 0],
+  [2, 1],
+  [3, 1],
+])('where commit %i fails, nothing is sent after it', async (failingCommit, attempts) => {
+  const { failure, ...sent } = await send([lost, accepted], { failingCommit });
+  expect(failure).toBeInstanceOf(StateError);
+  expect(sent).toMatchObject({ attempts, outcome: null });
 });

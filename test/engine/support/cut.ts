@@ -1,8 +1,8 @@
 /** Chunks of rows that are made by hand. */
 
 import type { ItemBatch } from '../../../src/engine/read/index.js';
-import { serialize } from '../../../src/engine/send/body.js';
 import type { Chunk, ChunkPart } from '../../../src/engine/send/chunk.js';
+import { serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
