@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { sql } from '../../src/engine/state/database.js';
 import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { lockOf } from '../../src/engine/state/postgres/database.js';
 import { MIGRATIONS, markOf } from '../../src/engine/state/schema.js';
@@ -13,15 +14,12 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     const database = await db.open();
     db.sql(tables);
     const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
-    const all = ['a\'"\\?$1\0ö', 2 ** 53 - 1, 0.25, bytes];
+    const all = ['a\'"\\?$1\0ö', 2 ** 53 - 1, 0.25] as const;
     await database.write(async (tx) => {
-      expect(
-        await tx.run(
-          'INSERT INTO things VALUES (?, ?, ?, ?)',
-          ...(all as [string, number, number, Uint8Array]),
-        ),
-      ).toBe(1);
-      expect(await tx.run('INSERT INTO things (name, number) VALUES (?2, ?1)', -5n, "it''s ?")).toBe(1);
+      expect(await tx.run(sql`INSERT INTO things VALUES (${all[0]}, ${all[1]}, ${all[2]}, ${bytes})`)).toBe(
+        1,
+      );
+      expect(await tx.run(sql`INSERT INTO things (name, number) VALUES (${"it''s ?"}, ${-5n})`)).toBe(1);
     });
     const rows = await database.read((on) =>
       on.all("SELECT * FROM things WHERE name <> '?' -- what?\n ORDER BY number DESC"),
@@ -33,8 +31,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     expect(
       await database.read((on) =>
         on.get(
-          'SELECT sum(number) AS sum, count(*) AS n, number > 0 AS more FROM things WHERE number < ? GROUP BY 3',
-          0,
+          sql`SELECT sum(number) AS sum, count(*) AS n, number > 0 AS more FROM things WHERE number < ${0} GROUP BY 3`,
         ),
       ),
     ).toEqual({
@@ -43,7 +40,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
       more: 0,
     });
     expect(
-      await database.read((on) => on.get('SELECT 1 AS one FROM things WHERE name = ?', 'none')),
+      await database.read((on) => on.get(sql`SELECT 1 AS one FROM things WHERE name = ${'none'}`)),
     ).toBeUndefined();
   });
 
@@ -53,11 +50,11 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     const error = new Error('from within');
     await expect(
       database.write(async (tx) => {
-        await tx.run('INSERT INTO things (name) VALUES (?)', 'gone');
+        await tx.run(sql`INSERT INTO things (name) VALUES (${'gone'})`);
         throw error;
       }),
     ).rejects.toThrow(/from within/);
-    await database.write((tx) => tx.run('INSERT INTO things (name) VALUES (?)', 'kept'));
+    await database.write((tx) => tx.run(sql`INSERT INTO things (name) VALUES (${'kept'})`));
     expect(await database.read((on) => on.all('SELECT name FROM things'))).toEqual([{ name: 'kept' }]);
   });
 
@@ -69,8 +66,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     const seen: number[] = [];
     await database.read(async (on) => {
       const rows = on.each<{ number: number }>(
-        'SELECT number FROM things WHERE number > ? ORDER BY number',
-        2,
+        sql`SELECT number FROM things WHERE number > ${2} ORDER BY number`,
       );
       for await (const { number } of rows) {
         seen.push(number);
@@ -94,7 +90,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     );
     await database.write(async (tx) => {
       for await (const { number } of tx.each<{ number: number }>('SELECT number FROM things')) {
-        await tx.run('UPDATE things SET share = ? WHERE number = ?', number / 2, number);
+        await tx.run(sql`UPDATE things SET share = ${number / 2} WHERE number = ${number}`);
       }
     });
     expect(await database.read((on) => on.get('SELECT sum(share) AS sum FROM things'))).toEqual({
@@ -108,7 +104,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     const add = (database: typeof one) =>
       database.write(async (tx) => {
         const { number } = (await tx.get<{ number: number }>('SELECT number FROM things'))!;
-        await tx.run('UPDATE things SET number = ?', number + 1);
+        await tx.run(sql`UPDATE things SET number = ${number + 1}`);
       });
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(at % 2 === 0 ? one : other)));
     expect(await one.read((on) => on.get('SELECT number FROM things'))).toEqual({ number: 40 });
@@ -119,7 +115,7 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
     db.sql(tables);
     const order: string[] = [];
     const writing = database.write(async (tx) => {
-      await tx.run('INSERT INTO things (name) VALUES (?)', 'a');
+      await tx.run(sql`INSERT INTO things (name) VALUES (${'a'})`);
       order.push('written');
     });
     const reading = database

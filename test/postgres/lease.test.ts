@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { LockLostError } from '../../src/engine/errors.js';
+import { sql } from '../../src/engine/state/database.js';
 import type { Times } from '../../src/engine/state/postgres/heart.js';
 import { Leases } from '../../src/engine/state/postgres/lease.js';
 import { hasPostgres, type TestDatabase, testOn, ways } from './support.js';
@@ -108,7 +109,7 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     const held = (await one.take())!;
     const note = (text: string) =>
       one.database.write((tx) =>
-        tx.run('INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?)', text, '', ''),
+        tx.run(sql`INSERT INTO scopes (account, region, base_url) VALUES (${text}, '', '')`),
       );
     await note('before');
     age(db, 901);

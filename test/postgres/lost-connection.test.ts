@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql as query } from '../../src/engine/state/database.js';
 import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { PATIENCE, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -39,7 +40,7 @@ describe.runIf(hasPostgres)('a connection that is lost', () => {
   }
   const sql = (statements: string): string => server.sql(`SET search_path TO ${schema}; ${statements}`);
   const add = (db: PostgresDatabase, number: number): Promise<number> =>
-    db.write((tx) => tx.run('INSERT INTO things VALUES (?)', number));
+    db.write((tx) => tx.run(query`INSERT INTO things VALUES (${number})`));
   const numbers = (): string =>
     sql("SELECT coalesce(string_agg(number::text, ',' ORDER BY number), '') FROM things");
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';
+import { databaseFile } from '../../engine/state/folder.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
@@ -30,7 +31,6 @@ export async function statePlace(context: Context): Promise<StatePlace> {
   const settings = await context.settings();
   const [name, origin] = [stateName(settings), settings.origins.state!];
   const isFolder = settings.state.kind === 'sqlite';
-  const { databaseFile } = await import('../../engine/state/state.js'); // it loads the database
   const database = isFolder ? databaseFile(name) : name;
   return { name, origin, database, exists: !isFolder || existsSync(database), isFolder };
 }

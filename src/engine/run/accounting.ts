@@ -6,7 +6,7 @@ import { nextStep, rulesOf } from '../send/next.js';
 import { sum } from '../send/row-counts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
-import { totalsOf } from '../state/totals.js';
+import { totalsOf } from '../state/run-requests.js';
 import { requestStatus } from '../states.js';
 import { failedOf } from './failed-requests.js';
 

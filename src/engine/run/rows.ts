@@ -16,9 +16,8 @@ import {
 } from '../read/index.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { shortId } from '../state/row-lists.js';
-import { RunRequests } from '../state/run-requests.js';
+import { isDecided, RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
-import { isDecided } from '../state/totals.js';
 import { classOf } from '../states.js';
 import {
   MERGED,

@@ -108,7 +108,7 @@ async function keepVerified({ run, deps, kinds, known, scanned, compared, pool }
   const { state, stop } = deps;
   if (run.earlier || !scanned) return;
   for (const kind of kinds) {
-    if (!(await state.sends.mayBeOverwritten(run.id, run.scope, kind))) continue;
+    if (!(await state.sends.mayBeOverwritten(run.id, kind))) continue;
     const rows = (await known.of(kind))!;
     const how = { hashKey: state.secret, pool, signal: stop };
     const ids = await unchangedIds(scanned, kind, rows, await compared.of(kind, rows), how);

@@ -22,8 +22,7 @@ import {
   type RequestState,
   rangesOf,
 } from '../state/requests.js';
-import { RunRequests } from '../state/run-requests.js';
-import { completedRows } from '../state/totals.js';
+import { completedRows, RunRequests } from '../state/run-requests.js';
 import { requestStatus } from '../states.js';
 import type { CauseTotals } from './causes.js';
 

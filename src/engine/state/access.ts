@@ -1,12 +1,11 @@
-/** What all stores share: the database, the clock, and the row ids of scopes. */
-import type { Database, Reader, Transaction } from './database.js';
+/** What all stores share: the database, the clock, and facts about the state as a whole (the table `meta`). */
+import { randomBytes } from 'node:crypto';
+import { UsageError } from '../errors.js';
+import { type Database, insertInto, type Reader, sql, type Transaction } from './database.js';
 import { stateError } from './folder.js';
-import type { Scope } from './scopes.js';
 
 export class Access {
-  /** Row ids that were read outside a transaction: such rows are committed, and never deleted. */
-  readonly #scopes = new Map<string, number>();
-  /** Writes records that wait for others (`Commits.flush`). */
+  /** Writes records that wait for others (`Requests`). */
   flush: () => Promise<void> = async () => {};
   /** The number of the session of a run. What was found in an earlier one may be outdated. */
   session = 0;
@@ -30,11 +29,6 @@ export class Access {
     return this.db.read(work);
   }
 
-  /** Reads for a scope. @param work gets its row id; 0, which is never a row id, if there is none */
-  readIn<T>(scope: Scope, work: (on: Reader, id: number) => Promise<T>): Promise<T> {
-    return this.db.read(async (on) => work(on, await this.#find(on, scope, true)));
-  }
-
   /** Runs one transaction after waiting records. @throws StateError */
   async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     await this.flush();
@@ -44,37 +38,65 @@ export class Access {
       throw stateError(error, 'record', this.folder);
     }
   }
+}
 
-  /** Runs one transaction for a scope. @param work gets its row id, which is created if needed */
-  writeIn<T>(scope: Scope, work: (tx: Transaction, id: number) => Promise<T>): Promise<T> {
-    return this.write(async (tx) => work(tx, await this.idOf(tx, scope)));
-  }
+/** The location to which the state moved, without a password. */
+export const MOVED_TO = 'moved_to';
+/** The identity of the state of which this one is a copy that is not complete yet. */
+export const COPY_OF = 'copy_of';
 
-  /** The row id of a scope, which is created if needed. */
-  async idOf(tx: Transaction, scope: Scope): Promise<number> {
-    const known = await this.#find(tx, scope, false);
-    if (known !== 0) return known;
-    const { account, region, base_url } = scope;
-    const added = await tx.get<{ scope: number }>(
-      'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
-      account,
-      region,
-      base_url,
-    );
-    return added!.scope;
-  }
+export async function metaOf(on: Reader, name: string): Promise<string | null> {
+  const row = await on.get<{ value: string }>(sql`SELECT value FROM meta WHERE name = ${name}`);
+  return row?.value ?? null;
+}
 
-  async #find(on: Reader, { account, region, base_url }: Scope, isCommitted: boolean): Promise<number> {
-    const key = JSON.stringify([account, region, base_url]);
-    const known = this.#scopes.get(key);
-    if (known !== undefined) return known;
-    const row = await on.get<{ scope: number }>(
-      'SELECT scope FROM scopes WHERE account = ? AND region = ? AND base_url = ?',
-      account,
-      region,
-      base_url,
-    );
-    if (row && isCommitted) this.#scopes.set(key, row.scope);
-    return row?.scope ?? 0;
+export async function setMeta(tx: Transaction, name: string, value: string | null): Promise<void> {
+  await tx.run(sql`DELETE FROM meta WHERE name = ${name}`);
+  if (value !== null) await tx.run(insertInto('meta', { name, value }));
+}
+
+/** The key of all stored hashes; null if there is none. */
+export async function readSecret(on: Reader): Promise<Buffer | null> {
+  const key = await metaOf(on, 'secret');
+  return key === null ? null : Buffer.from(key, 'hex');
+}
+
+/** Creates the key, unless another process has. */
+export async function createSecret(tx: Transaction): Promise<Buffer> {
+  const known = await readSecret(tx);
+  if (known) return known;
+  const key = randomBytes(32);
+  await setMeta(tx, 'secret', key.toString('hex'));
+  return key;
+}
+
+/**
+ * The next number of a send, run, or plan, larger than those of all earlier ones, also of deleted ones. It is counted
+ * within the transaction, so that numbers follow the order of commits, and none is used twice.
+ */
+export async function nextNumber(tx: Transaction): Promise<number> {
+  const row = await tx.get<{ number: number }>(
+    `UPDATE meta SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT) WHERE name = 'number'
+     RETURNING CAST(value AS BIGINT) AS number`,
+  );
+  return row!.number;
+}
+
+/**
+ * Checks that the state can be used for an import.
+ * @throws UsageError if it has moved, or is an unfinished copy: new records in it would be lost
+ */
+export async function refuseMoved(on: Reader): Promise<void> {
+  const to = await metaOf(on, MOVED_TO);
+  if (to !== null) {
+    throw new UsageError(`this state has moved to ${to}`, {
+      hint: 'import with the state that it has moved to',
+      problem: { code: 'state_moved', to },
+    });
   }
+  if ((await metaOf(on, COPY_OF)) === null) return;
+  throw new UsageError('another state is being copied into this one', {
+    hint: 'finish the copy first',
+    problem: { code: 'state_incomplete' },
+  });
 }

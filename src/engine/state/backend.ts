@@ -12,21 +12,18 @@ export interface Recorded {
   scope: Scope;
   kind: Kind;
   request: RequestRecord;
-  /** The rows of an intent; null for other changes. */
+  /** The rows of an intent; null for other changes. `session`: see `Access.session`. */
   sent: {
     prints: FingerprintColumns;
     shared: ReadonlySet<bigint>;
     rows: RequestRows | null;
-    /** See `Access.session`. */
     session: number;
   } | null;
 }
 
 /** A thread that writes records, so that the main thread does not wait for the disk. */
 export interface Writer {
-  /**
-   * Starts the thread, which takes about 20 ms. If it cannot be started, the main thread continues to write.
-   */
+  /** Starts the thread, which takes about 20 ms. If it cannot be started, the main thread continues to write. */
   start(): Promise<void>;
   readonly isStarted: boolean;
   /**

@@ -4,8 +4,8 @@
  */
 import type { Reader } from './database.js';
 import { type RequestRange, requestsOf } from './requests.js';
+import { submittedRows } from './run-requests.js';
 import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
-import { submittedRows } from './totals.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {

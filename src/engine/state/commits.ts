@@ -58,8 +58,7 @@ export class Commits<T> {
   async #writeAll(): Promise<void> {
     await null; // so that `#writing` is set before this ends
     while (this.#isDue) {
-      const group = this.#waiting;
-      this.#waiting = [];
+      const group = this.#waiting.splice(0);
       clearImmediate(this.#soon);
       clearTimeout(this.#late);
       this.#soon = undefined;

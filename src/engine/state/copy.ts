@@ -8,10 +8,10 @@ import { dirname } from 'node:path';
 import { LockedError, ProfilesError, StateError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
 import { refuseForeignLink } from '../util/written-file.js';
+import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './access.js';
 import type { Backend, HeldLease } from './backend.js';
-import { type Database, insert, type Reader, type Row, type Transaction } from './database.js';
+import { type Database, insertInto, type Reader, type Row, type Transaction } from './database.js';
 import { stateError } from './folder.js';
-import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './meta.js';
 import { allScopes } from './scopes.js';
 
 /** The tables, each after those that it refers to. The first one also tells that a copy is incomplete. */
@@ -50,7 +50,7 @@ export async function copyTables(
       try {
         await to.db.write(async (tx) => {
           if (table === 'meta') await replaceMeta(tx, notes);
-          if (batch.length > 0) await insert(tx, table, ...batch);
+          if (batch.length > 0) await tx.run(insertInto(table, ...batch));
         });
       } catch (error) {
         throw stateError(error, 'record', to.name);

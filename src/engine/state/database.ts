@@ -1,23 +1,85 @@
-/** The interface of a database, for the stores, which contain SQL. */
+/** SQL with its values, and the interface of a database, for the stores, which contain SQL. */
 
 export type Value = string | number | bigint | null | Uint8Array;
 
 /**
- * Reads with SQL in the dialect that SQLite and PostgreSQL share, with placeholders `?` or `?1`. Booleans are
- * 0 and 1. 64-bit integers are returned as numbers, and bytes as Uint8Array.
+ * SQL in the dialect that SQLite and PostgreSQL share, and the values between its texts. Booleans are 0 and 1. 64-bit
+ * integers are returned as numbers, and bytes as Uint8Array.
  */
+export class Sql {
+  constructor(
+    readonly texts: readonly string[],
+    readonly values: readonly Value[] = [],
+  ) {}
+}
+
+/** Makes SQL from a template. What is SQL is inserted as it is; everything else is a value. */
+export function sql(texts: TemplateStringsArray, ...parts: readonly (Value | Sql)[]): Sql {
+  const made = [texts[0]!];
+  const values: Value[] = [];
+  const append = (text: string): void => {
+    made[made.length - 1] += text;
+  };
+  for (const [at, part] of parts.entries()) {
+    if (part instanceof Sql) {
+      append(part.texts[0]!);
+      made.push(...part.texts.slice(1));
+      values.push(...part.values);
+    } else {
+      made.push('');
+      values.push(part);
+    }
+    append(texts[at + 1]!);
+  }
+  return new Sql(made, values);
+}
+
+/** A text as SQL: a name, or a number that an index needs in the text. */
+export const raw = (text: string): Sql => new Sql([text]);
+
+/** Values or SQL, separated by commas unless said otherwise. */
+export const joined = (parts: readonly (Value | Sql)[], by = ', '): Sql =>
+  parts.map((part) => sql`${part}`).reduce((all, next) => sql`${all}${raw(by)}${next}`);
+
+/** A row to write, by column. */
+export type Row = Readonly<Record<string, Value | Sql>>;
+
+/** Rows that have the same columns. */
+export function insertInto(table: string, ...rows: readonly Row[]): Sql {
+  const columns = Object.keys(rows[0]!);
+  const values = rows.map((row) => sql`(${joined(columns.map((column) => row[column]!))})`);
+  return sql`INSERT INTO ${raw(`${table} (${columns.join(', ')})`)} VALUES ${joined(values)}`;
+}
+
+/** @param changing the columns that a row with the same key gets */
+export const upsertInto = (table: string, key: string, row: Row, changing: readonly string[]): Sql =>
+  sql`${insertInto(table, row)} ON CONFLICT (${raw(key)}) DO UPDATE
+    SET ${raw(changing.map((column) => `${column} = excluded.${column}`).join(', '))}`;
+
+/** A text has no values. */
+export type Query = Sql | string;
+
+/** The text of a query with marks for its values. @param mark the mark of a value, by its number from 1 */
+export function textOf(
+  query: Query,
+  mark: (number: number) => string,
+): [text: string, values: readonly Value[]] {
+  if (typeof query === 'string') return [query, []];
+  return [query.texts.reduce((text, next, at) => text + mark(at) + next), query.values];
+}
+
 export interface Reader {
   /** All rows. */
-  all<T>(sql: string, ...values: Value[]): Promise<T[]>;
+  all<T>(query: Query): Promise<T[]>;
   /** The first row; undefined if there is none. */
-  get<T>(sql: string, ...values: Value[]): Promise<T | undefined>;
+  get<T>(query: Query): Promise<T | undefined>;
   /** Reads row by row, without all rows in memory. */
-  each<T>(sql: string, ...values: Value[]): AsyncIterable<T>;
+  each<T>(query: Query): AsyncIterable<T>;
 }
 
 export interface Transaction extends Reader {
   /** @returns the number of changed rows. For statements with RETURNING, use `all` or `get` */
-  run(sql: string, ...values: Value[]): Promise<number>;
+  run(query: Query): Promise<number>;
 }
 
 /**
@@ -33,17 +95,13 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** A row to write, by column. */
-export type Row = Readonly<Record<string, Value>>;
+/** Runs work one at a time, in the order in which it was requested. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
 
-export const insertSql = (table: string, columns: readonly string[], rows = 1): string => {
-  const marks = `(${columns.map(() => '?').join(', ')})`;
-  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(marks).join(', ')}`;
-};
-
-/** Inserts rows that have the same columns. */
-export async function insert(tx: Transaction, table: string, ...rows: readonly Row[]): Promise<void> {
-  const columns = Object.keys(rows[0]!);
-  const values = rows.flatMap((row) => columns.map((column) => row[column]!));
-  await tx.run(insertSql(table, columns, rows.length), ...values);
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    const mine = this.#last.then(work);
+    this.#last = mine.catch(() => {});
+    return mine;
+  }
 }

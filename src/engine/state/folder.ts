@@ -39,6 +39,9 @@ function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
   return folderAdvice(detail);
 }
 
+/** The path of the database in a state directory. */
+export const databaseFile = (folder: string): string => join(folder, 'state.db');
+
 /** As `privateFolder`, with errors of the state. @throws ConfigError if others can enter it; StateError */
 export function stateFolder(root: string, ...below: string[]): string {
   try {

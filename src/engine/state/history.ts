@@ -3,10 +3,9 @@
  * history of a profile are found (contract §1 `history`). Identifiers are keyed hashes. Unchanged rows are
  * not stored: a nightly import may have a million of them.
  */
-
 import type { Kind } from '../model.js';
 import type { Access } from './access.js';
-import { insert, type Row, type Transaction } from './database.js';
+import { insertInto, sql, type Transaction } from './database.js';
 import {
   type InputLines,
   packIds,
@@ -16,18 +15,24 @@ import {
   unpackIds,
   unpackLines,
 } from './row-lists.js';
-import type { Scope } from './scopes.js';
+import { idOf, type Scope } from './scopes.js';
+
+/** Rows with the hashes of their ids, in the order of the lines. */
+interface HashedRows {
+  ids: BigUint64Array;
+  lines: readonly InputLines[];
+}
 
 /** Rows of a request. */
 export interface RequestRows {
   /** Lines of the rows that are sent, in the order of the hashes of their ids. */
   lines: readonly InputLines[];
   /** Rows that are not sent, because their ids were sent later, and that were not sent before. */
-  leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
+  leftOut: HashedRows;
   /** The same, and the service had acknowledged them before. */
-  overtaken: { ids: BigUint64Array; lines: readonly InputLines[] };
+  overtaken: HashedRows;
   /** The same, and they may have arrived before. */
-  doubtful: { ids: BigUint64Array; lines: readonly InputLines[] };
+  doubtful: HashedRows;
 }
 
 /** Rows of one input: the line and the `shortId` of each. */
@@ -60,13 +65,8 @@ export interface HistoryEntry {
   note: string | null;
 }
 
-type EntryRow = Omit<HistoryEntry, 'what'> & {
-  what: number;
-  account: string;
-  region: string;
-  ids: Uint8Array;
-  lines: Uint8Array | null;
-};
+type EntryRow = Pick<HistoryEntry, 'at' | 'run' | 'seq' | 'job_id' | 'note'> &
+  HistoryEntry['scope'] & { what: number; ids: Uint8Array; lines: Uint8Array | null };
 
 export class History {
   constructor(
@@ -76,35 +76,31 @@ export class History {
   ) {}
 
   /** The history of a profile in all accounts, newest first. @param hash the keyed hash of its id */
-  find(kind: Kind, hash: bigint): Promise<HistoryEntry[]> {
+  async find(kind: Kind, hash: bigint): Promise<HistoryEntry[]> {
     const names = Object.keys(WHAT) as What[];
-    const id = shortId(hash);
-    return this.access.read(async (on) => {
-      const rows = await on.all<EntryRow>(
-        `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
-         FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
-         WHERE kind = ? AND instr(ids, ?) > 0 ORDER BY at DESC, entry DESC`,
-        kind,
-        packIds(BigUint64Array.of(hash)),
-      );
-      const found: HistoryEntry[] = [];
-      for (const { what, ids, lines, account, region, ...rest } of rows) {
-        const places = [...placesOf(ids, id)];
-        if (places.length === 0) continue; // its bytes are those of two neighbors
-        const known = lines === null ? [] : knownRows(ids, lines);
-        found.push(
-          ...places
-            .map((place, nth) => ({
-              ...rest,
-              scope: { account, region },
-              what: names[what]!,
-              merged: what === WHAT.sent && nth > 0,
-              ...placeAt(known, place),
-            }))
-            .reverse(),
-        );
-      }
-      return found;
+    const packed = packIds(BigUint64Array.of(hash));
+    const rows = await this.access.read((on) =>
+      on.all<EntryRow>(
+        sql`SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
+          FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
+          WHERE kind = ${kind} AND instr(ids, ${packed}) > 0 ORDER BY at DESC, entry DESC`,
+      ),
+    );
+    return rows.flatMap(({ what, ids, lines, account, region, ...rest }) => {
+      const places = [...placesOf(ids, shortId(hash))]; // none if its bytes are those of two neighbors
+      const known = lines === null || places.length === 0 ? [] : knownRows(ids, lines);
+      const inputs = known.flatMap(({ input, lines }) => Array.from(lines, () => input));
+      const all = known.flatMap(({ lines }) => [...lines]);
+      return places
+        .map((place, nth) => ({
+          ...rest,
+          scope: { account, region },
+          what: names[what]!,
+          merged: what === WHAT.sent && nth > 0,
+          input: inputs[place] ?? null,
+          line: all[place] ?? null,
+        }))
+        .reverse();
     });
   }
 
@@ -115,9 +111,8 @@ export class History {
   ): Promise<Record<keyof Omit<RequestRows, 'lines'> | 'sent', KnownRows[]> | null> {
     const rows = await this.access.read((on) =>
       on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
-        'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
-        run,
-        seq,
+        sql`SELECT what, ids, lines FROM history JOIN requests USING (request)
+          WHERE requests.run = ${run} AND seq = ${seq}`,
       ),
     );
     if (rows.length === 0) return null;
@@ -134,39 +129,34 @@ export class History {
   /** The inputs that had unchanged rows, of which nothing else is stored, by run. */
   async unchanged(): Promise<Map<string, number[]>> {
     const found = new Map<string, number[]>();
-    const sql = 'SELECT DISTINCT run, input FROM requests WHERE unchanged > 0';
-    for (const { run, input } of await this.access.read((on) => on.all<{ run: string; input: number }>(sql)))
-      found.set(run, [...(found.get(run) ?? []), input]);
+    const query = 'SELECT DISTINCT run, input FROM requests WHERE unchanged > 0';
+    const rows = await this.access.read((on) => on.all<{ run: string; input: number }>(query));
+    for (const { run, input } of rows) found.set(run, [...(found.get(run) ?? []), input]);
     return found;
   }
 
   /** Replaces the rows of a kind that the plan of a run rejected. */
-  putRejected(
-    run: string,
-    scope: Scope,
-    kind: Kind,
-    { ids, lines }: { ids: BigUint64Array; lines: readonly InputLines[] },
-  ): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
-      await tx.run('DELETE FROM history WHERE run = ? AND kind = ? AND what = ?', run, kind, WHAT.rejected);
-      const of = { run, scope: id, kind, request: null, at: this.access.now() };
+  putRejected(run: string, scope: Scope, kind: Kind, { ids, lines }: HashedRows): Promise<void> {
+    const of = { run, scope, kind, request: null, at: this.access.now() };
+    return this.access.write(async (tx) => {
+      await tx.run(
+        sql`DELETE FROM history WHERE run = ${run} AND kind = ${kind} AND what = ${WHAT.rejected}`,
+      );
       await add(tx, 'rejected', of, ids, lines);
     });
   }
 
   /** Deletes older entries. @param before milliseconds since the epoch */
   async prune(before: number): Promise<void> {
-    const deleted = await this.access.write((tx) =>
-      tx.run('DELETE FROM history WHERE at < ?', Math.floor(before)),
-    );
-    if (deleted > 0) await this.shrink();
+    const old = sql`DELETE FROM history WHERE at < ${Math.floor(before)}`;
+    if ((await this.access.write((tx) => tx.run(old))) > 0) await this.shrink();
   }
 }
 
 /** The request of an entry, and when it was sent, milliseconds since the epoch. */
-interface Of extends Row {
+interface Of {
   run: string;
-  scope: number;
+  scope: Scope;
   kind: Kind;
   request: number | null;
   at: number;
@@ -179,8 +169,9 @@ export async function putHistory(
   ids: BigUint64Array,
   { lines, leftOut, overtaken, doubtful }: RequestRows,
 ): Promise<void> {
-  const sql = 'DELETE FROM history WHERE request = ? RETURNING what, at';
-  const last = await tx.all<{ what: number; at: number }>(sql, of.request);
+  const last = await tx.all<{ what: number; at: number }>(
+    sql`DELETE FROM history WHERE request = ${of.request} RETURNING what, at`,
+  );
   // When it was sent first.
   const before = Math.min(of.at, ...last.filter(({ what }) => what !== WHAT.left_out).map(({ at }) => at));
   await add(tx, 'sent', of, ids, lines);
@@ -197,19 +188,19 @@ async function add(
   lines: readonly InputLines[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await insert(tx, 'history', { ...of, what: WHAT[what], ids: packIds(ids), lines: packLines(lines) });
+  const row = { ...of, scope: idOf(of.scope), what: WHAT[what], ids: packIds(ids), lines: packLines(lines) };
+  await tx.run(insertInto('history', row));
 }
 
 /** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
 export async function putProfile(
   tx: Transaction,
   send: number,
-  scope: number,
-  kind: Kind,
+  { scope, kind, at }: Pick<Of, 'scope' | 'kind' | 'at'>,
   ids: BigUint64Array,
-  at: number,
 ): Promise<void> {
-  await insert(tx, 'history', { what: WHAT.identify, scope, kind, send, at, ids: packIds(ids) });
+  const row = { what: WHAT.identify, scope: idOf(scope), kind, send, at, ids: packIds(ids) };
+  await tx.run(insertInto('history', row));
 }
 
 /** Records the outcome of such a profile, or the job that will have it. */
@@ -218,25 +209,15 @@ export async function noteProfile(
   send: number,
   { note = null, job = null }: { note?: string | null; job?: string | null },
 ): Promise<void> {
-  await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
+  await tx.run(sql`UPDATE history SET note = ${note}, job_id = ${job} WHERE send = ${send}`);
 }
 
 function knownRows(ids: Uint8Array, lines: Uint8Array): KnownRows[] {
   const all = unpackIds(ids);
   let from = 0;
   return unpackLines(lines).map(({ input, lines }) => {
-    const to = from + lines.length;
-    const rows = { input, lines, ids: all.subarray(from, to) };
-    from = to;
+    const rows = { input, lines, ids: all.subarray(from, from + lines.length) };
+    from += lines.length;
     return rows;
   });
-}
-
-function placeAt(known: readonly KnownRows[], place: number): { input: number | null; line: number | null } {
-  let left = place;
-  for (const { input, lines } of known) {
-    if (left < lines.length) return { input, line: lines[left]! };
-    left -= lines.length;
-  }
-  return { input: null, line: null };
 }

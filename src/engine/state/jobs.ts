@@ -1,11 +1,10 @@
 /** The table `jobs`: jobs that were submitted with this state, as they were last seen. */
-
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Access } from './access.js';
-import { insertSql, type Row, type Transaction } from './database.js';
-import type { Scope } from './scopes.js';
+import { type Sql, sql, type Transaction, upsertInto } from './database.js';
+import { addScope, idOf, type Scope } from './scopes.js';
 import { endJob, linkProfile } from './send-table.js';
 import { STORED, storedJson } from './stored-json.js';
 
@@ -26,18 +25,17 @@ export interface KnownJob {
   record: Job;
 }
 
-type JobRow = Omit<KnownJob, 'scope' | 'record'> & Scope & { record: string };
-
-interface JobTimes {
-  rows: number;
-  status: string;
-  submitted_at: string;
-  seen_at: string;
+interface JobRow extends Omit<KnownJob, 'scope' | 'record'> {
+  record: string;
   seconds: number | null;
+  missing_since: string | null;
 }
 
 /** How many past jobs `throughput` uses. */
 const THROUGHPUT_JOBS = 50;
+
+/** SQL: the job with this id. */
+const isJob = (scope: Scope, job_id: string): Sql => sql`scope = ${idOf(scope)} AND job_id = ${job_id}`;
 
 export class Jobs {
   constructor(private readonly access: Access) {}
@@ -45,7 +43,7 @@ export class Jobs {
   /** Newest first. */
   async all(): Promise<KnownJob[]> {
     const rows = await this.access.read((on) =>
-      on.all<JobRow>(
+      on.all<Omit<JobRow, 'seconds' | 'missing_since'> & Scope>(
         `SELECT job_id, kind, account, region, base_url, run, rows, status, submitted_at, seen_at, record
          FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id`,
       ),
@@ -66,8 +64,9 @@ export class Jobs {
     job: Job,
     { send, doubt = false, ...from }: { kind: Kind; rows: number; send?: number; doubt?: boolean },
   ): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
-      await putJob(tx, id, job, { ...from, run: null }, this.access.time());
+    return this.access.write(async (tx) => {
+      await addScope(tx, scope);
+      await putJob(tx, scope, job, { ...from, run: null }, this.access.time());
       if (send !== undefined) await linkProfile(tx, send, job.job_id, doubt ? this.access.now() : null);
     });
   }
@@ -75,36 +74,24 @@ export class Jobs {
   /**
    * Records a job as it was seen. If it has completed, the fingerprints of its request are set. Ignores jobs
    * that the state does not have.
-   *
-   * The duration of a completed job is recorded only if it is about right: the
-   * job was seen unfinished within the last minute, or in the second half of its duration. A job that is
-   * polled again only the next day did not take a day.
    */
   update(scope: Scope, job: Job): Promise<void> {
     const now = this.access.time();
-    return this.access.writeIn(scope, async (tx, id) => {
-      const seen = await tx.get<JobTimes>(
-        'SELECT rows, status, submitted_at, seen_at, seconds FROM jobs WHERE scope = ? AND job_id = ?',
-        id,
-        job.job_id,
-      );
+    return this.access.write(async (tx) => {
+      const seen = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job.job_id)}`);
       if (!seen) return;
+      const isNew = job.status === 'completed' && seen.status !== 'completed';
       await tx.run(
-        `UPDATE jobs SET status = ?, record = ?, seen_at = ?, seconds = ?, missing_since = NULL
-         WHERE scope = ? AND job_id = ?`,
-        job.status,
-        JSON.stringify(job),
-        now,
-        job.status === 'completed' && seen.status !== 'completed' ? secondsOf(seen, now) : seen.seconds,
-        id,
-        job.job_id,
+        sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(job)}, seen_at = ${now},
+            seconds = ${isNew ? secondsOf(seen, now) : seen.seconds}, missing_since = NULL
+          WHERE ${isJob(scope, job.job_id)}`,
       );
       if (!isFinal(job.status)) return;
       const isWhole = job.status === 'completed' && !isShort(job, seen.rows);
       // The job completed at some time after it was last seen. The earliest possible time counts, so that
       // fingerprints never seem newer than they are.
       const end = isWhole ? { completed: seen.seen_at } : 'failed';
-      await endJob(tx, id, job.job_id, end, this.access.now());
+      await endJob(tx, scope, job.job_id, end, this.access.now());
     });
   }
 
@@ -114,17 +101,15 @@ export class Jobs {
    */
   async missing(scope: Scope, job_id: string, isMissing: boolean): Promise<number> {
     const now = this.access.now();
-    const sql = 'SELECT missing_since AS since FROM jobs WHERE scope = ? AND job_id = ?';
-    const known = await this.access.readIn(scope, (on, id) =>
-      on.get<{ since: string | null }>(sql, id, job_id),
+    const known = await this.access.read((on) =>
+      on.get<JobRow>(sql`SELECT missing_since FROM jobs WHERE ${isJob(scope, job_id)}`),
     );
-    const since = known?.since ?? null;
+    const since = known?.missing_since ?? null;
     // Usually the job is not missing, and no transaction is needed.
     if ((since !== null) !== isMissing) {
       const value = isMissing ? new Date(now).toISOString() : null;
-      await this.access.writeIn(scope, (tx, id) =>
-        tx.run('UPDATE jobs SET missing_since = ? WHERE scope = ? AND job_id = ?', value, id, job_id),
-      );
+      const set = sql`UPDATE jobs SET missing_since = ${value} WHERE ${isJob(scope, job_id)}`;
+      await this.access.write((tx) => tx.run(set));
     }
     return since === null ? now : Date.parse(since);
   }
@@ -133,22 +118,16 @@ export class Jobs {
    * Records that the service no longer has a job. Its request is settled, and the outcome of its rows is in doubt.
    */
   lost(scope: Scope, job_id: string): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
-      const known = await tx.get<{ record: string }>(
-        'SELECT record FROM jobs WHERE scope = ? AND job_id = ?',
-        id,
-        job_id,
-      );
+    return this.access.write(async (tx) => {
+      const known = await tx.get<JobRow>(sql`SELECT record FROM jobs WHERE ${isJob(scope, job_id)}`);
       if (known) {
+        const record = { ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' };
         await tx.run(
-          "UPDATE jobs SET status = 'unknown', record = ?, seen_at = ? WHERE scope = ? AND job_id = ?",
-          JSON.stringify({ ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' }),
-          this.access.time(),
-          id,
-          job_id,
+          sql`UPDATE jobs SET status = 'unknown', record = ${JSON.stringify(record)}, seen_at = ${this.access.time()}
+            WHERE ${isJob(scope, job_id)}`,
         );
       }
-      await endJob(tx, id, job_id, 'gone', this.access.now());
+      await endJob(tx, scope, job_id, 'gone', this.access.now());
     });
   }
 
@@ -158,13 +137,11 @@ export class Jobs {
    * Jobs of single profiles are not counted. Null if the duration of no job is known.
    */
   async throughput(scope: Scope, kind: Kind): Promise<number | null> {
-    const jobs = await this.access.readIn(scope, (on, id) =>
+    const jobs = await this.access.read((on) =>
       on.all<{ rows: number; submitted_at: string; seconds: number }>(
-        `SELECT rows, submitted_at, seconds FROM jobs
-         WHERE scope = ? AND kind = ? AND seconds IS NOT NULL AND run IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
-        id,
-        kind,
-        THROUGHPUT_JOBS,
+        sql`SELECT rows, submitted_at, seconds FROM jobs
+          WHERE scope = ${idOf(scope)} AND kind = ${kind} AND seconds IS NOT NULL AND run IS NOT NULL
+          ORDER BY submitted_at DESC LIMIT ${THROUGHPUT_JOBS}`,
       ),
     );
     let rows = 0;
@@ -187,26 +164,23 @@ export class Jobs {
  */
 export async function putJob(
   tx: Transaction,
-  scope: number,
+  scope: Scope,
   job: Job,
   { kind, rows, run }: { kind: Kind; rows: number; run: string | null },
   now: string,
 ): Promise<void> {
   const record = JSON.stringify(job);
-  const seen = { run, kind, rows, status: job.status, record, seen_at: now };
-  const all: Row = { scope, job_id: job.job_id, submitted_at: now, ...seen };
-  const set = Object.keys(seen).map((column) => `${column} = excluded.${column}`);
-  await tx.run(
-    `${insertSql('jobs', Object.keys(all))} ON CONFLICT (scope, job_id) DO UPDATE SET ${set.join(', ')}, missing_since = NULL`,
-    ...Object.values(all),
-  );
+  const seen = { run, kind, rows, status: job.status, record, seen_at: now, missing_since: null };
+  const all = { scope: idOf(scope), job_id: job.job_id, submitted_at: now, ...seen };
+  await tx.run(upsertInto('jobs', 'scope, job_id', all, Object.keys(seen)));
 }
 
 /**
- * How long a job took that is now completed, in seconds; null if it is not known well enough (`update`), or if the clock was
- * set back since.
+ * How long a job took that is now completed, in seconds. It is known if the job was seen unfinished within the last
+ * minute, or in the second half of that time: a job that is polled again only the next day did not take a day. Otherwise,
+ * and if the clock was set back since, what was known before.
  */
-function secondsOf({ submitted_at, seen_at, seconds }: JobTimes, now: string): number | null {
+function secondsOf({ submitted_at, seen_at, seconds }: JobRow, now: string): number | null {
   const at = Date.parse(now);
   const took = at - Date.parse(submitted_at);
   if (took < 0) return seconds;

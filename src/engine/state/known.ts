@@ -1,21 +1,20 @@
 /**
  * What is known of the profiles of a kind (contract §3 "Only what changed"): for each id, a keyed hash of the content
  * that the service completed last. Later sends override earlier ones: a send clears the fingerprints of its ids, and sets
- * them when it completes (`sends.ts`).
+ * them when it completes (`send-table.ts`).
  *
  * Compaction keeps the last row of each id even if it did not complete: it tells when and by which run the id was last
  * sent. It also keeps earlier rows of the same run, unless another run has sent the id in between.
  */
-
 import type { CellColumns } from '../fingerprints/cells.js';
 import { FingerprintIndex } from '../fingerprints/index.js';
 import { hashesOf, wordsOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import type { Access } from './access.js';
-import type { Reader } from './database.js';
+import { type Reader, type Sql, sql } from './database.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
-import type { Scope } from './scopes.js';
-import { newestSend, SEND } from './send-table.js';
+import { addScope, idOf, type Scope, sameScope } from './scopes.js';
+import { isOfKind, newestSend, SEND } from './send-table.js';
 import { IdTable } from './sent-ids.js';
 import { STORED, storedJson } from './stored-json.js';
 
@@ -30,9 +29,13 @@ const IDS_AT_ONCE = 3_000_000;
 /** In place of a run: more than one run has sent the id, so all rows that are still older are outdated. */
 const OTHERS = 0xffff_ffff;
 
+/** SQL: what was sent of a kind. */
+const isSent = (scope: Scope, kind: Kind): Sql =>
+  sql`${isOfKind(scope, kind)} AND sends.state <> ${SEND.verified}`;
+
 export class Known {
   /** How many ids the last `load` found. The number of ids never decreases. */
-  #loaded: { scope: number; kind: Kind; ids: number } | null = null;
+  #loaded: { scope: Scope; kind: Kind; ids: number } | null = null;
 
   constructor(
     private readonly access: Access,
@@ -47,30 +50,26 @@ export class Known {
    */
   load(scope: Scope, kind: Kind, since: string | null = null): Promise<FingerprintIndex> {
     const now = this.access.time();
-    return this.access.readIn(scope, async (on, id) => {
-      const index = new FingerprintIndex(await storedRows(on, id, kind));
+    return this.access.read(async (on) => {
+      const index = new FingerprintIndex(await countRows(on, isSent(scope, kind)));
       const sends = on.each<
-        StoredPrints & {
-          send: number;
-          run: string | null;
-          state: number;
-          at: string | null;
-          rejected: string | null;
-        }
+        StoredPrints & { send: number; is_completed: number } & Record<
+            'run' | 'at' | 'rejected',
+            string | null
+          >
       >(
         // A part of one row that was rejected: a search has found it to be at fault.
-        `SELECT send, sends.run, sends.state, completed_at AS at, ids, contents, records, reason AS rejected
-         FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.request = sends.request
-           AND requests.state = 'rejected' AND parent IS NOT NULL AND rows + requests.merged = 1
-         WHERE scope = ? AND kind = ? AND sends.state <> ${SEND.verified} ORDER BY send`,
-        id,
-        kind,
+        sql`SELECT send, sends.run, CASE sends.state WHEN ${SEND.completed} THEN 1 ELSE 0 END AS is_completed,
+            completed_at AS at, ids, contents, records, reason AS rejected
+          FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.request = sends.request
+            AND requests.state = 'rejected' AND parent IS NOT NULL AND rows + requests.merged = 1
+          WHERE ${isSent(scope, kind)} ORDER BY send`,
       );
-      for await (const { send, run, state, at, rejected, ...prints } of sends) {
+      for await (const { send, run, is_completed, at, rejected, ...prints } of sends) {
         const old = since !== null && (at === null || at < since || at > now);
-        index.apply(printsOf(prints), state === SEND.completed, { send, run, old }, rejected);
+        index.apply(printsOf(prints), is_completed === 1, { send, run, old }, rejected);
       }
-      this.#loaded = { scope: id, kind, ids: index.size };
+      this.#loaded = { scope, kind, ids: index.size };
       return index;
     });
   }
@@ -82,37 +81,35 @@ export class Known {
 
   /** A number that changes when ids of the kind are sent. */
   newest(scope: Scope, kind: Kind): Promise<number> {
-    return this.access.readIn(scope, (on, id) => newestSend(on, id, kind));
+    return this.access.read((on) => newestSend(on, scope, kind));
   }
 
   /** A text that changes when something is sent, or seen completed. */
   mark(scope: Scope, kind: Kind): Promise<string> {
-    return this.access.readIn(scope, async (on, id) => {
+    return this.access.read(async (on) => {
       const last = await on.get<{ at: string | null }>(
-        'SELECT max(completed_at) AS at FROM sends WHERE scope = ? AND kind = ? AND state = ?',
-        id,
-        kind,
-        SEND.completed,
+        sql`SELECT max(completed_at) AS at FROM sends WHERE ${isOfKind(scope, kind)} AND state = ${SEND.completed}`,
       );
-      return `${await newestSend(on, id, kind)} ${last!.at ?? 'never'}`;
+      return `${await newestSend(on, scope, kind)} ${last!.at ?? 'never'}`;
     });
   }
 
   /** Clears the fingerprints of the whole kind: from now on, every row counts as changed. */
   async clear(scope: Scope, kind: Kind): Promise<void> {
-    const sql = `UPDATE sends SET state = ${SEND.dead} WHERE scope = ? AND kind = ? AND state = ${SEND.completed}`;
-    await this.access.writeIn(scope, (tx, id) => tx.run(sql, id, kind));
+    const completed = sql`${isOfKind(scope, kind)} AND state = ${SEND.completed}`;
+    await this.access.write((tx) => tx.run(sql`UPDATE sends SET state = ${SEND.dead} WHERE ${completed}`));
   }
 
   /** Column types of the last import by key, for warnings about changed types. */
   async columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>> {
-    return new Map((await this.access.readIn(scope, columnTypesOf))[kind]);
+    return new Map((await this.access.read((on) => columnTypesOf(on, scope)))[kind]);
   }
 
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
-      const all = JSON.stringify({ ...(await columnTypesOf(tx, id)), [kind]: [...types] });
-      await tx.run('UPDATE scopes SET column_types = ? WHERE scope = ?', all, id);
+    return this.access.write(async (tx) => {
+      await addScope(tx, scope);
+      const all = JSON.stringify({ ...(await columnTypesOf(tx, scope)), [kind]: [...types] });
+      await tx.run(sql`UPDATE scopes SET column_types = ${all} WHERE scope = ${idOf(scope)}`);
     });
   }
 
@@ -122,7 +119,10 @@ export class Known {
    * @param ids a lower bound for the number of ids, which may save reading all rows
    */
   async compact(scope: Scope, kind: Kind, ids = 0): Promise<void> {
-    const stays = await this.access.readIn(scope, (on, id) => this.#outdated(on, id, kind, ids));
+    const loaded = this.#loaded;
+    const isLoaded = loaded?.kind === kind && sameScope(loaded.scope, scope);
+    const fewest = Math.max(isLoaded ? loaded.ids : 0, ids);
+    const stays = await this.access.read((on) => this.#outdated(on, isSent(scope, kind), fewest));
     if (stays === null) return;
     // Oldest first: after a crash in between, no outdated row may remain while the row that made it outdated
     // is gone.
@@ -135,29 +135,20 @@ export class Known {
   }
 
   /** For each send with outdated rows: a byte for each row, 1 if it stays. Null if they are not worth deleting. */
-  async #outdated(
-    on: Reader,
-    scope: number,
-    kind: Kind,
-    ids: number,
-  ): Promise<Map<number, Uint8Array> | null> {
-    const stored = await storedRows(on, scope, kind);
-    const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
+  async #outdated(on: Reader, sent: Sql, fewestIds: number): Promise<Map<number, Uint8Array> | null> {
+    const stored = await countRows(on, sent);
     // Often, these numbers show that compaction is not worth reading all rows.
-    if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return null;
+    if (stored < FEW_ROWS || stored <= 1.5 * fewestIds) return null;
     let dropped = 0;
     const stays = new Map<number, Uint8Array>();
     const parts = Math.ceil(stored / this.idsAtOnce);
     for (let part = 0; part < parts; part++) {
       // The number of the run that sent each id last, or `OTHERS`. Runs and single profiles get numbers from 1.
-      const newest = new IdTable(Math.ceil(stored / parts));
+      const newest = new IdTable(Math.ceil((1.1 * stored) / parts) + FEW_ROWS);
       const runs = new Map<string | number, number>();
       const sends = on.each<{ send: number; run: string | null; ids: Uint8Array; is_open: number }>(
-        `SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
-         FROM sends JOIN fingerprints USING (send)
-         WHERE scope = ? AND kind = ? AND state <> ${SEND.verified} ORDER BY send DESC`,
-        scope,
-        kind,
+        sql`SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+          FROM sends JOIN fingerprints USING (send) WHERE ${sent} ORDER BY send DESC`,
       );
       for await (const row of sends) {
         const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
@@ -185,12 +176,9 @@ export class Known {
 }
 
 /** The number of rows of all sends. There are at most as many ids. */
-async function storedRows(on: Reader, scope: number, kind: Kind): Promise<number> {
+async function countRows(on: Reader, sent: Sql): Promise<number> {
   const row = await on.get<{ stored: number }>(
-    `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
-     FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? AND state <> ${SEND.verified}`,
-    scope,
-    kind,
+    sql`SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM sends JOIN fingerprints USING (send) WHERE ${sent}`,
   );
   return row!.stored;
 }
@@ -198,10 +186,9 @@ async function storedRows(on: Reader, scope: number, kind: Kind): Promise<number
 /** The type of each column by its key, of each kind. */
 type ColumnTypes = Partial<Record<Kind, [string, string][]>>;
 
-async function columnTypesOf(on: Reader, scope: number): Promise<ColumnTypes> {
-  const row = await on.get<{ column_types: string }>(
-    'SELECT column_types FROM scopes WHERE scope = ?',
-    scope,
+async function columnTypesOf(on: Reader, scope: Scope): Promise<ColumnTypes> {
+  const row = await on.get<{ scope: number; column_types: string }>(
+    sql`SELECT scope, column_types FROM scopes WHERE scope = ${idOf(scope)}`,
   );
-  return row ? storedJson<ColumnTypes>(row.column_types, STORED.columnTypes, scope) : {};
+  return row ? storedJson<ColumnTypes>(row.column_types, STORED.columnTypes, row.scope) : {};
 }

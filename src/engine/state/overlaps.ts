@@ -4,10 +4,10 @@
  * outcome.
  */
 import type { FingerprintColumns } from '../fingerprints/index.js';
-import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
 import { rowsOfEach } from './rows.js';
-import { isOpen, openSends, othersSince } from './send-table.js';
+import { sameScope } from './scopes.js';
+import { isOpen, openSends, othersSince, type Whose } from './send-table.js';
 import { IdTable, rowsIn, type SentRows } from './sent-ids.js';
 
 /** Larger than the number of any send. */
@@ -38,19 +38,26 @@ export class Overlaps {
   #foreign: number[] = [];
   #seen: number;
   /** For each id that appears more than once: its last send in this session, or `EVER`. */
-  readonly #own = new IdTable();
-  #others: Others = { sends: [], places: new IdTable(), contents: new BigUint64Array() };
+  readonly #own = new Map<bigint, number>();
+  #others: Others = { sends: [], places: new IdTable(0), contents: new BigUint64Array() };
 
   /** @param newest number of the last send before the session */
   constructor(
-    readonly scope: number,
-    readonly kind: Kind,
-    readonly run: string,
+    private readonly whose: Whose,
+    private readonly session: number,
     newest: number,
     private readonly now: () => number,
   ) {
     this.#first = newest + 1;
     this.#seen = newest;
+  }
+
+  /** Whether it is that of this session. */
+  isOf({ scope, kind, run }: Whose, session: number): boolean {
+    const { whose } = this;
+    return (
+      session === this.session && run === whose.run && kind === whose.kind && sameScope(scope, whose.scope)
+    );
   }
 
   /**
@@ -83,13 +90,11 @@ export class Overlaps {
 
   /** Ids that an unfinished request of this session has. */
   async #heldOf(tx: Transaction, shared: ReadonlySet<bigint>): Promise<Set<bigint>> {
-    const open = new Map([
-      [0, false],
-      [EVER, true],
-    ]);
+    const open = new Map([[EVER, true]]);
     const held = new Set<bigint>();
     for (const id of shared) {
       const send = this.#own.get(id);
+      if (send === undefined) continue;
       if (!open.has(send)) open.set(send, await isOpen(tx, send, this.now()));
       if (open.get(send)) held.add(id);
     }
@@ -98,17 +103,15 @@ export class Overlaps {
 
   /** Reads the rows of open sends again only if there are others than last time, because that takes long. */
   async #othersNow(tx: Transaction, send: number): Promise<Others> {
-    this.#foreign.push(...(await othersSince(tx, this.#seen, this)));
+    this.#foreign.push(...(await othersSince(tx, this.#seen, this.whose)));
     this.#seen = send;
-    const { scope, kind } = this;
-    const sends = await openSends(tx, scope, kind, this.#first, this.#foreign, this.now());
+    const sends = await openSends(tx, this.whose, this.#first, this.#foreign, this.now());
     // A closed send never opens again.
     this.#foreign = sends.map((one) => one.send).filter((one) => one >= this.#first);
     if (isSame(sends, this.#others.sends)) return this.#others;
     const numbers = sends.map(({ send }) => send);
-    const rows = rowsIn(sends);
-    const places = new IdTable(rows);
-    const contents = new BigUint64Array(rows);
+    const places = new IdTable(rowsIn(sends));
+    const contents = new BigUint64Array(rowsIn(sends));
     let next = 0;
     for await (const prints of rowsOfEach(tx, numbers)) {
       const { job_id } = sends[next++]!;

@@ -1,13 +1,12 @@
 /** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
-import type { Access } from './access.js';
+import { type Access, nextNumber } from './access.js';
 import type { Recorded, Writer } from './backend.js';
 import { Commits } from './commits.js';
-import type { Transaction } from './database.js';
+import { sql, type Transaction } from './database.js';
 import { putHistory, type RequestRows } from './history.js';
 import { putJob } from './jobs.js';
-import { nextNumber } from './meta.js';
 import { Overlaps } from './overlaps.js';
 import { putRequest, type RequestRecord, requestsOf } from './requests.js';
 import { putRows } from './rows.js';
@@ -17,7 +16,7 @@ import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table
 export class Requests {
   readonly #commits: Commits<Recorded>;
   /** The sends of the current session; null if the next record begins a new one. */
-  #overlaps: { session: number; of: Overlaps } | null = null;
+  #overlaps: Overlaps | null = null;
 
   /**
    * @param check throws if records may be lost, or a lock is
@@ -100,18 +99,19 @@ export class Requests {
     });
   }
 
-  async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
+  async #put(tx: Transaction, recorded: Recorded): Promise<void> {
+    const { run, scope, kind, request, sent } = recorded;
     const now = this.access.now();
     const id = await putRequest(tx, run, request);
-    const of = { run, scope: await this.access.idOf(tx, scope), kind, request: id };
     if (sent) {
-      await unlinkSends(tx, '= ?', id);
+      await unlinkSends(tx, sql`${id}`);
       // Rows that are rejected before they are sent are only noted.
-      if (request.state !== 'rejected') await this.#send(tx, of, sent);
-      if (sent.rows) await putHistory(tx, { ...of, at: now }, sent.prints.ids, sent.rows);
+      if (request.state !== 'rejected') await this.#send(tx, recorded, sent, id);
+      const of = { run, scope, kind, request: id, at: now };
+      if (sent.rows) await putHistory(tx, of, sent.prints.ids, sent.rows);
     }
     const { job } = request;
-    if (job) await putJob(tx, of.scope, job, { run, kind, rows: request.rows }, this.access.time());
+    if (job) await putJob(tx, scope, job, { run, kind, rows: request.rows }, this.access.time());
     // The send of an intent was added with this state above.
     if (!sent || request.state !== 'intent') await updateSend(tx, id, request, now);
   }
@@ -119,26 +119,18 @@ export class Requests {
   /** Adds a send with the rows of a request. Does nothing if there are none. */
   async #send(
     tx: Transaction,
-    of: { run: string; scope: number; kind: Kind; request: number },
+    { run, scope, kind }: Recorded,
     { prints, shared, session }: NonNullable<Recorded['sent']>,
+    request: number,
   ): Promise<void> {
     if (prints.ids.length === 0) return;
-    const overlaps = await this.#overlapsOf(tx, of, session);
+    const { now } = this.access;
+    const whose = { run, scope, kind };
+    if (!this.#overlaps?.isOf(whose, session))
+      this.#overlaps = new Overlaps(whose, session, await newestSend(tx, scope, kind), now);
     const send = await nextNumber(tx);
-    const remembered = await overlaps.remembered(tx, send, prints, shared);
-    await addSend(tx, send, { ...of, state: SEND.pending, doubt: this.access.now() });
+    const remembered = await this.#overlaps.remembered(tx, send, prints, shared);
+    await addSend(tx, send, { ...whose, request, state: SEND.pending, doubt: now() });
     await putRows(tx, send, remembered);
-  }
-
-  async #overlapsOf(
-    tx: Transaction,
-    { run, scope, kind }: { run: string; scope: number; kind: Kind },
-    session: number,
-  ): Promise<Overlaps> {
-    const last = this.#overlaps?.session === session ? this.#overlaps.of : undefined;
-    if (last?.run === run && last.scope === scope && last.kind === kind) return last;
-    const of = new Overlaps(scope, kind, run, await newestSend(tx, scope, kind), this.access.now);
-    this.#overlaps = { session, of };
-    return of;
   }
 }

@@ -1,7 +1,7 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Access } from './access.js';
-import { insert } from './database.js';
+import { insertInto, type Sql, sql } from './database.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
 export interface RejectsRecord {
@@ -30,13 +30,8 @@ export type WrittenRejects = RejectsRecord & { /** ISO 8601. */ written_at: stri
 /** How long to keep records of files without a run: dry runs write rejects files, too. */
 const KEEP_DAYS = 90;
 
-type Row = Omit<WrittenRejects, 'mark' | 'reading' | 'unedited' | 'unsent'> & {
-  inode: string | null;
-  sha256: string | null;
-  reading: string;
-  unedited: Uint8Array;
-  unsent: string | null;
-};
+type RejectsRow = Omit<WrittenRejects, 'mark' | 'reading' | 'unedited' | 'unsent'> &
+  Record<'inode' | 'sha256' | 'unsent', string | null> & { reading: string; unedited: Uint8Array };
 
 export class Rejects {
   constructor(private readonly access: Access) {}
@@ -49,13 +44,12 @@ export class Rejects {
     const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString();
     return this.access.write(async (tx) => {
       await tx.run(
-        'DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)',
-        oldest,
+        sql`DELETE FROM rejects WHERE written_at < ${oldest} AND owner NOT IN (SELECT run FROM runs)`,
       );
       // If this file replaces another one, the record of that one must not match it.
-      await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
-      await tx.run('DELETE FROM rejects WHERE run = ? AND input = ?', run, input);
-      await insert(tx, 'rejects', {
+      await tx.run(sql`UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ${location}`);
+      await tx.run(sql`DELETE FROM rejects WHERE run = ${run} AND input = ${input}`);
+      const row = {
         ...own,
         inode: mark?.inode ?? null,
         sha256: mark?.sha256 ?? null,
@@ -63,13 +57,14 @@ export class Rejects {
         unedited: bytesOf(unedited),
         unsent: unsent === null ? null : JSON.stringify(unsent),
         written_at: new Date(now).toISOString(),
-      });
+      };
+      await tx.run(insertInto('rejects', row));
     });
   }
 
   /** The marks of files that were written for an input of this digest, by location. */
   async marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>> {
-    const records = await this.#where('digest = ? AND sha256 IS NOT NULL', digest);
+    const records = await this.#where(sql`digest = ${digest} AND sha256 IS NOT NULL`);
     return new Map(records.map(({ location, mark }) => [location, mark!]));
   }
 
@@ -78,23 +73,19 @@ export class Rejects {
    * `run` in their rows. Empty if there is none.
    */
   ofRun(run: string): Promise<WrittenRejects[]> {
-    return this.#where('owner IN (SELECT owner FROM rejects WHERE run = ?)', run);
+    return this.#where(sql`owner IN (SELECT owner FROM rejects WHERE run = ${run})`);
   }
 
-  async #where(condition: string, value: string): Promise<WrittenRejects[]> {
+  async #where(condition: Sql): Promise<WrittenRejects[]> {
     const rows = await this.access.read((on) =>
-      on.all<Row>(`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`, value),
+      on.all<RejectsRow>(sql`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`),
     );
-    return rows.map(recordOf);
+    return rows.map(({ inode, sha256, reading, unedited, unsent, ...row }) => ({
+      ...row,
+      mark: inode === null || sha256 === null ? null : { inode, sha256 },
+      reading: storedJson<unknown>(reading, STORED.reading, row.run),
+      unedited: hashesOf(unedited),
+      unsent: storedOrNull<unknown>(unsent, STORED.unsent, row.run),
+    }));
   }
-}
-
-function recordOf({ inode, sha256, reading, unedited, unsent, ...row }: Row): WrittenRejects {
-  return {
-    ...row,
-    mark: inode === null || sha256 === null ? null : { inode, sha256 },
-    reading: storedJson<unknown>(reading, STORED.reading, row.run),
-    unedited: hashesOf(unedited),
-    unsent: storedOrNull<unknown>(unsent, STORED.unsent, row.run),
-  };
 }

@@ -1,7 +1,6 @@
 /** Records of requests. Reports and resumes rely only on them. */
-
 import type { Job } from '../service/contract.js';
-import { insertSql, type Reader, type Transaction, type Value } from './database.js';
+import { type Reader, sql, type Transaction, upsertInto, type Value } from './database.js';
 import { STORED, storedOrNull } from './stored-json.js';
 
 /**
@@ -86,12 +85,6 @@ export interface RequestRecord extends RequestRange {
   job: Job | null;
 }
 
-/** The columns that never change, and those that may. */
-const FIXED = ['seq', 'parent', 'input', 'first_row', 'end_row', 'first_line', 'last_line'] as const;
-const COUNTS = ['rows', 'merged', 'unchanged', 'left_out', 'left_out_by', 'overtaken', 'doubtful'] as const;
-const ANSWER = ['bytes', 'digest', 'state', 'reason', 'failure', 'retries', 'job_id'] as const;
-const CHANGING = [...COUNTS, ...ANSWER];
-
 /**
  * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the
  * total.
@@ -126,37 +119,38 @@ export function notReplaced(records: readonly RequestRecord[]): readonly Request
 export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
   state === 'rejected' && failure === null;
 
-type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
-  more: string | null;
-  possible_duplicate: string | null;
-  request: number;
-  run: string;
-  record: string | null;
-};
+type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> &
+  Record<'more' | 'possible_duplicate' | 'record', string | null> & { request: number; run: string };
 
-const COLUMNS = [...CHANGING, 'possible_duplicate'];
-const PUT = `${insertSql('requests', ['run', 'more', ...FIXED, ...COLUMNS])}
-  ON CONFLICT (run, seq) DO UPDATE SET ${COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}
-  RETURNING request`;
+/** The columns that never change (its rows may become fewer when it is sent again, but its ranges stay), and the others. */
+const FIXED = ['seq', 'parent', 'input', 'first_row', 'end_row', 'first_line', 'last_line'] as const;
+const COUNTS = ['rows', 'merged', 'unchanged', 'left_out', 'left_out_by', 'overtaken', 'doubtful'] as const;
+const ANSWER = ['bytes', 'digest', 'state', 'reason', 'failure', 'retries', 'job_id'] as const;
 
 /**
- * Inserts or updates a request. Its ranges stay, but its rows may be fewer when it is sent again.
+ * Inserts or updates a request.
  * @returns the row id, which other tables refer to
  */
 export async function putRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number> {
+  const of = (columns: readonly (keyof RequestRow & keyof RequestRecord)[]): Record<string, Value> =>
+    Object.fromEntries(columns.map((column) => [column, r[column] as Value]));
+  const changing = { ...of([...COUNTS, ...ANSWER]), possible_duplicate: r.possibleDuplicate };
   const more = r.more.length > 0 ? JSON.stringify(r.more) : null;
-  const values: Value[] = [...FIXED, ...CHANGING].map((column) => r[column]);
-  const row = await tx.get<{ request: number }>(PUT, run, more, ...values, r.possibleDuplicate);
-  return row!.request;
+  const put = upsertInto(
+    'requests',
+    'run, seq',
+    { run, more, ...of(FIXED), ...changing },
+    Object.keys(changing),
+  );
+  return (await tx.get<{ request: number }>(sql`${put} RETURNING request`))!.request;
 }
 
 /** All requests of a run, in the order of their numbers, with their jobs as last seen. */
 export async function requestsOf(on: Reader, run: string): Promise<RequestRecord[]> {
   const rows = await on.all<RequestRow>(
-    `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
-     LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
-     WHERE requests.run = ? ORDER BY seq`,
-    run,
+    sql`SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
+      LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+      WHERE requests.run = ${run} ORDER BY seq`,
   );
   return rows.map(({ record, more, possible_duplicate, request: _id, run: _run, ...rest }) => ({
     ...rest,

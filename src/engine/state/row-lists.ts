@@ -1,8 +1,8 @@
 /**
  * The compact form of a request's rows for the history: the first six bytes of the hash of each identifier,
- * and the lines. Lines mostly follow each other, so they are run-length encoded by their differences: a few
- * bytes for a request of a CSV.
+ * and the lines, deflated as their differences: a few bytes for a request of a CSV, whose lines follow each other.
  */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { bytesOf } from '../fingerprints/tables.js';
 
 /** Lines of one input; ascending if the request has its rows in order. */
@@ -32,9 +32,12 @@ export function packIds(hashes: BigUint64Array): Uint8Array {
   return packed;
 }
 
+const buffered = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);
+
 /** Reverses `packIds`: returns `shortId` of each hash. */
 export function unpackIds(packed: Uint8Array): Float64Array {
-  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
+  const bytes = buffered(packed);
   return Float64Array.from({ length: bytes.length / ID_BYTES }, (_, row) =>
     bytes.readUIntLE(row * ID_BYTES, ID_BYTES),
   );
@@ -42,7 +45,7 @@ export function unpackIds(packed: Uint8Array): Float64Array {
 
 /** Yields the indexes of an id among packed ones. @param id as `shortId` returns it */
 export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
-  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
+  const bytes = buffered(packed);
   const wanted = Buffer.alloc(ID_BYTES);
   wanted.writeUIntLE(id, 0, ID_BYTES);
   for (let at = bytes.indexOf(wanted); at !== -1; at = bytes.indexOf(wanted, at + 1)) {
@@ -50,62 +53,25 @@ export function* placesOf(packed: Uint8Array, id: number): Generator<number> {
   }
 }
 
-/** Packs for each input: its index, its number of lines, and pairs of a step and how often it repeats. */
+/** Packs for each input: its index, its number of lines, and how far each line is from the one before. */
 export function packLines(inputs: readonly InputLines[]): Uint8Array {
-  const packed: number[] = [];
-  for (const { input, lines } of inputs) {
-    putNumber(packed, input);
-    putNumber(packed, lines.length);
-    let last = 0;
-    for (let row = 0; row < lines.length; ) {
-      const step = lines[row]! - last;
-      let end = row + 1;
-      while (end < lines.length && lines[end]! - lines[end - 1]! === step) end++;
-      // Steps may be negative. The lowest bit is the sign.
-      putNumber(packed, step < 0 ? -2 * step - 1 : 2 * step);
-      putNumber(packed, end - row);
-      last = lines[end - 1]!;
-      row = end;
-    }
-  }
-  return Uint8Array.from(packed);
+  const numbers = inputs.flatMap(({ input, lines }) => {
+    const all = Array.from(lines);
+    return [input, all.length, ...all.map((line, at) => line - (all[at - 1] ?? 0))];
+  });
+  return deflateRawSync(Float64Array.from(numbers));
 }
 
 /** Reverses `packLines`. */
 export function unpackLines(packed: Uint8Array): { input: number; lines: Float64Array }[] {
+  const numbers = new Float64Array(Uint8Array.from(inflateRawSync(packed)).buffer);
   const inputs: { input: number; lines: Float64Array }[] = [];
-  let at = 0;
-  const take = (): number => {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const byte = packed[at++]!;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < packed.length) {
-    const input = take();
-    const lines = new Float64Array(take());
-    let last = 0;
-    for (let row = 0; row < lines.length; ) {
-      const code = take();
-      const step = code % 2 === 1 ? -(code + 1) / 2 : code / 2;
-      for (let times = take(); times > 0; times--) {
-        last += step;
-        lines[row++] = last;
-      }
-    }
+  for (let at = 0; at < numbers.length; ) {
+    const [input, count] = [numbers[at]!, numbers[at + 1]!];
+    const lines = numbers.slice(at + 2, at + 2 + count);
+    for (let row = 1; row < lines.length; row++) lines[row]! += lines[row - 1]!;
     inputs.push({ input, lines });
+    at += 2 + count;
   }
   return inputs;
-}
-
-/** Appends a number with seven bits in each byte, low bits first (LEB128). */
-function putNumber(to: number[], value: number): void {
-  let rest = value;
-  while (rest >= 128) {
-    to.push((rest % 128) | 128);
-    rest = Math.floor(rest / 128);
-  }
-  to.push(rest);
 }

@@ -1,5 +1,4 @@
 /** The table `runs`, with everything that a resume needs. */
-
 import {
   type CellType,
   type FileRows,
@@ -9,13 +8,12 @@ import {
   type RunStatus,
   type Summary,
 } from '../model.js';
-import type { Access } from './access.js';
-import { insert, type Reader } from './database.js';
+import { type Access, nextNumber, refuseMoved } from './access.js';
+import { insertInto, sql } from './database.js';
 import type { Spools } from './folder.js';
-import { nextNumber, refuseMoved } from './meta.js';
 import { type Made, numberRun, pruneVerified } from './order.js';
 import { putRequest, type RequestRecord } from './requests.js';
-import type { Scope } from './scopes.js';
+import { addScope, idOf, type Scope } from './scopes.js';
 import { endDoubts, unlinkSends } from './send-table.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
@@ -86,13 +84,15 @@ const withoutCells = (summary: Summary): Summary => ({
   warnings: [],
 });
 
-/** The values that are stored as JSON, or as a number. */
-type Coded = 'finished' | 'hasOpenJobs' | 'options' | 'summary' | 'replaces' | 'inputs';
-type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | Coded> &
-  Scope & { finished: number; open: number; summary: string | null } & Record<
-    'options' | 'replaces' | 'inputs',
-    string
-  >;
+/** A row of the table, with its scope, and whether it has an unfinished job. Booleans are numbers, and the rest is JSON. */
+type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | 'hasOpenJobs' | Coded> &
+  Scope &
+  Record<Exclude<Coded, 'finished' | 'summary'>, string> & {
+    finished: number;
+    open: number;
+    summary: string | null;
+  };
+type Coded = 'finished' | 'options' | 'summary' | 'replaces' | 'inputs';
 
 /** What a run is reopened with. */
 interface Reopened extends Record<'options', unknown> {
@@ -113,23 +113,32 @@ export class Runs {
   ) {}
 
   /** Runs, newest first, or the one with this id. */
-  all(which: { run?: string } = {}): Promise<StoredRun[]> {
-    return this.access.read((on) => runsIn(on, which.run));
+  async all({ run = null }: { run?: string | null } = {}): Promise<StoredRun[]> {
+    // Of runs with the same start time, the one with the higher `began` is newer.
+    const query = sql`SELECT run, status, started_at, ended_at, summary, named_account, identity, finished, ended_by,
+        item_format, machine, replaces, options, inputs, account, region, base_url,
+        (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
+      FROM runs JOIN scopes USING (scope) WHERE ${run === null ? sql`1 = 1` : sql`run = ${run}`}
+      ORDER BY started_at DESC, began DESC`;
+    return (await this.access.read((on) => on.all<RunRow>(query))).map(runOf);
   }
 
   /** Records a new run. */
   start(run: NewRun, plan?: PlannedRequests): Promise<void> {
-    return this.access.writeIn(run.scope, async (tx, scope) => {
+    return this.access.write(async (tx) => {
       await refuseMoved(tx);
+      await addScope(tx, run.scope);
       const { named_account, identity, status, item_format, started_at, machine } = run;
-      await insert(tx, 'runs', {
-        ...{ run: run.run, scope, named_account, identity, status, item_format, started_at, machine },
+      const row = {
+        ...{ run: run.run, named_account, identity, status, item_format, started_at, machine },
+        scope: idOf(run.scope),
         finished: Number(run.finished),
         kinds: kindsOf(run.inputs).join(' '),
         inputs: JSON.stringify(run.inputs),
         options: JSON.stringify(run.options),
         replaces: JSON.stringify(run.replaces),
-      });
+      };
+      await tx.run(insertInto('runs', row));
       await numberRun(tx, run.run, plan?.made ?? null);
       await endDoubts(tx, this.access.now());
       for (const request of plan?.requests ?? []) await putRequest(tx, run.run, request);
@@ -142,11 +151,12 @@ export class Runs {
    */
   numberPlan(run: string, scope: Scope): Promise<number> {
     const now = this.access.now();
-    return this.access.writeIn(scope, async (tx, id) => {
+    return this.access.write(async (tx) => {
       await refuseMoved(tx);
+      await addScope(tx, scope);
       const number = await nextNumber(tx);
-      await tx.run('DELETE FROM plans WHERE made_at < ? OR run = ?', now - MAX_PLAN_AGE_MS, run);
-      await insert(tx, 'plans', { run, scope: id, number, made_at: now });
+      await tx.run(sql`DELETE FROM plans WHERE made_at < ${now - MAX_PLAN_AGE_MS} OR run = ${run}`);
+      await tx.run(insertInto('plans', { run, scope: idOf(scope), number, made_at: now }));
       return number;
     });
   }
@@ -158,15 +168,14 @@ export class Runs {
    */
   reopen(run: string, retry?: Reopened): Promise<void> {
     this.access.session++;
-    const finished = retry?.stays ? 'finished' : '0';
     return this.access.write(async (tx) => {
       await refuseMoved(tx);
+      const finished = retry?.stays ? sql`finished` : sql`0`;
       await tx.run(
-        `UPDATE runs SET status = 'running', finished = ${finished}, ended_at = NULL WHERE run = ?`,
-        run,
+        sql`UPDATE runs SET status = 'running', finished = ${finished}, ended_at = NULL WHERE run = ${run}`,
       );
       if (!retry) return;
-      await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(retry.options), run);
+      await tx.run(sql`UPDATE runs SET options = ${JSON.stringify(retry.options)} WHERE run = ${run}`);
       for (const request of retry.requests) await putRequest(tx, run, request);
     });
   }
@@ -176,19 +185,14 @@ export class Runs {
     run: string,
     end: { status: StoredRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): Promise<void> {
+    const summary = end.summary && JSON.stringify(withoutCells(end.summary));
     return this.access.write(async (tx) => {
       await tx.run(
         // `unauthorised` stays: after the token was replaced once, it may have to be replaced again
         // (`run/door.ts`). The summary of a crashed run is that of the session before.
-        `UPDATE runs SET status = ?, finished = ?, ended_at = ?,
-           summary = COALESCE(?, CASE status WHEN 'crashed' THEN NULL ELSE summary END),
-           ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
-        end.status,
-        end.finished ? 1 : 0,
-        this.access.time(),
-        end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
-        end.endedBy,
-        run,
+        sql`UPDATE runs SET status = ${end.status}, finished = ${Number(end.finished)}, ended_at = ${this.access.time()},
+            summary = COALESCE(${summary}, CASE status WHEN 'crashed' THEN NULL ELSE summary END),
+            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ${end.endedBy} END WHERE run = ${run}`,
       );
       if (end.finished) await pruneVerified(tx);
     });
@@ -198,24 +202,23 @@ export class Runs {
    * Marks runs of this account and kind that are recorded as running as crashed. Only for the process with
    * the lock, since then none of them is running.
    */
-  markCrashed(scope: Scope, kind: Kind): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
-      await tx.run(
-        `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ? AND kinds LIKE '%' || ? || '%'`,
-        id,
-        kind,
-      );
-    });
+  async markCrashed(scope: Scope, kind: Kind): Promise<void> {
+    await this.access.write((tx) =>
+      tx.run(
+        sql`UPDATE runs SET status = 'crashed'
+          WHERE status = 'running' AND scope = ${idOf(scope)} AND kinds LIKE '%' || ${kind} || '%'`,
+      ),
+    );
   }
 
   /** Records the path of the rejects file of an input; null if it has none. */
   setRejectsFile(run: string, input: number, file: string | null): Promise<void> {
     return this.access.write(async (tx) => {
-      const row = await tx.get<{ inputs: string }>('SELECT inputs FROM runs WHERE run = ?', run);
+      const row = await tx.get<{ inputs: string }>(sql`SELECT inputs FROM runs WHERE run = ${run}`);
       if (!row) return;
       const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
       inputs[input]!.rejects_file = file;
-      await tx.run('UPDATE runs SET inputs = ? WHERE run = ?', JSON.stringify(inputs), run);
+      await tx.run(sql`UPDATE runs SET inputs = ${JSON.stringify(inputs)} WHERE run = ${run}`);
     });
   }
 
@@ -224,9 +227,9 @@ export class Runs {
     await this.access.write(async (tx) => {
       await refuseMoved(tx);
       // Nothing may refer to deleted requests, because their row ids may be used again.
-      await unlinkSends(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
-      await tx.run('DELETE FROM rejects WHERE owner = ? OR run = ?', run, run);
-      await tx.run('DELETE FROM runs WHERE run = ?', run);
+      await unlinkSends(tx, sql`SELECT request FROM requests WHERE run = ${run}`);
+      await tx.run(sql`DELETE FROM rejects WHERE owner = ${run} OR run = ${run}`);
+      await tx.run(sql`DELETE FROM runs WHERE run = ${run}`);
       await pruneVerified(tx);
     });
     this.spools.remove(run);
@@ -238,51 +241,31 @@ export class Runs {
    * @returns how many runs and jobs it deleted
    */
   async forgetScope(scope: Scope): Promise<{ runs: number; jobs: number }> {
-    const { runs, jobs } = await this.access.writeIn(scope, async (tx, id) => {
-      const runs = await tx.all<{ run: string }>('SELECT run FROM runs WHERE scope = ?', id);
-      const own = '(SELECT run FROM runs WHERE scope = ?1)';
-      await tx.run(`DELETE FROM rejects WHERE owner IN ${own} OR run IN ${own}`, id);
-      await tx.run('DELETE FROM runs WHERE scope = ?', id);
-      await tx.run('DELETE FROM sends WHERE scope = ?', id);
-      await tx.run("UPDATE scopes SET column_types = '{}' WHERE scope = ?", id);
-      return { runs, jobs: await tx.run('DELETE FROM jobs WHERE scope = ?', id) };
+    const its = sql`scope = ${idOf(scope)}`;
+    const own = sql`SELECT run FROM runs WHERE ${its}`;
+    const { runs, jobs } = await this.access.write(async (tx) => {
+      await tx.run(sql`DELETE FROM rejects WHERE owner IN (${own}) OR run IN (${own})`);
+      const runs = await tx.all<{ run: string }>(sql`DELETE FROM runs WHERE ${its} RETURNING run`);
+      await tx.run(sql`DELETE FROM sends WHERE ${its}`);
+      await tx.run(sql`UPDATE scopes SET column_types = '{}' WHERE ${its}`);
+      return { runs, jobs: await tx.run(sql`DELETE FROM jobs WHERE ${its}`) };
     });
     for (const { run } of runs) this.spools.remove(run);
     return { runs: runs.length, jobs };
   }
 }
 
-async function runsIn(on: Reader, run?: string): Promise<StoredRun[]> {
-  const [where, ...values] = run === undefined ? [''] : [' WHERE run = ?', run];
-  // Of runs with the same start time, the one with the higher `began` is newer.
-  const rows = await on.all<RunRow>(
-    `SELECT runs.*, account, region, base_url,
-       (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
-     FROM runs JOIN scopes USING (scope)${where}
-     ORDER BY started_at DESC, began DESC`,
-    ...values,
-  );
-  return rows.map(runOf);
-}
-
 function runOf(row: RunRow): StoredRun {
+  const { account, region, base_url, open, finished, ...rest } = row;
   const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, row.run);
   return {
-    run: row.run,
-    scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
+    ...rest,
+    scope: { account, region, base_url },
     kinds: kindsOf(inputs),
     paths: inputs.map((input) => input.path),
-    status: row.status,
-    started_at: row.started_at,
-    ended_at: row.ended_at,
     summary: storedOrNull<Summary>(row.summary, STORED.summary, row.run),
-    named_account: row.named_account,
-    identity: row.identity,
-    finished: row.finished === 1,
-    hasOpenJobs: row.open > 0,
-    ended_by: row.ended_by,
-    item_format: row.item_format,
-    machine: row.machine,
+    finished: finished === 1,
+    hasOpenJobs: open > 0,
     replaces: storedJson<string[]>(row.replaces, STORED.replaces, row.run),
     options: storedJson(row.options, STORED.options, row.run),
     inputs,

@@ -1,6 +1,6 @@
 /** Scopes: accounts of a service. */
 import { createHmac } from 'node:crypto';
-import type { Reader } from './database.js';
+import { type Reader, type Sql, sql, type Transaction } from './database.js';
 
 /** An account of a service. Records are never shared between scopes. */
 export interface Scope {
@@ -36,3 +36,15 @@ export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a
 
 export const allScopes = (on: Reader): Promise<Scope[]> =>
   on.all('SELECT account, region, base_url FROM scopes ORDER BY account, region, base_url');
+
+/** SQL: the row id of a scope; NULL if nothing was recorded for it. */
+export const idOf = ({ account, region, base_url }: Scope): Sql =>
+  sql`(SELECT scope FROM scopes WHERE account = ${account} AND region = ${region} AND base_url = ${base_url})`;
+
+/** Call this before the first record for a scope. */
+export async function addScope(tx: Transaction, { account, region, base_url }: Scope): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO scopes (account, region, base_url) SELECT ${account}, ${region}, ${base_url}
+      WHERE ${idOf({ account, region, base_url })} IS NULL`,
+  );
+}

@@ -7,16 +7,17 @@
  */
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
-import type { Reader, Transaction, Value } from './database.js';
+import { insertInto, joined, type Reader, raw, type Sql, sql, type Transaction } from './database.js';
 import { noteProfile } from './history.js';
 import type { RequestRecord } from './requests.js';
+import { idOf, type Scope } from './scopes.js';
 import type { SentRows } from './sent-ids.js';
 
 /**
  * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to complete, they are
  * set. A dead send can no longer set them. `verified`: nothing was sent, because a run found its rows unchanged.
  */
-export const SEND = { pending: 0, completed: 1, dead: 2, verified: 3 } as const;
+export const SEND = { pending: raw('0'), completed: raw('1'), dead: raw('2'), verified: raw('3') } as const;
 
 /** While an outcome is unknown, other contents of the same ids are not remembered, but only for this long (contract §4). */
 const DOUBT_MS = 24 * 60 * 60 * 1_000;
@@ -26,36 +27,28 @@ export const IDENTIFY = 'identify';
 
 /** Whose sends: all of a kind, or all except those of one run. */
 export interface Whose {
-  scope: number;
+  scope: Scope;
   kind: Kind;
   run: string | null;
 }
 
-export const HAS_JOB = `state = ${SEND.pending} AND job_id IS NOT NULL`;
-export const OF_KIND = `SELECT send, run, job_id, length(ids) / 8 AS rows, send AS place
-  FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2`;
+/** SQL, with `state` in its text, as the indexes need it. */
+export const HAS_JOB = sql`state = ${SEND.pending} AND job_id IS NOT NULL`;
+export const isOfKind = (scope: Scope, kind: Kind): Sql => sql`scope = ${idOf(scope)} AND kind = ${kind}`;
 
-/** The column `found` of a query that always has a row. */
-const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> =>
-  (await on.get<{ found: T }>(sql, ...values))!.found;
+/** Selects sends with the number of their rows. */
+export const sentRows = (where: Sql, job: Sql = raw('job_id')): Sql =>
+  sql`SELECT send, run, ${job} AS job_id, length(ids) / 8 AS rows, send AS place
+    FROM sends JOIN fingerprints USING (send) WHERE ${where}`;
 
 /** Adds a send. `began`, the age of its data, is that of its run; for a single profile, its own number. */
 export async function addSend(
   tx: Transaction,
   send: number,
-  of: Whose & { request: number | null; state: number; doubt: number | null },
+  of: Whose & { request: number | null; state: Sql; doubt: number | null },
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO sends (send, scope, kind, run, request, state, doubt, began)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce((SELECT began FROM runs WHERE run = ?4), ?1))`,
-    send,
-    of.scope,
-    of.kind,
-    of.run,
-    of.request,
-    of.state,
-    of.doubt,
-  );
+  const began = sql`coalesce((SELECT began FROM runs WHERE run = ${of.run}), ${send})`;
+  await tx.run(insertInto('sends', { ...of, send, scope: idOf(of.scope), began }));
 }
 
 /** Updates the send of a request from its record. It is in doubt from its intent until there is an answer. */
@@ -69,13 +62,10 @@ export async function updateSend(
   const hasNoEnd = state === 'settled' && !(job && isFinal(job.status));
   if (state === 'settled' && !hasNoEnd) return; // `endJob` has recorded the end of its job
   const isInDoubt = state === 'intent' || state === 'unknown' || hasNoEnd || possibleDuplicate !== null;
-  const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
   await tx.run(
-    `UPDATE sends SET state = ?, doubt = ?, job_id = ? WHERE request = ? AND state IN (${from.join(', ')})`,
-    waits ? SEND.pending : SEND.dead,
-    isInDoubt ? now : null,
-    state === 'acknowledged' ? (job?.job_id ?? null) : null,
-    request,
+    sql`UPDATE sends SET state = ${waits ? SEND.pending : SEND.dead}, doubt = ${isInDoubt ? now : null},
+        job_id = ${state === 'acknowledged' ? (job?.job_id ?? null) : null}
+      WHERE request = ${request} AND state IN (${joined([SEND.pending, ...(state === 'intent' ? [SEND.dead] : [])])})`,
   );
 }
 
@@ -86,98 +76,82 @@ export async function linkProfile(
   job: string,
   doubt: number | null,
 ): Promise<void> {
-  const sql = `UPDATE sends SET state = ${SEND.pending}, doubt = ?, job_id = ? WHERE send = ?`;
-  await tx.run(sql, doubt, job, send);
+  await tx.run(
+    sql`UPDATE sends SET state = ${SEND.pending}, doubt = ${doubt}, job_id = ${job} WHERE send = ${send}`,
+  );
   await noteProfile(tx, send, { job });
 }
 
-/** The send that a job is the answer to: the last one. A service may give the id of an old job to a new one. */
-const sendOfJob = (
-  on: Reader,
-  scope: number,
-  job: string,
-): Promise<{ send: number; request: number | null; run: string | null } | undefined> =>
-  on.get(
-    'SELECT send, request, run FROM sends WHERE scope = ? AND job_id = ? ORDER BY send DESC LIMIT 1',
-    scope,
-    job,
-  );
-
 /**
- * Records that a job has ended, or is gone, and settles its requests. If two sends of a run have this job, it does not
- * show that the rows of either were completed. Earlier sends of other runs can never be seen to complete.
+ * Records that a job has ended, or is gone, and settles its requests. The job is the answer to the last send that was
+ * answered with it: a service may give the id of an old job to a new one. If two sends of a run have it, it does not show
+ * that the rows of either were completed. Earlier sends of other runs can never be seen to complete.
  * @param end `completed`: the recorded time of completion, ISO 8601. `gone`: the outcome stays in doubt
  */
 export async function endJob(
   tx: Transaction,
-  scope: number,
+  scope: Scope,
   job: string,
   end: { completed: string } | 'failed' | 'gone',
   now: number,
 ): Promise<void> {
-  const own = await sendOfJob(tx, scope, job);
-  if (!own) return;
-  const twice = 'SELECT 1 FROM sends WHERE scope = ? AND job_id = ? AND run = ? AND send <> ?';
-  const isShared = await tx.get(twice, scope, job, own.run, own.send);
-  const at = typeof end === 'object' && !isShared && own.run !== IDENTIFY ? end.completed : null;
-  await tx.run(
-    `UPDATE sends SET state = CASE WHEN send = ?3 THEN ?4 ELSE ${SEND.dead} END,
-       completed_at = CASE WHEN send = ?3 THEN ?5 END, doubt = CASE WHEN send = ?3 AND ?6 = 0 THEN doubt ELSE ?7 END
-     WHERE scope = ?1 AND job_id = ?2 AND state = ${SEND.pending}`,
-    scope,
-    job,
-    own.send,
-    at === null ? SEND.dead : SEND.completed,
-    at,
-    end === 'gone' ? 1 : 0,
-    now,
+  const ofJob = sql`scope = ${idOf(scope)} AND job_id = ${job}`;
+  const [own, ...others] = await tx.all<{ send: number; run: string | null }>(
+    sql`SELECT send, run FROM sends WHERE ${ofJob} ORDER BY send DESC`,
   );
-  const settle = `UPDATE requests SET state = 'settled' WHERE state = 'acknowledged' AND request IN
-    (SELECT request FROM sends WHERE scope = ? AND job_id = ? AND run = ?)`;
-  await tx.run(settle, scope, job, own.run);
+  if (!own) return;
+  const isShared = others.some(({ run }) => run === own.run);
+  const isWhole = typeof end === 'object' && !isShared && own.run !== IDENTIFY;
+  const pending = sql`${ofJob} AND state = ${SEND.pending}`;
+  await tx.run(
+    sql`UPDATE sends SET state = ${SEND.dead}, doubt = ${now} WHERE ${pending} AND send <> ${own.send}`,
+  );
+  await tx.run(
+    sql`UPDATE sends SET state = ${isWhole ? SEND.completed : SEND.dead},
+        completed_at = ${isWhole ? end.completed : null}, doubt = ${end === 'gone' ? now : raw('doubt')}
+      WHERE ${pending} AND send = ${own.send}`,
+  );
+  await tx.run(
+    sql`UPDATE requests SET state = 'settled' WHERE state = 'acknowledged'
+      AND request IN (SELECT request FROM sends WHERE ${ofJob} AND run = ${own.run})`,
+  );
 }
 
 /** Ends doubts that are too old. */
 export async function endDoubts(tx: Transaction, now: number): Promise<void> {
-  await tx.run('UPDATE sends SET doubt = NULL WHERE doubt <= ?', now - DOUBT_MS);
+  await tx.run(sql`UPDATE sends SET doubt = NULL WHERE doubt <= ${now - DOUBT_MS}`);
 }
 
 /** Removes the link between sends and requests that are sent again or deleted. Their jobs may still complete. */
-export async function unlinkSends(tx: Transaction, requests: string, which: number | string): Promise<void> {
+export async function unlinkSends(tx: Transaction, requests: Sql): Promise<void> {
   await tx.run(
-    `UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
-         THEN ${SEND.dead} ELSE state END WHERE request ${requests}`,
-    which,
+    sql`UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
+        THEN ${SEND.dead} ELSE state END WHERE request IN (${requests})`,
   );
 }
 
 /** The number of the last send of a kind; 0 if there is none. */
-export const newestSend = (on: Reader, scope: number, kind: Kind): Promise<number> =>
-  only(
-    on,
-    `SELECT coalesce(max(send), 0) AS found FROM sends WHERE scope = ? AND kind = ? AND state <> ${SEND.verified}`,
-    scope,
-    kind,
-  );
+export const newestSend = (on: Reader, scope: Scope, kind: Kind): Promise<number> =>
+  last(on, sql`FROM sends WHERE ${isOfKind(scope, kind)} AND state <> ${SEND.verified}`);
 
+/** The number of the last send of a request; 0 if there is none. */
 export const lastSend = (on: Reader, run: string, seq: number): Promise<number> =>
-  only(
-    on,
-    `SELECT coalesce(max(send), 0) AS found FROM sends JOIN requests USING (request)
-     WHERE requests.run = ? AND seq = ?`,
-    run,
-    seq,
-  );
+  last(on, sql`FROM sends JOIN requests USING (request) WHERE requests.run = ${run} AND seq = ${seq}`);
+
+const last = async (on: Reader, from: Sql): Promise<number> =>
+  (await on.get<{ found: number }>(sql`SELECT coalesce(max(send), 0) AS found ${from}`))!.found;
 
 /** The sends of the kind after this one, except those of this run. */
 export async function othersSince(on: Reader, send: number, { scope, kind, run }: Whose): Promise<number[]> {
-  const sql = 'SELECT send FROM sends WHERE scope = ? AND kind = ? AND send > ? AND run IS DISTINCT FROM ?';
-  return (await on.all<{ send: number }>(sql, scope, kind, send, run)).map((row) => row.send);
+  const rows = await on.all<{ send: number }>(
+    sql`SELECT send FROM sends WHERE ${isOfKind(scope, kind)} AND send > ${send} AND run IS DISTINCT FROM ${run}`,
+  );
+  return rows.map((row) => row.send);
 }
 
 export async function isOpen(on: Reader, send: number, now: number): Promise<boolean> {
-  const sql = `SELECT 1 FROM sends WHERE send = ? AND (${HAS_JOB} OR doubt > ?)`;
-  return (await on.get(sql, send, now - DOUBT_MS)) !== undefined;
+  const query = sql`SELECT 1 FROM sends WHERE send = ${send} AND (${HAS_JOB} OR doubt > ${now - DOUBT_MS})`;
+  return (await on.get(query)) !== undefined;
 }
 
 /**
@@ -185,17 +159,16 @@ export async function isOpen(on: Reader, send: number, now: number): Promise<boo
  */
 export function openSends(
   on: Reader,
-  scope: number,
-  kind: Kind,
+  { scope, kind }: Whose,
   before: number,
   others: readonly number[],
   now: number,
 ): Promise<SentRows[]> {
-  const all = OF_KIND.replace('job_id', `CASE WHEN ${HAS_JOB} THEN job_id END AS job_id`);
+  const job = sql`CASE WHEN ${HAS_JOB} THEN job_id END`;
+  const some = [sql`send < ${before}`, ...(others.length > 0 ? [sql`send IN (${joined(others)})`] : [])];
   // Each part has an index of its own: there may be many more open sends than these.
-  const parts = [HAS_JOB, 'doubt > ?4'].flatMap((isOpen) => [
-    `${all} AND ${isOpen} AND send < ?3`,
-    ...(others.length > 0 ? [`${all} AND ${isOpen} AND send IN (${others.join(', ')})`] : []),
-  ]);
-  return on.all(`${parts.join(' UNION ')} ORDER BY send`, scope, kind, before, now - DOUBT_MS);
+  const parts = [HAS_JOB, sql`doubt > ${now - DOUBT_MS}`].flatMap((open) =>
+    some.map((which) => sentRows(sql`${isOfKind(scope, kind)} AND ${open} AND ${which}`, job)),
+  );
+  return on.all(sql`${joined(parts, ' UNION ')} ORDER BY send`);
 }

@@ -1,21 +1,21 @@
 /** The store of sends: finds them by the ids of their rows (contract §4 "Across runs"), and records single profiles. */
 import type { Kind } from '../model.js';
-import type { Access } from './access.js';
-import type { Reader } from './database.js';
+import { type Access, nextNumber, refuseMoved } from './access.js';
+import { type Sql, sql } from './database.js';
 import { noteProfile, putProfile } from './history.js';
-import { nextNumber, refuseMoved } from './meta.js';
 import { hasOlder } from './order.js';
-import { putRows, rowsOf } from './rows.js';
-import type { Scope } from './scopes.js';
+import { putIds, rowsOf } from './rows.js';
+import { addScope, type Scope } from './scopes.js';
 import {
   addSend,
   HAS_JOB,
   IDENTIFY,
+  isOfKind,
   lastSend,
   newestSend,
-  OF_KIND,
   othersSince,
   SEND,
+  sentRows,
 } from './send-table.js';
 import { SentIds, type SentRows } from './sent-ids.js';
 
@@ -47,11 +47,16 @@ export class Sends {
    * begin with a time in seconds.
    */
   later(run: string, scope: Scope, kind: Kind): Promise<SentIds> {
-    const sql = `${OF_KIND} AND run <> ?3
-      AND (began, CASE run WHEN '${IDENTIFY}' THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ?3)
-      AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))
-      ORDER BY send`;
-    return this.#unlessSame('later', scope, kind, run, (on, id) => on.all(sql, id, kind, run));
+    const where = sql`run <> ${run}
+      AND (began, CASE run WHEN ${IDENTIFY} THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ${run})
+      AND NOT EXISTS (SELECT 1 FROM requests
+        WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))`;
+    return this.#unlessSame('later', scope, kind, run, where);
+  }
+
+  /** Finds unfinished jobs of other runs, with the ids of their rows. @param run null: jobs of all runs */
+  openJobs(scope: Scope, kind: Kind, run: string | null): Promise<SentIds> {
+    return this.#unlessSame('open', scope, kind, run, sql`${HAS_JOB} AND run IS DISTINCT FROM ${run ?? ''}`);
   }
 
   /**
@@ -59,16 +64,13 @@ export class Sends {
    * @param placeOf returns the position of a request by its number; 0: the request does not count
    */
   byRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): Promise<SentIds> {
-    return this.access.readIn(scope, async (on, id) => {
+    return this.access.read(async (on) => {
       // Sends that the service may have carried out.
       const sends = await on.all<SentRows & { seq: number }>(
-        `SELECT send, sends.run, sends.job_id, length(ids) / 8 AS rows, seq
-         FROM sends JOIN fingerprints USING (send) JOIN requests USING (request)
-         WHERE scope = ? AND kind = ? AND sends.run = ?
-           AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled') ORDER BY send`,
-        id,
-        kind,
-        run,
+        sql`SELECT send, sends.run, sends.job_id, length(ids) / 8 AS rows, seq
+          FROM sends JOIN fingerprints USING (send) JOIN requests USING (request)
+          WHERE ${isOfKind(scope, kind)} AND sends.run = ${run}
+            AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled') ORDER BY send`,
       );
       const placed = sends.map((send) => ({ ...send, place: placeOf(send.seq) }));
       return SentIds.read(
@@ -78,26 +80,15 @@ export class Sends {
     });
   }
 
-  /** Finds unfinished jobs of other runs, with the ids of their rows. @param run null: jobs of all runs */
-  openJobs(scope: Scope, kind: Kind, run: string | null): Promise<SentIds> {
-    const sql = `${OF_KIND} AND ${HAS_JOB} AND run IS DISTINCT FROM ?3 ORDER BY send`;
-    return this.#unlessSame('open', scope, kind, run, (on, id) => on.all(sql, id, kind, run ?? ''));
-  }
-
   /** Finds it again only if others have sent something since the last time: reading the rows of sends takes long. */
-  #unlessSame(
-    what: string,
-    scope: Scope,
-    kind: Kind,
-    run: string | null,
-    find: (on: Reader, scope: number) => Promise<SentRows[]>,
-  ): Promise<SentIds> {
-    return this.access.readIn(scope, async (on, id) => {
-      const key = JSON.stringify([what, id, kind, run, this.access.session]);
+  #unlessSame(what: string, scope: Scope, kind: Kind, run: string | null, where: Sql): Promise<SentIds> {
+    return this.access.read(async (on) => {
+      const key = JSON.stringify([what, scope, kind, run, this.access.session]);
       const last = this.#last.get(key);
-      const newest = await newestSend(on, id, kind);
-      const isSame = last && (await othersSince(on, last.newest, { scope: id, kind, run })).length === 0;
-      const found = isSame ? last.found : await SentIds.read(on, await find(on, id));
+      const newest = await newestSend(on, scope, kind);
+      const isSame = last && (await othersSince(on, last.newest, { scope, kind, run })).length === 0;
+      const find = sql`${sentRows(sql`${isOfKind(scope, kind)} AND ${where}`)} ORDER BY send`;
+      const found = isSame ? last.found : await SentIds.read(on, await on.all(find));
       this.#last.set(key, { newest, found });
       return found;
     });
@@ -111,19 +102,14 @@ export class Sends {
   async startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): Promise<number> {
     this.check();
     const now = this.access.now();
-    return this.access.writeIn(scope, async (tx, id) => {
+    return this.access.write(async (tx) => {
       await refuseMoved(tx);
+      await addScope(tx, scope);
       const send = await nextNumber(tx);
-      await addSend(tx, send, {
-        scope: id,
-        kind,
-        run: IDENTIFY,
-        request: null,
-        state: SEND.dead,
-        doubt: now,
-      });
-      await putRows(tx, send, withoutContents(ids));
-      await putProfile(tx, send, id, kind, ids, now);
+      const of = { scope, kind, run: IDENTIFY, request: null, state: SEND.dead, doubt: now };
+      await addSend(tx, send, of);
+      await putIds(tx, send, ids);
+      await putProfile(tx, send, { scope, kind, at: now }, ids);
       return send;
     });
   }
@@ -134,34 +120,27 @@ export class Sends {
    * @param note the outcome for the history
    */
   endProfile(send: number, doubt: boolean, note: 'submitted' | 'unsent' | null = null): Promise<void> {
+    const since = doubt ? this.access.now() : null;
     return this.access.write(async (tx) => {
-      await tx.run('UPDATE sends SET doubt = ? WHERE send = ?', doubt ? this.access.now() : null, send);
+      await tx.run(sql`UPDATE sends SET doubt = ${since} WHERE send = ${send}`);
       await noteProfile(tx, send, { note });
     });
   }
 
   /** Whether there is data older than that of a run that may still be sent: an unfinished run, or a saved plan. */
-  mayBeOverwritten(run: string, scope: Scope, kind: Kind): Promise<boolean> {
-    return this.access.readIn(scope, async (on, id) => {
-      const sql = `SELECT 1 FROM runs WHERE run = ?1 AND ${hasOlder('?2', '?3', 'runs.began')}`;
-      return (await on.get(sql, run, id, kind)) !== undefined;
-    });
+  async mayBeOverwritten(run: string, kind: Kind): Promise<boolean> {
+    const older = sql`SELECT 1 FROM runs WHERE run = ${run} AND ${hasOlder(sql`runs.scope`, sql`${kind}`)}`;
+    return (await this.access.read((on) => on.get(older))) !== undefined;
   }
 
   /** Records ids of rows that a run found unchanged: older data counts as sent before (`later`). */
   keepVerified(run: string, scope: Scope, kind: Kind, ids: BigUint64Array): Promise<void> {
-    return this.access.writeIn(scope, async (tx, id) => {
+    return this.access.write(async (tx) => {
       for (let at = 0; at < ids.length; at += TOGETHER) {
         const send = await nextNumber(tx);
-        const of = { scope: id, kind, run, request: null, state: SEND.verified, doubt: null };
-        await addSend(tx, send, of);
-        await putRows(tx, send, withoutContents(ids.subarray(at, at + TOGETHER)));
+        await addSend(tx, send, { scope, kind, run, request: null, state: SEND.verified, doubt: null });
+        await putIds(tx, send, ids.subarray(at, at + TOGETHER));
       }
     });
   }
 }
-
-const withoutContents = (ids: BigUint64Array) => {
-  const none = new BigUint64Array(ids.length);
-  return { ids, contents: none, records: none };
-};

@@ -45,16 +45,13 @@ export class SentIds {
     let row = 0;
     let index = 0;
     for await (const { ids } of rowsOfEach(on, numbers)) {
-      for (const id of ids) read.#add(++row, id, index);
+      for (const id of ids) {
+        read.#sendOf[++row] = index;
+        read.#before[row] = read.#last.set(id, row);
+      }
       index++;
     }
     return read;
-  }
-
-  #add(row: number, id: bigint, index: number): void {
-    this.#before[row] = this.#last.get(id);
-    this.#sendOf[row] = index;
-    this.#last.set(id, row);
   }
 
   get isEmpty(): boolean {
@@ -97,13 +94,13 @@ const WORDS = new Uint32Array(SCRATCH.buffer);
  */
 export class IdTable {
   /** Ids as pairs of 32-bit words, and their numbers; 0 if the place is free. */
-  #ids: Uint32Array;
-  #values: Uint32Array;
+  readonly #ids: Uint32Array;
+  readonly #values: Uint32Array;
   #size = 0;
 
-  /** @param room number of ids that fit without growing */
-  constructor(room = 0) {
-    const places = 2 ** Math.max(4, Math.ceil(Math.log2((4 * room) / 3 + 1)));
+  /** @param room the most ids */
+  constructor(room: number) {
+    const places = 2 ** Math.ceil(Math.log2((4 * room) / 3 + 2));
     this.#ids = new Uint32Array(2 * places);
     this.#values = new Uint32Array(places);
   }
@@ -114,16 +111,16 @@ export class IdTable {
 
   /** The number of an id; 0 if it has none. */
   get(id: bigint): number {
-    if (this.#size === 0) return 0;
     SCRATCH[0] = id;
     return this.#values[this.#placeOf(WORDS[0]!, WORDS[1]!)]!;
   }
 
-  /** @param value at least 1 */
-  set(id: bigint, value: number): void {
+  /** @param value at least 1. @returns the number that it had; 0 for none */
+  set(id: bigint, value: number): number {
     SCRATCH[0] = id;
-    const place = this.#take(WORDS[0]!, WORDS[1]!); // first, because it may replace `#values`
-    this.#values[place] = value;
+    const before = this.putFirst(WORDS[0]!, WORDS[1]!, value);
+    if (before !== 0) this.#values[this.#placeOf(WORDS[0]!, WORDS[1]!)] = value;
+    return before;
   }
 
   /**
@@ -131,20 +128,14 @@ export class IdTable {
    * @returns the number that it had; 0 for none
    */
   putFirst(low: number, high: number, value: number): number {
-    const place = this.#take(low, high);
-    const before = this.#values[place]!;
-    if (before === 0) this.#values[place] = value;
-    return before;
-  }
-
-  /** The place of an id. Adds the id if needed; then the caller must set its number. */
-  #take(low: number, high: number): number {
-    if (4 * (this.#size + 1) > 3 * this.#values.length) this.#grow();
     const place = this.#placeOf(low, high);
-    if (this.#values[place] === 0) this.#size++;
+    const before = this.#values[place]!;
+    if (before !== 0) return before;
+    this.#size++;
     this.#ids[2 * place] = low;
     this.#ids[2 * place + 1] = high;
-    return place;
+    this.#values[place] = value;
+    return 0;
   }
 
   #placeOf(low: number, high: number): number {
@@ -152,18 +143,6 @@ export class IdTable {
     for (let place = low & last; ; place = (place + 1) & last) {
       if (this.#values[place] === 0) return place;
       if (this.#ids[2 * place] === low && this.#ids[2 * place + 1] === high) return place;
-    }
-  }
-
-  #grow(): void {
-    const [ids, values] = [this.#ids, this.#values];
-    this.#ids = new Uint32Array(2 * ids.length);
-    this.#values = new Uint32Array(2 * values.length);
-    for (const [from, value] of values.entries()) {
-      if (value === 0) continue;
-      const place = this.#placeOf(ids[2 * from]!, ids[2 * from + 1]!);
-      this.#ids.set(ids.subarray(2 * from, 2 * from + 2), 2 * place);
-      this.#values[place] = value;
     }
   }
 }

@@ -3,28 +3,28 @@
  * Each store has the SQL of its tables.
  */
 import { userInfo } from 'node:os';
+import type { Kind } from '../model.js';
 import { closeAll } from '../util/close-all.js';
-import { Access } from './access.js';
+import { Access, createSecret, MOVED_TO, readSecret, refuseMoved } from './access.js';
 import type { Backend, Locks } from './backend.js';
 import { firstOf, problemsOf, type StateProblem } from './check.js';
+import { type Reader, sql } from './database.js';
 import { Spools, stateFolder } from './folder.js';
 import { History } from './history.js';
 import { Jobs } from './jobs.js';
 import { Known } from './known.js';
 import type { StateLocation } from './location.js';
-import { createSecret, readSecret, refuseMoved } from './meta.js';
-import { overviewOf, type StateOverview } from './overview.js';
 import { Requests } from './recorder.js';
 import { Rejects } from './rejects.js';
 import { Runs } from './runs.js';
 import { type Scope, type ServiceInUse, scopeOf } from './scopes.js';
+import { SEND } from './send-table.js';
 import { Sends } from './sends.js';
 import { openSqlite } from './sqlite/backend.js';
 
 export type { HeldLease, HeldLock } from './backend.js';
 export type { KnownJob } from './jobs.js';
 export type { Scope } from './scopes.js';
-export { databaseFile } from './sqlite/open.js';
 
 /** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {
@@ -35,6 +35,34 @@ export interface Elsewhere {
   origin: string;
   /** Ends the wait for a database that cannot be reached. */
   signal?: AbortSignal;
+}
+
+/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
+export interface StateAge {
+  oldest_completed_at: string | null;
+  newest_completed_at: string | null;
+}
+
+/** What is known of the profiles of one account and kind. */
+export interface RememberedRows extends Scope, StateAge {
+  kind: Kind;
+  /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
+  rows: number;
+}
+
+export interface StateOverview {
+  /** Where the state has moved; null if it has not. */
+  moved_to: string | null;
+  runs: number;
+  unfinished_runs: number;
+  /** When the newest run began; null if there is none. */
+  last_run_at: string | null;
+  jobs: number;
+  /** Number of jobs that were not seen to end. */
+  unfinished_jobs: number;
+  /** When a job was seen last; null if there is none. */
+  last_job_seen_at: string | null;
+  known: RememberedRows[];
 }
 
 export class State {
@@ -147,4 +175,23 @@ export async function openBackend(folder: string, elsewhere: Elsewhere | undefin
   if (at.kind === 'sqlite') return openSqlite(at.folder);
   const { openPostgres, readPostgresUrl } = await import('./postgres/backend.js');
   return openPostgres(readPostgresUrl(at.url, origin, { env, user: userInfo().username }), signal);
+}
+
+async function overviewOf(on: Reader): Promise<StateOverview> {
+  const totals = await on.get<Omit<StateOverview, 'known'>>(
+    sql`SELECT (SELECT value FROM meta WHERE name = ${MOVED_TO}) AS moved_to,
+      (SELECT count(*) FROM runs) AS runs,
+      (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
+      (SELECT max(started_at) FROM runs) AS last_run_at,
+      (SELECT count(*) FROM jobs) AS jobs,
+      (SELECT count(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'unknown')) AS unfinished_jobs,
+      (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
+  );
+  const known = await on.all<RememberedRows>(
+    sql`SELECT account, region, base_url, kind, sum(length(ids)) / 8 AS rows,
+      min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
+    FROM sends JOIN scopes USING (scope) JOIN fingerprints USING (send) WHERE state = ${SEND.completed}
+    GROUP BY account, region, base_url, kind ORDER BY account, region, base_url, kind`,
+  );
+  return { ...totals!, known };
 }

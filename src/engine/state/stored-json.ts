@@ -1,9 +1,6 @@
 /** Reads the JSON that tables hold. Only this program writes it, so JSON of another form means a damaged database. */
 import { StateError } from '../errors.js';
-import type { Reader } from './database.js';
-
-/** A column that holds JSON: its table, its name, and how its text begins. */
-type Column = readonly [table: keyof typeof NAMES, column: string, start: RegExp];
+import { type Reader, raw, sql } from './database.js';
 
 /** For each table: what its record is, in words, and the column of its name. */
 const NAMES = {
@@ -20,7 +17,7 @@ const FILLED_OBJECT = /^\{"/;
 const OBJECTS = /^\[\{/;
 const TEXTS = /^\[["\]]/;
 
-/** All columns with JSON. */
+/** All columns with JSON: the table, the column, and how its text begins. */
 export const STORED = {
   options: ['runs', 'options', OBJECT],
   summary: ['runs', 'summary', FILLED_OBJECT],
@@ -32,11 +29,13 @@ export const STORED = {
   unsent: ['rejects', 'unsent', FILLED_OBJECT],
   cellKeys: ['fingerprints', 'keys', TEXTS],
   columnTypes: ['scopes', 'column_types', OBJECT],
-} as const satisfies Record<string, Column>;
+} as const;
+
+type Column = (typeof STORED)[keyof typeof STORED];
 
 /**
  * The value in a column with JSON.
- * @param record the run, job, or batch, as `of` of the column says
+ * @param record its run, job, or batch, as `NAMES` says
  * @throws StateError if it is damaged
  */
 export function storedJson<T>(text: string, column: Column, record: string | number): T {
@@ -53,9 +52,9 @@ export const storedOrNull = <T>(text: string | null, column: Column, record: str
   text === null ? null : storedJson<T>(text, column, record);
 
 /** Undefined if it is damaged. */
-function parsed(text: unknown, [, , start]: Column): unknown {
+function parsed(text: string, [, , start]: Column): unknown {
   try {
-    return typeof text === 'string' && start.test(text) ? JSON.parse(text) : undefined;
+    return start.test(text) ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
@@ -67,10 +66,9 @@ const damage = ([table, column]: Column, record: string | number): string =>
 /** Finds damaged JSON in one column. */
 export async function* damagedIn(on: Reader, column: Column): AsyncGenerator<string> {
   const [table, name] = column;
-  const rows = on.each<{ record: string | number; text: unknown }>(
-    `SELECT ${NAMES[table][1]} AS record, ${name} AS text FROM ${table} WHERE ${name} IS NOT NULL`,
+  const rows = on.each<{ record: string | number; text: string }>(
+    sql`SELECT ${raw(NAMES[table][1])} AS record, ${raw(name)} AS text FROM ${raw(table)} WHERE ${raw(name)} IS NOT NULL`,
   );
-  for await (const { record, text } of rows) {
+  for await (const { record, text } of rows)
     if (parsed(text, column) === undefined) yield damage(column, record);
-  }
 }

@@ -23,7 +23,7 @@ import {
 } from '../../../src/engine/run/summary.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
-import { completedRows } from '../../../src/engine/state/totals.js';
+import { completedRows } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 /** A request of ten rows whose job is this. */

@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeOf } from '../../../src/engine/send/row-counts.js';
-import { RunRequests } from '../../../src/engine/state/run-requests.js';
-import { completedRows, submittedRows, Totals } from '../../../src/engine/state/totals.js';
+import { completedRows, RunRequests, submittedRows, Totals } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'failed'] as const;

@@ -7,7 +7,7 @@ import { afterEach, test as base, describe, expect, vi } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { Commits } from '../../../src/engine/state/commits.js';
 import type { Transaction } from '../../../src/engine/state/database.js';
-import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
+import { SqliteDatabase } from '../../../src/engine/state/sqlite/database.js';
 
 type Change = (tx: Transaction) => Promise<void>;
 
@@ -62,12 +62,10 @@ describe('Commits', () => {
     const database = new SqliteDatabase(db);
     const commits = committing(database);
     let release = (): void => {};
-    const held = database.alone(
-      () =>
-        new Promise<void>((resolve) => {
-          release = resolve;
-        }),
-    );
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const held = database.alone(() => released);
     const first = commits.commit([add(db, 'a'), add(db, 'a')]);
     void commits.flush();
     const second = commits.commit([add(db, 'b')]);

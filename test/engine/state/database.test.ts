@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { MIGRATIONS, markOf } from '../../../src/engine/state/schema.js';
-import { openDatabase } from '../../../src/engine/state/sqlite/open.js';
+import { openDatabase } from '../../../src/engine/state/sqlite/database.js';
 import { type Bundle, bundle } from './support/process.js';
 import { aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
 

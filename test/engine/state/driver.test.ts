@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
-import type { Database } from '../../../src/engine/state/database.js';
-import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
+import { type Database, sql } from '../../../src/engine/state/database.js';
+import { SqliteDatabase } from '../../../src/engine/state/sqlite/database.js';
 
 interface Fixtures {
   /** Has one table, of words and bytes. */
@@ -28,7 +28,7 @@ const add = (db: Database, ...words: string[]): Promise<void> =>
   db.write(async (tx) => {
     for (const word of words) {
       await Promise.resolve();
-      await tx.run('INSERT INTO words (word, size) VALUES (?, ?)', word, word.length);
+      await tx.run(sql`INSERT INTO words (word, size) VALUES (${word}, ${word.length})`);
     }
   });
 
@@ -38,21 +38,23 @@ const words = async (db: Database): Promise<string[]> =>
   );
 
 describe('a database', () => {
-  test('gives numbers as numbers and bytes as bytes, by numbered placeholders too', async ({ db }) => {
+  test('gives numbers as numbers and bytes as bytes', async ({ db }) => {
     const size = 2 ** 50 + 1;
     const body = Uint8Array.of(0, 255, 7);
-    await db.write((tx) => tx.run('INSERT INTO words VALUES (?2, ?1, ?3)', size, 'a', body));
+    await db.write((tx) => tx.run(sql`INSERT INTO words VALUES (${'a'}, ${size}, ${body})`));
     const row = await db.read((on) =>
-      on.get<{ size: number; body: Uint8Array }>('SELECT size, body FROM words WHERE word = ?', 'a'),
+      on.get<{ size: number; body: Uint8Array }>(sql`SELECT size, body FROM words WHERE word = ${'a'}`),
     );
     expect([row!.size, [...row!.body]]).toEqual([size, [...body]]);
-    expect(await db.read((on) => on.get('SELECT 1 AS one FROM words WHERE word = ?', 'b'))).toBeUndefined();
+    expect(
+      await db.read((on) => on.get(sql`SELECT 1 AS one FROM words WHERE word = ${'b'}`)),
+    ).toBeUndefined();
   });
 
   test('counts what a statement changed, and returns rows of what it wrote', async ({ db }) => {
     await add(db, 'a', 'bb', 'cc');
     const [changed, returned] = await db.write(async (tx) => [
-      await tx.run('UPDATE words SET size = 9 WHERE size = ?', 2),
+      await tx.run(sql`UPDATE words SET size = 9 WHERE size = ${2}`),
       await tx.all('DELETE FROM words WHERE size = 9 RETURNING word'),
     ]);
     expect([changed, returned]).toEqual([2, [{ word: 'bb' }, { word: 'cc' }]]);
@@ -85,7 +87,7 @@ describe('a database', () => {
         await new Promise(setImmediate); // time enough to be written
         if (word === 'b') break;
       }
-      for await (const { word } of on.each<{ word: string }>('SELECT word FROM words WHERE word > ?', 'b'))
+      for await (const { word } of on.each<{ word: string }>(sql`SELECT word FROM words WHERE word > ${'b'}`))
         read.push(word);
     });
     await added;

@@ -199,7 +199,7 @@ describe('ids that a run has verified', () => {
     await state.jobs.update(SCOPE, aJob('job-1', { status: 'completed' }));
     await state.runs.start(aRun({ run: 'newer' }));
     const newest = await state.known.newest(SCOPE, 'companies');
-    expect(await state.sends.mayBeOverwritten('newer', SCOPE, 'companies')).toBe(true);
+    expect(await state.sends.mayBeOverwritten('newer', 'companies')).toBe(true);
     await state.sends.keepVerified('newer', SCOPE, 'companies', PRINTS.ids);
     expect(await unchanged(state)).toEqual([true, true, true]);
     expect(await state.known.newest(SCOPE, 'companies')).toBe(newest);

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
-import type { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
+import type { SqliteDatabase } from '../../../src/engine/state/sqlite/database.js';
 import { WriterThread } from '../../../src/engine/state/sqlite/writer.js';
 import { State } from '../../../src/engine/state/state.js';
 import { built } from '../../support/child.js';

@@ -3,22 +3,24 @@ import { hostname } from 'node:os';
 import { StateError } from '../../errors.js';
 import type { Backend } from '../backend.js';
 import { backupTo, copyTables } from '../copy.js';
+import { sql } from '../database.js';
+import { databaseFile } from '../folder.js';
 import { appliedOf, forPostgres, MIGRATIONS, markOf, SHARED_TABLES } from '../schema.js';
-import { databaseFile, openDatabase } from '../sqlite/open.js';
+import { openDatabase } from '../sqlite/database.js';
 import { lockOf, PostgresDatabase } from './database.js';
 import { checkVersion } from './failure.js';
 import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
-import { literal, quoted } from './sql.js';
+import { literal, quoted } from './session.js';
 
 export { readPostgresUrl } from './location.js';
 
 async function bytesOf(db: PostgresDatabase): Promise<number> {
   const row = await db.read((on) =>
     on.get<{ bytes: number }>(
-      `SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
-       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'`,
-      db.location.schema,
+      sql`SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
+        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = ${db.location.schema} AND relkind = 'r'`,
     ),
   );
   return row!.bytes;

@@ -3,7 +3,6 @@
  * hosts.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
@@ -27,30 +26,21 @@ const TYPES: NonNullable<ClientConfig['types']> = {
 export class StandbyError extends Error {}
 
 /**
- * Connects to the first host that accepts writes.
+ * Connects to the first host that accepts writes. If TLS may be the reason of a failure, tries the other setting that the
+ * sslmode allows.
  * @throws the error of the last host. Its `code` is an SQLSTATE for an error of the server, and a name such
  * as `ECONNREFUSED` for an error of the network
  */
 export async function connect(location: PostgresLocation): Promise<Client> {
   let failure: unknown;
   for (const host of location.hosts) {
-    try {
-      return await connectTo(host, location);
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
-}
-
-async function connectTo(host: PostgresHost, location: PostgresLocation): Promise<Client> {
-  let failure: unknown;
-  for (const ssl of sslAttempts(host, location)) {
-    try {
-      return await open(host, ssl, location);
-    } catch (error) {
-      failure = error;
-      if (!isAboutTls(error)) break;
+    for (const ssl of sslAttempts(host, location)) {
+      try {
+        return await open(host, ssl, location);
+      } catch (error) {
+        failure = error;
+        if (!isAboutTls(error)) break;
+      }
     }
   }
   throw failure;
@@ -62,12 +52,11 @@ async function open(
   location: PostgresLocation,
 ): Promise<Client> {
   const client = new pg.Client({
-    host: host.host,
-    port: host.port,
+    ...host,
     user: location.user,
     database: location.database,
     // A function, because `pg` would otherwise look for a password itself.
-    password: async () => location.password ?? (await passwordFromFile(host, location)) ?? '',
+    password: async () => location.password ?? passwordFromFile(host, location) ?? '',
     ssl,
     enableChannelBinding: Boolean(ssl),
     connectionTimeoutMillis: location.connectTimeoutMs,
@@ -94,17 +83,10 @@ async function open(
 
 /** The TLS settings to try, in order; `false` means without TLS. Unix sockets need no TLS. */
 function sslAttempts({ host }: PostgresHost, location: PostgresLocation): ClientConfig['ssl'][] {
-  if (host.startsWith('/')) return [false];
-  switch (location.sslmode) {
-    case 'disable':
-      return [false];
-    case 'allow':
-      return [false, tlsOptions(location)];
-    case 'prefer':
-      return [tlsOptions(location), false];
-    default:
-      return [tlsOptions(location)];
-  }
+  const { sslmode } = location;
+  if (host.startsWith('/') || sslmode === 'disable') return [false];
+  if (sslmode === 'allow') return [false, tlsOptions(location)];
+  return sslmode === 'prefer' ? [tlsOptions(location), false] : [tlsOptions(location)];
 }
 
 /**
@@ -113,28 +95,25 @@ function sslAttempts({ host }: PostgresHost, location: PostgresLocation): Client
  * @throws ConfigError if a file cannot be read, or `verify-ca` has no root certificate
  */
 function tlsOptions(location: PostgresLocation): ConnectionOptions {
-  const { sslmode, sslcert, sslkey } = location;
-  const file = (path: string, what: string): Buffer => {
+  const { sslmode } = location;
+  const file = (what: 'sslrootcert' | 'sslcert' | 'sslkey', path = location[what]): Buffer | undefined => {
+    if (path === null) return undefined;
     try {
       return readFileSync(path);
     } catch (error) {
       throw new ConfigError(`${what} ${path} cannot be read: ${(error as Error).message}`, { cause: error });
     }
   };
-  const root = rootCertificate(location);
-  const client = {
-    ...(sslcert !== null && { cert: file(sslcert, 'sslcert') }),
-    ...(sslkey !== null && { key: file(sslkey, 'sslkey') }),
-  };
-  if (sslmode === 'verify-full') return { ...client, ...(root && { ca: file(root, 'sslrootcert') }) };
-  if (sslmode === 'verify-ca' && root === null) {
+  const client = { cert: file('sslcert'), key: file('sslkey') };
+  const isChecked = sslmode === 'require' || sslmode.startsWith('verify');
+  const ca = isChecked ? file('sslrootcert', rootCertificate(location)) : undefined;
+  if (sslmode === 'verify-full') return { ...client, ca };
+  if (sslmode === 'verify-ca' && !ca) {
     throw new ConfigError('sslmode=verify-ca needs sslrootcert, the certificate of your own authority', {
       hint: 'name its file with sslrootcert, or use sslmode=verify-full with a certificate of a public authority',
     });
   }
-  if (sslmode === 'verify-ca' || (sslmode === 'require' && root !== null)) {
-    return { ...client, ca: file(root!, 'sslrootcert'), checkServerIdentity: () => undefined };
-  }
+  if (ca) return { ...client, ca, checkServerIdentity: () => undefined };
   return { ...client, rejectUnauthorized: false };
 }
 
@@ -144,10 +123,13 @@ function tlsOptions(location: PostgresLocation): ConnectionOptions {
  */
 function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null {
   if (sslrootcert !== null) return sslrootcert === 'system' ? null : sslrootcert;
-  const usual =
-    home &&
-    (platform() === 'win32' ? join(home, 'postgresql', 'root.crt') : join(home, '.postgresql', 'root.crt'));
-  return usual && statSync(usual, { throwIfNoEntry: false })?.isFile() ? usual : null;
+  return usualFile(home, 'postgresql/root.crt', '.postgresql/root.crt');
+}
+
+/** A file where libpq looks for it; null if there is none. */
+function usualFile(home: string | null, onWindows: string, elsewhere: string): string | null {
+  const path = home === null ? null : join(home, platform() === 'win32' ? onWindows : elsewhere);
+  return path && statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
 /**
@@ -168,18 +150,13 @@ function isAboutTls(error: unknown): boolean {
  * Undefined if no line matches. Not with `pgpass` (1.0): it takes the file from the process's own environment only,
  * leaves out lines of less than 11 characters, and finds no password for a Unix socket.
  */
-async function passwordFromFile(
-  { host, port }: PostgresHost,
-  location: PostgresLocation,
-): Promise<string | undefined> {
-  const { passfile, home, user, database } = location;
-  const windows = platform() === 'win32';
-  const file =
-    passfile ?? (home && (windows ? join(home, 'postgresql', 'pgpass.conf') : join(home, '.pgpass')));
+function passwordFromFile({ host, port }: PostgresHost, location: PostgresLocation): string | undefined {
+  const { user, database } = location;
+  const file = location.passfile ?? usualFile(location.home, 'postgresql/pgpass.conf', '.pgpass');
   const found = file ? statSync(file, { throwIfNoEntry: false }) : undefined;
-  if (!file || !found?.isFile() || (!windows && (found.mode & 0o077) !== 0)) return undefined;
+  if (!file || !found?.isFile() || (platform() !== 'win32' && (found.mode & 0o077) !== 0)) return undefined;
   const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
-  for (const line of (await readFile(file, 'utf8')).split(/\r?\n/)) {
+  for (const line of readFileSync(file, 'utf8').split(/\r?\n/)) {
     if (line.startsWith('#')) continue;
     const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field]) => field!);
     const fits = wanted.every((value, index) => fields[index] === '*' || unescaped(fields[index]) === value);

@@ -8,11 +8,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../errors.js';
-import type { Database, Reader, Transaction, Value } from '../database.js';
-import { DatabaseSession } from './database-session.js';
+import { type Database, type Query, type Reader, type Transaction, Turns } from '../database.js';
 import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
-import { literal, quoted } from './sql.js';
+import { literal, quoted, Session } from './session.js';
 
 /** Time limits in milliseconds. */
 export interface Patience {
@@ -51,25 +50,29 @@ export interface Fence {
   verify(rows: readonly Record<string, unknown>[]): void;
 }
 
-const UNFENCED: Fence = { sql: () => null, verify: () => {} };
-
 export class PostgresDatabase implements Database {
-  readonly #writes: WriteNumbers;
-  #session: DatabaseSession | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  fence: Fence | null = null;
+  #session: Session | null = null;
+  readonly #turns = new Turns();
   /**
    * Whether the database has answered before. If not, its address is probably wrong, and waiting does not
    * help.
    */
   #isReached = false;
-  fence: Fence = UNFENCED;
+  /**
+   * This process in the table `writers`. Each transaction stores the number of its write there. So this process can find
+   * out whether a commit without an answer was carried out, and whether the database has lost a commit.
+   */
+  readonly #writer = literal(randomUUID());
+  #written = 0;
+  /** The number of the last write with a confirmed commit. */
+  #committed = 0;
 
   constructor(
     readonly location: PostgresLocation,
     private readonly signal: AbortSignal | undefined = undefined,
     private readonly patience: Patience = PATIENCE,
   ) {
-    this.#writes = new WriteNumbers(location);
     signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
   }
 
@@ -81,7 +84,7 @@ export class PostgresDatabase implements Database {
         ...this.#settings(0),
         `SET LOCAL statement_timeout = ${this.patience.statementMs}`,
       ]);
-      const result = await work(readerOf(session));
+      const result = await work(transactionOf(session));
       await session.script(['COMMIT']);
       return result;
     });
@@ -89,48 +92,64 @@ export class PostgresDatabase implements Database {
 
   /** @param work may run again from the start, because a lost connection undoes its transaction */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#inTurn(() => {
-      const number = this.#writes.next();
-      // Set when the commit is sent: without an answer, it may have been carried out.
-      let committing: { result: T } | null = null;
-      return this.#persist('record in', async (session) => {
-        const isCommitted = await this.#beginWrite(session, number);
-        if (committing && isCommitted) {
-          await session.rollback();
-          this.#writes.committed(number);
-          return committing.result;
-        }
-        const result = await work(transactionOf(session));
-        committing = { result };
-        await session.script([this.#writes.mark(number), 'COMMIT']);
-        this.#writes.committed(number);
-        return result;
-      });
+    // Set when the commit is sent: without an answer, it may have been carried out.
+    let committing: { result: T } | null = null;
+    let number = 0;
+    return this.own('record in', async (session) => {
+      number ||= ++this.#written;
+      const isCommitted = await this.#beginWrite(session, number);
+      if (committing && isCommitted) {
+        await session.rollback();
+        this.#committed = number;
+        return committing.result;
+      }
+      const result = await work(transactionOf(session));
+      committing = { result };
+      await session.script([...this.#mark(number), 'COMMIT']);
+      this.#committed = number;
+      return result;
     });
   }
 
   async close(): Promise<void> {
-    await this.#turn;
-    const { forget } = this.#writes;
-    if (forget !== null) await this.#session?.script([forget]).catch(() => {});
+    await this.#turns.take(() => {});
+    // It names the schema, because it runs outside a transaction, without a search path.
+    const forget = `DELETE FROM ${quoted(this.location.schema)}.writers WHERE writer = ${this.#writer}`;
+    if (this.#written > 0) await this.#session?.script([forget]).catch(() => {});
     await this.#session?.close();
   }
 
   /**
    * Runs PostgreSQL statements, in turn with everything else.
    * @param doing for errors, such as `record in`
+   * @param work may run again from the start
    */
-  own<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
-    return this.#inTurn(() => this.#persist(doing, work));
+  own<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#turns.take(() =>
+      this.#retrying(doing, async () => {
+        this.#session ??= await this.#open();
+        try {
+          return await work(this.#session);
+        } catch (error) {
+          await this.#session.rollback();
+          if (this.#session.isBroken) {
+            await this.#session.close();
+            this.#session = null;
+          }
+          throw error;
+        }
+      }),
+    );
   }
 
   /**
    * Begins a writing transaction in one round trip.
    * @returns whether the write with this number was committed before
+   * @throws StateError if a committed write is missing, such as after a failover or a restore
    */
-  async #beginWrite(session: DatabaseSession, number: number): Promise<boolean> {
+  async #beginWrite(session: Session, number: number): Promise<boolean> {
     const { statementMs, turnMs, idleMs } = this.patience;
-    const fence = this.fence.sql();
+    const fence = this.fence?.sql() ?? 'SELECT 1';
     const results = await session.script([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
       ...this.#settings(idleMs),
@@ -140,13 +159,28 @@ export class PostgresDatabase implements Database {
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
-      this.#writes.query,
-      ...(fence === null ? [] : [fence]),
+      `SELECT number FROM writers WHERE writer = ${this.#writer}`,
+      fence,
     ]);
-    const rows = fence === null ? [] : results.pop()!.rows;
-    const isCommitted = this.#writes.isCommitted(number, results.pop()!.rows);
-    if (!isCommitted) this.fence.verify(rows);
-    return isCommitted;
+    const [mark, fenced] = results.slice(-2);
+    const last = (mark!.rows[0] as { number: number } | undefined)?.number ?? 0;
+    if (last < this.#committed) {
+      throw new StateError(
+        `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,
+        { problem: { code: 'state_went_back' } },
+      );
+    }
+    if (last !== number) this.fence?.verify(fenced!.rows);
+    return last === number;
+  }
+
+  /** Stores the number of a write in its transaction. The first one also deletes old numbers of other processes. */
+  #mark(number: number): string[] {
+    return [
+      ...(number === 1 ? [`DELETE FROM writers WHERE wrote_at < now() - interval '30 days'`] : []),
+      `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${this.#writer}, ${number}, now())
+       ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`,
+    ];
   }
 
   #settings(idleMs: number): string[] {
@@ -154,28 +188,6 @@ export class PostgresDatabase implements Database {
       `SET LOCAL search_path TO ${quoted(this.location.schema)}, pg_catalog`,
       `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
     ];
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#turn.then(work);
-    this.#turn = mine.catch(() => {});
-    return mine;
-  }
-
-  #persist<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
-    return this.#retrying(doing, async () => {
-      this.#session ??= await this.#open();
-      try {
-        return await work(this.#session);
-      } catch (error) {
-        await this.#session.rollback();
-        if (this.#session.isBroken) {
-          await this.#session.close();
-          this.#session = null;
-        }
-        throw error;
-      }
-    });
   }
 
   /**
@@ -200,27 +212,20 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #open(): Promise<DatabaseSession> {
+  async #open(): Promise<Session> {
     const { statementMs, turnMs, graceMs } = this.patience;
-    const session = await DatabaseSession.open(this.location, Math.max(statementMs, turnMs) + graceMs);
+    const session = await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
     this.#isReached = true;
     return session;
   }
 }
 
-const transactionOf = (session: DatabaseSession): Transaction => ({
-  ...readerOf(session),
-  run: async (sql, ...values) => (await session.query(sql, values)).rowCount ?? 0,
+const transactionOf = (session: Session): Transaction => ({
+  all: async <T>(query: Query) => (await session.query(query)).rows as T[],
+  get: async <T>(query: Query) => (await session.query(query)).rows[0] as T | undefined,
+  each: (query) => session.each(query),
+  run: async (query) => (await session.query(query)).rowCount ?? 0,
 });
-
-function readerOf(session: DatabaseSession): Reader {
-  return {
-    all: async <T>(sql: string, ...values: Value[]) => (await session.query(sql, values)).rows as T[],
-    get: async <T>(sql: string, ...values: Value[]) =>
-      (await session.query(sql, values)).rows[0] as T | undefined,
-    each: (sql, ...values) => session.each(sql, values),
-  };
-}
 
 /** The first key of our advisory locks ("prof"), because other programs may use the same database. */
 const LOCKS = 0x70726f66;
@@ -228,71 +233,3 @@ const LOCKS = 0x70726f66;
 /** The arguments of `pg_advisory_xact_lock` for the turn to write in a schema. */
 export const lockOf = (schema: string): string =>
   `${LOCKS}, ${createHash('sha256').update(schema).digest().readInt32BE(0)}`;
-
-/**
- * Numbers the writes of a process. Each transaction stores its number in the table `writers`. So this process
- * can find out whether a commit without an answer was carried out, and whether the database has lost a
- * commit.
- */
-class WriteNumbers {
-  readonly #name = literal(randomUUID());
-  #written = 0;
-  /** The number of the last write with a confirmed commit. */
-  #committed = 0;
-
-  constructor(private readonly location: PostgresLocation) {}
-
-  /** The number of the next write. */
-  next(): number {
-    return ++this.#written;
-  }
-
-  /** The query for the number in the database. */
-  get query(): string {
-    return `SELECT number FROM writers WHERE writer = ${this.#name}`;
-  }
-
-  /**
-   * Whether the write with this number was committed before.
-   * @param rows the result of `query`
-   * @throws StateError if a committed write is missing
-   */
-  isCommitted(number: number, rows: readonly Record<string, unknown>[]): boolean {
-    const last = rows[0]?.number as number | undefined;
-    if ((last ?? 0) < this.#committed) throw this.#wentBack();
-    return last === number;
-  }
-
-  /**
-   * SQL that stores a number in the transaction of a write. The first one also deletes old numbers of other
-   * processes.
-   */
-  mark(number: number): string {
-    return (
-      (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '30 days'; ` : '') +
-      `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${this.#name}, ${number}, now())
-       ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`
-    );
-  }
-
-  committed(number: number): void {
-    this.#committed = number;
-  }
-
-  /**
-   * SQL that deletes the number of this process; null if there is none. It names the schema, because it runs
-   * outside a transaction, without a search path.
-   */
-  get forget(): string | null {
-    if (this.#written === 0) return null;
-    return `DELETE FROM ${quoted(this.location.schema)}.writers WHERE writer = ${this.#name}`;
-  }
-
-  /** The error if the database has lost a committed write, such as after a failover or a restore. */
-  #wentBack(): StateError {
-    return new StateError(
-      `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,
-      { problem: { code: 'state_went_back' } },
-    );
-  }
-}

@@ -1,9 +1,10 @@
 /** The code of the thread that sends heartbeats (`heart.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
-import { clockOf, Heart, type HeartData, type HeartOrder } from './heart.js';
+import { Heart, type HeartData, type HeartOrder } from './heart.js';
 
-const { location, life, now } = workerData as HeartData;
-const heart = new Heart(location, life, clockOf(now - performance.now()));
+const data = workerData as HeartData;
+// It can be behind the clock of the main thread, but never ahead.
+const heart = new Heart(data, data.now - performance.now());
 parentPort!.on('message', (order: HeartOrder) => {
   if (order.do === 'keep') heart.keep(order.lease);
   else heart.drop(order.lease);

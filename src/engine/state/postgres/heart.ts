@@ -10,9 +10,8 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
-import { literal, quoted } from './sql.js';
+import { literal, quoted, Session } from './session.js';
 
 /** A lease of this process: its row in `leases`, and the shared memory with its last heartbeat. */
 export interface KeptLease {
@@ -28,11 +27,9 @@ type LeaseKey = Pick<KeptLease, 'scope' | 'kind'>;
 /** What the thread of the heartbeats gets. */
 export interface HeartData {
   location: PostgresLocation;
+  /** Shared memory: when the main thread was last active, in monotonic milliseconds. */
   life: BigInt64Array;
-  /**
-   * Monotonic clock of the main thread when it started this thread, in milliseconds. The clock that is
-   * computed from it can be behind that of the main thread, but never ahead.
-   */
+  /** Monotonic clock of the main thread when it started this thread. */
   now: number;
 }
 export type HeartOrder = { do: 'keep'; lease: KeptLease } | { do: 'drop'; lease: LeaseKey };
@@ -54,9 +51,7 @@ export interface Times {
   wall: number;
 }
 /** @param offset milliseconds from the monotonic clock of this thread to that of the main thread, or less */
-export const clockOf =
-  (offset: number): (() => Times) =>
-  () => ({ monotonic: performance.now() + offset, wall: Date.now() });
+export const timesNow = (offset = 0): Times => ({ monotonic: performance.now() + offset, wall: Date.now() });
 
 export const newPulse = (sent: Times): BigInt64Array => {
   const pulse = new BigInt64Array(new SharedArrayBuffer(3 * 8));
@@ -85,15 +80,14 @@ const againMs = (leaseMs: number): number => leaseMs / 30;
 
 export class Heart {
   readonly #leases = new Map<string, KeptLease>();
-  #session: DatabaseSession | null = null;
-  #stopped = new AbortController();
+  #session: Session | null = null;
+  readonly #stopped = new AbortController();
   #beating: Promise<void> | null = null;
 
-  /** @param life shared memory: when the main thread was last active, in monotonic milliseconds */
+  /** @param offset see `timesNow` */
   constructor(
-    private readonly location: PostgresLocation,
-    private readonly life: BigInt64Array,
-    private readonly now: () => Times,
+    private readonly of: HeartData,
+    private readonly offset = 0,
   ) {}
 
   keep(lease: KeptLease): void {
@@ -112,13 +106,13 @@ export class Heart {
   }
 
   async #beat(): Promise<void> {
-    const { leaseMs } = this.location;
+    const { leaseMs } = this.of.location;
     const { signal } = this.#stopped;
     for (let pause = beatMs(leaseMs); !signal.aborted; ) {
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) break;
       pause = beatMs(leaseMs);
-      if (this.now().monotonic - Number(Atomics.load(this.life, 0)) > leaseMs) continue;
+      if (timesNow(this.offset).monotonic - Number(Atomics.load(this.of.life, 0)) > leaseMs) continue;
       try {
         for (const lease of this.#leases.values()) await this.#renew(lease);
       } catch {
@@ -132,9 +126,10 @@ export class Heart {
   }
 
   async #renew(lease: KeptLease): Promise<void> {
-    const { leaseMs, schema } = this.location;
-    this.#session ??= await DatabaseSession.open(this.location, beatMs(leaseMs));
-    const sent = this.now();
+    const { location } = this.of;
+    const { leaseMs, schema } = location;
+    this.#session ??= await Session.open(location, beatMs(leaseMs));
+    const sent = timesNow(this.offset);
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
        SET beat_at = clock_timestamp(), expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
@@ -154,45 +149,22 @@ const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;
  */
 const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
-/** The side of the main thread: starts the thread of the heartbeats, and shows that this one is active. */
-export class Pulse {
-  readonly #life = new BigInt64Array(new SharedArrayBuffer(8));
-  #alive: NodeJS.Timeout | undefined;
-  #thread: Worker | null = null;
-  #heart: Heart | null = null;
-
-  constructor(private readonly location: PostgresLocation) {}
-
-  keep(lease: KeptLease): void {
-    this.#start();
-    this.#heart?.keep(lease);
-    this.#thread?.postMessage({ do: 'keep', lease } satisfies HeartOrder);
-  }
-
-  drop({ scope, kind }: KeptLease): void {
-    const lease = { scope, kind };
-    this.#heart?.drop(lease);
-    this.#thread?.postMessage({ do: 'drop', lease } satisfies HeartOrder);
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#alive);
-    await Promise.all([this.#heart?.stop(), this.#thread?.terminate()]);
-  }
-
-  #start(): void {
-    if (this.#alive) return;
-    const show = (): void => void Atomics.store(this.#life, 0, BigInt(Math.round(performance.now())));
-    show();
-    this.#alive = setInterval(show, this.location.leaseMs / 12).unref();
-    if (!existsSync(fileURLToPath(WORKER))) {
-      this.#heart = new Heart(this.location, this.#life, clockOf(0));
-      return;
-    }
-    const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
-    this.#thread = new Worker(WORKER, { workerData: data });
-    this.#thread.unref();
-    // Ignored: without heartbeats, the lease expires, and `check` reports it.
-    this.#thread.on('error', () => {});
-  }
+/** Starts the thread of the heartbeats, and shows that this one is active. */
+export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'drop' | 'stop'> {
+  const life = new BigInt64Array(new SharedArrayBuffer(8));
+  const show = (): void => void Atomics.store(life, 0, BigInt(Math.round(performance.now())));
+  show();
+  setInterval(show, location.leaseMs / 12).unref();
+  const data: HeartData = { location, life, now: performance.now() };
+  if (!existsSync(fileURLToPath(WORKER))) return new Heart(data);
+  const thread = new Worker(WORKER, { workerData: data });
+  thread.unref();
+  // Ignored: without heartbeats, the lease expires, and `check` reports it.
+  thread.on('error', () => {});
+  return {
+    keep: (lease) => thread.postMessage({ do: 'keep', lease } satisfies HeartOrder),
+    drop: ({ scope, kind }) =>
+      thread.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder),
+    stop: async () => void (await thread.terminate()),
+  };
 }

@@ -11,37 +11,32 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
-import { Access } from '../access.js';
 import type { HeldLease, HeldLock, Locks } from '../backend.js';
-import { type Scope, sameScope } from '../scopes.js';
+import { raw, sql } from '../database.js';
+import { addScope, idOf, type Scope, sameScope } from '../scopes.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import {
-  clockOf,
   isLost,
   type KeptLease,
   markLost,
   newPulse,
-  Pulse,
   sincePulse,
+  startHeart,
   type Times,
+  timesNow,
 } from './heart.js';
-import { literal } from './sql.js';
-
-const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
+import { literal } from './session.js';
 
 export class Leases implements Fence, Locks {
   readonly #owner = randomUUID();
   readonly #held = new Set<KeptLease>();
-  readonly #pulse: Pulse;
-  readonly #access: Access;
+  #heart: ReturnType<typeof startHeart> | null = null;
 
   /** @param now returns both clocks; tests replace it */
   constructor(
     private readonly db: PostgresDatabase,
-    private readonly now: () => Times = clockOf(0),
+    private readonly now: () => Times = timesNow,
   ) {
-    this.#pulse = new Pulse(db.location);
-    this.#access = new Access(db, '', Date.now);
     db.fence = this;
   }
 
@@ -50,27 +45,25 @@ export class Leases implements Fence, Locks {
     const { leaseMs } = this.db.location;
     let sent = this.now();
     const taken = await this.db.write(async (tx) => {
-      const id = await this.#access.idOf(tx, scope);
+      await addScope(tx, scope);
       sent = this.now();
-      const row = await tx.get<{ epoch: number }>(
-        `INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
-         VALUES (?1, ?2, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
-         ON CONFLICT (scope, kind) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1,
-           holder = excluded.holder, machine = excluded.machine, lease_ms = excluded.lease_ms,
-           beat_at = excluded.beat_at, expires_at = excluded.expires_at
-         WHERE ${FREE.replaceAll(/\b(owner|expires_at|lease_ms)\b/g, 'held.$1')} RETURNING epoch`,
-        id,
-        kind,
-        this.#owner,
-        holder,
-        hostname(),
+      return tx.get<{ scope: number; epoch: number }>(
+        sql`INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
+          VALUES (${idOf(scope)}, ${kind}, ${this.#owner}, 1, ${holder}, ${hostname()}, ${leaseMs}, clock_timestamp(),
+            clock_timestamp() + ${raw(String(leaseMs))} * interval '1 millisecond')
+          ON CONFLICT (scope, kind) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1,
+            holder = excluded.holder, machine = excluded.machine, lease_ms = excluded.lease_ms,
+            beat_at = excluded.beat_at, expires_at = excluded.expires_at
+          WHERE held.owner IS NULL
+            OR held.expires_at + held.lease_ms / 2 * interval '1 millisecond' <= clock_timestamp()
+          RETURNING scope, epoch`,
       );
-      return row && { scope: id, epoch: row.epoch };
     });
     if (!taken) return null;
     const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
-    this.#pulse.keep(lease);
+    this.#heart ??= startHeart(this.db.location);
+    this.#heart.keep(lease);
     return {
       check: () => this.#check(lease),
       rename: (words) => this.#rename(lease, words),
@@ -93,25 +86,18 @@ export class Leases implements Fence, Locks {
   /** Every write checks the leases (`sql`), so no condition on the owner is needed. */
   async #rename({ scope, kind }: KeptLease, holder: string): Promise<void> {
     await this.db.write((tx) =>
-      tx.run('UPDATE leases SET holder = ? WHERE scope = ? AND kind = ?', holder, scope, kind),
+      tx.run(sql`UPDATE leases SET holder = ${holder} WHERE scope = ${scope} AND kind = ${kind}`),
     );
   }
 
   async #release(lease: KeptLease): Promise<void> {
-    this.#pulse.drop(lease);
+    this.#heart?.drop(lease);
     this.#held.delete(lease);
-    const releasing = this.db.write((tx) =>
-      tx.run(
-        `UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
-         WHERE scope = ? AND kind = ? AND owner = ? AND epoch = ?`,
-        lease.scope,
-        lease.kind,
-        lease.owner,
-        lease.epoch,
-      ),
-    );
+    const { scope, kind, owner, epoch } = lease;
+    const release = sql`UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
+      WHERE scope = ${scope} AND kind = ${kind} AND owner = ${owner} AND epoch = ${epoch}`;
     // A lease that cannot be released expires by itself.
-    await releasing.catch(() => {});
+    await this.db.write((tx) => tx.run(release)).catch(() => {});
   }
 
   /**
@@ -155,7 +141,7 @@ export class Leases implements Fence, Locks {
   }
 
   async close(): Promise<void> {
-    await this.#pulse.stop();
+    await this.#heart?.stop();
   }
 }
 

@@ -15,25 +15,23 @@ export interface PostgresHost {
   port: number;
 }
 
-export interface PostgresLocation {
+/**
+ * Null: not given. `passfile` is the password file, by default at the path of libpq; `options` are those of the
+ * connection, like `PGOPTIONS`.
+ */
+export interface PostgresLocation
+  extends Record<
+    'password' | 'passfile' | 'home' | 'sslrootcert' | 'sslcert' | 'sslkey' | 'options',
+    string | null
+  > {
   kind: 'postgres';
   /** Tried in order until one can be written to. */
   hosts: readonly PostgresHost[];
   user: string;
   database: string;
   schema: string;
-  /** Null: from the password file, if there is one. */
-  password: string | null;
-  /** The password file; null: the default path of libpq. */
-  passfile: string | null;
-  home: string | null;
   sslmode: (typeof SSL_MODES)[number];
-  sslrootcert: string | null;
-  sslcert: string | null;
-  sslkey: string | null;
   requireChannelBinding: boolean;
-  /** Options of the connection, like `PGOPTIONS`. */
-  options: string | null;
   applicationName: string;
   connectTimeoutMs: number;
   /**
@@ -79,9 +77,12 @@ const PARAMETERS = {
   lease_seconds: null,
 } as const;
 type Parameter = keyof typeof PARAMETERS;
+type Given = { [P in Parameter]?: string | undefined };
 
 /** Scheme, user, password, hosts, database, and parameters. The last "@" ends the password. */
 const FORM = /^postgres(?:ql)?:\/\/(?:([^/?:]*?)(?::([^/?]*))?@)?([^/?@]*)(?:\/([^?]*))?(?:\?(.*))?$/is;
+
+type Fail = (reason: string, hint?: string) => ConfigError;
 
 /**
  * @param origin where the URL comes from; named in errors, which never quote the URL
@@ -92,40 +93,9 @@ export function readPostgresUrl(
   origin: string,
   { env, user: me }: PostgresSurroundings,
 ): PostgresLocation {
-  const fail = (reason: string, hint = 'write postgres://user@host/database?schema=profiles'): ConfigError =>
+  const fail: Fail = (reason, hint = 'write postgres://user@host/database?schema=profiles') =>
     new ConfigError(`${origin}: ${reason}`, { hint });
-  const decoded = (text: string, what: string): string => {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      throw fail(`the ${what} of the URL holds a "%" that is not followed by two hexadecimal digits`);
-    }
-  };
-  const parts = FORM.exec(url.trim());
-  if (!parts) throw fail('not a URL of a PostgreSQL database');
-  const [, user, password, authority = '', path = '', query = ''] = parts;
-  // An unescaped "/" or "?" in a password would make its rest look like a path or a parameter, and print it.
-  if (authority.includes(':') && user === undefined && `${path}${query}`.includes('@')) {
-    throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
-  }
-  const given: { [P in Parameter]?: string | undefined } = {
-    user: user && decoded(user, 'user'),
-    password: password && decoded(password, 'password'),
-    host: decoded(authority.replace(/:\d*(?=,|$)/g, ''), 'host'),
-    port: portsOf(authority),
-    dbname: decoded(path, 'database'),
-  };
-  for (const pair of query.split('&').filter((pair) => pair !== '')) {
-    const [name, ...value] = pair.split('=');
-    if (!Object.hasOwn(PARAMETERS, name!)) {
-      const like = nearest(name!, Object.keys(PARAMETERS));
-      throw fail(
-        `unknown parameter "${name}" in the URL`,
-        like ? `did you mean "${like}"?` : `the parameters are ${Object.keys(PARAMETERS).join(', ')}`,
-      );
-    }
-    given[name as Parameter] = decoded(value.join('='), `parameter ${name}`) || given[name as Parameter];
-  }
+  const given = parametersIn(url.trim(), fail);
   const value = (name: Parameter): string | null => given[name] || env[PARAMETERS[name] ?? ''] || null;
   const word = <W extends string>(name: Parameter, words: readonly W[], otherwise: W): W => {
     const text = value(name) ?? otherwise;
@@ -138,8 +108,8 @@ export function readPostgresUrl(
     if (!/^\d{1,6}$/.test(text)) throw fail(`${name} must be a whole number of seconds, not "${text}"`);
     return Number(text);
   };
-  const names = { user: value('user') ?? me, schema: value('schema') ?? 'profiles' };
-  const where = { ...names, database: value('dbname') ?? names.user };
+  const user = value('user') ?? me;
+  const where = { user, schema: value('schema') ?? 'profiles', database: value('dbname') ?? user };
   for (const [what, name] of Object.entries(where)) {
     if (name.includes('\0') || Buffer.byteLength(name) > NAME_BYTES)
       throw fail(`the name of the ${what} is not possible`);
@@ -148,9 +118,11 @@ export function readPostgresUrl(
     const hint = 'choose another name, such as schema=profiles';
     throw fail(`the schema ${where.schema} belongs to PostgreSQL`, hint);
   }
-  const hosts = hostsOf(value('host') ?? 'localhost', given.port ?? '', env.PGPORT, fail);
-  const leaseSeconds = seconds('lease_seconds', LEASE_SECONDS);
-  if (leaseSeconds < 1) throw fail('lease_seconds must be at least 1');
+  // Ports of the URL belong to its hosts.
+  const ports = /\d/.test(given.port ?? '') ? given.port! : (env.PGPORT ?? '');
+  const hosts = hostsOf(value('host') ?? 'localhost', ports, fail);
+  const leaseMs = 1_000 * seconds('lease_seconds', LEASE_SECONDS);
+  if (leaseMs === 0) throw fail('lease_seconds must be at least 1');
   return {
     kind: 'postgres',
     hosts,
@@ -166,27 +138,53 @@ export function readPostgresUrl(
     options: value('options'),
     applicationName: value('application_name') ?? 'profiles',
     connectTimeoutMs: 1_000 * (seconds('connect_timeout', 0) || CONNECT_SECONDS),
-    leaseMs: 1_000 * leaseSeconds,
+    leaseMs,
     name: nameOf(hosts, where),
   };
 }
 
-/** The ports of an authority: `1,` for `a:1,b`. */
-const portsOf = (authority: string): string =>
-  authority
-    .split(',')
-    .map((host) => /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1] ?? '')
-    .join(',');
+/** What the URL says, by parameter. */
+function parametersIn(url: string, fail: Fail): Given {
+  const decoded = (text: string, what: string): string => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw fail(`the ${what} of the URL holds a "%" that is not followed by two hexadecimal digits`);
+    }
+  };
+  const parts = FORM.exec(url);
+  if (!parts) throw fail('not a URL of a PostgreSQL database');
+  const [, user, password, authority = '', path = '', query = ''] = parts;
+  // An unescaped "/" or "?" in a password would make its rest look like a path or a parameter, and print it.
+  if (authority.includes(':') && user === undefined && `${path}${query}`.includes('@')) {
+    throw fail('the URL cannot be read', 'in a password, write "/" as %2F and "?" as %3F');
+  }
+  const hosts = authority.split(',').map((text) => /^(\[.*\]|[^:]*|.*?)(?::(\d*))?$/.exec(text)!);
+  const given: Given = {
+    user: user && decoded(user, 'user'),
+    password: password && decoded(password, 'password'),
+    host: hosts.map(([, host]) => decoded(host!, 'host')).join(','),
+    port: hosts.map(([, , port = '']) => port).join(','),
+    dbname: decoded(path, 'database'),
+  };
+  for (const pair of query.split('&').filter((pair) => pair !== '')) {
+    const [name, ...value] = pair.split('=');
+    if (!Object.hasOwn(PARAMETERS, name!)) {
+      const like = nearest(name!, Object.keys(PARAMETERS));
+      throw fail(
+        `unknown parameter "${name}" in the URL`,
+        like ? `did you mean "${like}"?` : `the parameters are ${Object.keys(PARAMETERS).join(', ')}`,
+      );
+    }
+    given[name as Parameter] = decoded(value.join('='), `parameter ${name}`) || given[name as Parameter];
+  }
+  return given;
+}
 
-/** @param ports of the URL, separated by commas; without any, `usual` is that of all hosts */
-function hostsOf(
-  hosts: string,
-  ports: string,
-  usual: string | undefined,
-  fail: (reason: string) => ConfigError,
-): PostgresHost[] {
+/** @param ports separated by commas; one is that of all hosts */
+function hostsOf(hosts: string, ports: string, fail: Fail): PostgresHost[] {
   const names = hosts.split(',').map((host) => host.replace(/^\[(.*)\]$/, '$1'));
-  const numbers = (/\d/.test(ports) ? ports : (usual ?? '')).split(',');
+  const numbers = ports.split(',');
   if (numbers.length !== 1 && numbers.length !== names.length) {
     throw fail(`the URL has ${names.length} hosts and ${numbers.length} ports`);
   }

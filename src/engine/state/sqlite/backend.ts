@@ -3,10 +3,9 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Backend } from '../backend.js';
 import { backupTo } from '../copy.js';
-import { isDamage, stateError } from '../folder.js';
-import type { SqliteDatabase } from './driver.js';
+import { databaseFile, isDamage, stateError } from '../folder.js';
+import { openDatabase, type SqliteDatabase } from './database.js';
 import { locksIn } from './locks.js';
-import { databaseFile, openDatabase } from './open.js';
 import { WriterThread } from './writer.js';
 
 /** The most damages that are listed. */

@@ -5,8 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Access } from '../access.js';
 import { Requests } from '../recorder.js';
-import type { SqliteDatabase } from './driver.js';
-import { openDatabase } from './open.js';
+import { openDatabase, type SqliteDatabase } from './database.js';
 import type { WriterData, WriterOrder, WriterReply } from './writer.js';
 
 const { folder } = workerData as WriterData;

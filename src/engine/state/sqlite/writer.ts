@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import type { Recorded, Writer } from '../backend.js';
-import type { SqliteDatabase } from './driver.js';
+import type { SqliteDatabase } from './database.js';
 
 export interface WriterData {
   folder: string;

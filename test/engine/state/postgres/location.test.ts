@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../../src/engine/errors.js';
 import { hasPassword, stateLocationOf, withoutPassword } from '../../../../src/engine/state/location.js';
 import { type PostgresLocation, readPostgresUrl } from '../../../../src/engine/state/postgres/location.js';
-import { translate } from '../../../../src/engine/state/postgres/sql.js';
 
 const read = (url: string, env: Record<string, string> = {}): PostgresLocation =>
   readPostgresUrl(url, 'PROFILES_STATE', { env, user: 'me' });
@@ -129,16 +128,6 @@ it.each([
 ] as const)('on %s, %s is the folder %s', (platform, text, folder) => {
   const cwd = platform === 'win32' ? 'C:\\w' : '/w';
   expect(stateLocationOf(text, 'x', { cwd, platform })).toEqual({ kind: 'sqlite', folder });
-});
-
-it.each([
-  ['SELECT ? + ?', 'SELECT $1 + $2'],
-  ['SELECT ?2, ?1, ?2', 'SELECT $2, $1, $2'],
-  ['SELECT ?, instr(ids, ?) > ?', 'SELECT $1, position($2 IN ids) > $3'],
-  [`SELECT '?', "?", ? -- ?\n/* ? */, ?`, `SELECT '?', "?", $1 -- ?\n/* ? */, $2`],
-  [`SELECT 'it''s ?', ?`, `SELECT 'it''s ?', $1`],
-])('%s is translated', (sql, expected) => {
-  expect(translate(sql)).toBe(expected);
 });
 
 function refusal(url: string): ConfigError {

@@ -1,32 +1,39 @@
 /** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used. */
 import type { Client, QueryResult } from 'pg';
-import type { Value } from '../database.js';
+import { type Query, raw, sql, textOf, type Value } from '../database.js';
 import { connect } from './connect.js';
 import { isPassing, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
-import { parameter, translate } from './sql.js';
 
 /** Rows that a cursor fetches at a time. Few, because a row of fingerprints may have 120 KB. */
 const ROWS_AT_ONCE = 4;
 
-export class DatabaseSession {
+/** Quotes a name. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Quotes a text, in a form that does not depend on the server's setting for backslashes. */
+export const literal = (text: string): string =>
+  `${text.includes('\\') ? ' E' : ''}'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+
+/** Makes a value for `pg`. Replaces NUL, which a text in PostgreSQL cannot contain. */
+const parameter = (value: Value): unknown =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+
+export class Session {
   #isBroken = false;
   #cursors = 0;
-  #deadlineMs: number;
-  #deadline: NodeJS.Timeout | null = null;
+  #deadline: NodeJS.Timeout | undefined;
   /** Number of queries without an answer. */
   #asked = 0;
 
   /** @param deadlineMs how long to wait for the answer to a statement, in milliseconds */
   private constructor(
     private readonly client: Client,
-    deadlineMs: number,
-  ) {
-    this.#deadlineMs = deadlineMs;
-  }
+    private deadlineMs: number,
+  ) {}
 
-  static async open(location: PostgresLocation, deadlineMs: number): Promise<DatabaseSession> {
-    return new DatabaseSession(await connect(location), deadlineMs);
+  static async open(location: PostgresLocation, deadlineMs: number): Promise<Session> {
+    return new Session(await connect(location), deadlineMs);
   }
 
   get isBroken(): boolean {
@@ -34,8 +41,10 @@ export class DatabaseSession {
   }
 
   /** Runs one statement in the dialect that SQLite and PostgreSQL share. */
-  async query(sql: string, values: readonly Value[]): Promise<QueryResult> {
-    return this.#ask(() => this.client.query(translate(sql), values.map(parameter)));
+  async query(query: Query): Promise<QueryResult> {
+    const [text, values] = textOf(query, (number) => `$${number}`);
+    const translated = text.replace(/\binstr\((\w+), (\$\d+)\)/g, 'position($2 IN $1)');
+    return this.#ask(() => this.client.query(translated, values.map(parameter)));
   }
 
   /** Runs several PostgreSQL statements in one round trip. @returns the result of each */
@@ -46,25 +55,24 @@ export class DatabaseSession {
   }
 
   /** Reads the rows of a query one by one with a cursor. Must be called in a transaction. */
-  async *each<T>(sql: string, values: readonly Value[]): AsyncGenerator<T> {
+  async *each<T>(query: Query): AsyncGenerator<T> {
     const cursor = `rows_${++this.#cursors}`;
-    await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
+    const rows = typeof query === 'string' ? raw(query) : query;
+    await this.query(sql`DECLARE ${raw(cursor)} NO SCROLL CURSOR FOR ${rows}`);
     for (let taken = ROWS_AT_ONCE; taken === ROWS_AT_ONCE; ) {
-      const { rows } = await this.query(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`, []);
+      const { rows } = await this.query(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`);
       taken = rows.length;
       yield* rows as T[];
     }
-    await this.query(`CLOSE ${cursor}`, []);
+    await this.query(`CLOSE ${cursor}`);
   }
 
   /** Rolls back the current transaction. Never throws: if it fails, the connection counts as broken. */
   async rollback(): Promise<void> {
     if (this.#isBroken) return;
-    try {
-      await this.script(['ROLLBACK']);
-    } catch {
+    await this.script(['ROLLBACK']).catch(() => {
       this.#isBroken = true;
-    }
+    });
   }
 
   async close(): Promise<void> {
@@ -74,14 +82,14 @@ export class DatabaseSession {
 
   /** Changes the deadline, also for queries that are waiting for an answer. */
   hurry(deadlineMs: number): void {
-    this.#deadlineMs = deadlineMs;
+    this.deadlineMs = deadlineMs;
     this.#arm();
   }
 
   /** Restarts the timer of the deadline if a query is waiting; otherwise stops it. */
   #arm(): void {
-    clearTimeout(this.#deadline ?? undefined);
-    this.#deadline = this.#asked > 0 ? setTimeout(() => void this.close(), this.#deadlineMs) : null;
+    clearTimeout(this.#deadline);
+    if (this.#asked > 0) this.#deadline = setTimeout(() => void this.close(), this.deadlineMs);
   }
 
   /**

@@ -1,0 +1,211 @@
+/** The SQLite driver, and how the database of a state directory is opened. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { StateError } from '../../errors.js';
+import { privateFile } from '../../util/private-folder.js';
+import { pause, useWriteAheadLog } from '../../util/sqlite.js';
+import {
+  type Database,
+  type Query,
+  type Reader,
+  type Transaction,
+  Turns,
+  textOf,
+  type Value,
+} from '../database.js';
+import { databaseFile, stateError, stateFolder } from '../folder.js';
+import { appliedOf, MIGRATIONS, markOf } from '../schema.js';
+
+/** How long to wait for the transaction of another process, in milliseconds. */
+const BUSY_MS = 10_000;
+
+/** How long another process may take to create the database, in milliseconds. */
+const CREATE_MS = 1_000;
+
+/** The number of the error of wrong SQL. */
+const WRONG_SQL = 1;
+
+/**
+ * Caches prepared statements: preparing one takes three times as long as running it, and each request runs
+ * ten. The library is synchronous: a statement has run before its promise is returned.
+ */
+class Statements implements Transaction {
+  readonly #kept = new Map<string, StatementSyncInstance>();
+
+  constructor(private readonly db: DatabaseSyncInstance) {}
+
+  async all<T>(query: Query): Promise<T[]> {
+    const [statement, values] = this.#of(query);
+    return statement.all(...values) as T[];
+  }
+
+  async get<T>(query: Query): Promise<T | undefined> {
+    const [statement, values] = this.#of(query);
+    return statement.get(...values) as T | undefined;
+  }
+
+  async *each<T>(query: Query): AsyncGenerator<T> {
+    const [statement, values] = this.#of(query);
+    for (const row of statement.iterate(...values)) yield row as T;
+  }
+
+  async run(query: Query): Promise<number> {
+    const [statement, values] = this.#of(query);
+    return Number(statement.run(...values).changes);
+  }
+
+  #of(query: Query): [statement: StatementSyncInstance, values: readonly Value[]] {
+    const [text, values] = textOf(query, () => '?');
+    const statement = this.#kept.get(text) ?? this.db.prepare(text);
+    this.#kept.set(text, statement);
+    return [statement, values];
+  }
+}
+
+/** The turns to write in each database, by path. */
+const turns = new Map<string, Turns>();
+
+/**
+ * Transactions of different connections of this process take turns, too. Otherwise, a connection would wait for the lock
+ * of another one synchronously, which blocks the event loop, so the other one could not commit.
+ */
+function turnsIn(file: string): Turns {
+  const known = turns.get(file) ?? new Turns();
+  turns.set(file, known);
+  return known;
+}
+
+export class SqliteDatabase implements Database {
+  readonly #statements: Statements;
+  /** For what uses the connection. */
+  readonly #own = new Turns();
+
+  constructor(private readonly db: DatabaseSyncInstance) {
+    this.#statements = new Statements(db);
+  }
+
+  read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
+    const reading = this.alone(async (db) => {
+      db.exec('BEGIN');
+      try {
+        return await work(this.#statements);
+      } finally {
+        if (db.isTransaction) db.exec('ROLLBACK');
+      }
+    });
+    return reading.catch((error: unknown) => {
+      // A file that is damaged or cannot be read is not a bug. Wrong SQL is one.
+      const { code, errcode } = error as { code?: string; errcode?: number };
+      if (code !== 'ERR_SQLITE_ERROR' || errcode === WRONG_SQL) throw error;
+      throw stateError(error, 'read the state', dirname(this.db.location() ?? ''));
+    });
+  }
+
+  /**
+   * Takes the write lock at the start (`BEGIN IMMEDIATE`), so that a transaction cannot fail later because of
+   * it.
+   */
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.alone((db) =>
+      turnsIn(db.location() ?? '').take(async () => {
+        db.exec('BEGIN IMMEDIATE');
+        try {
+          const result = await work(this.#statements);
+          db.exec('COMMIT');
+          return result;
+        } catch (error) {
+          // On a full disk, for example, SQLite has already rolled back.
+          if (db.isTransaction) db.exec('ROLLBACK');
+          throw error;
+        }
+      }),
+    );
+  }
+
+  /** Runs work that needs the connection itself. Nothing else uses it in the meantime. */
+  alone<T>(work: (db: DatabaseSyncInstance) => T | Promise<T>): Promise<T> {
+    return this.#own.take(() => work(this.db));
+  }
+
+  /**
+   * Checkpoints the write-ahead log, and closes the database. Prepared statements that are not garbage-collected yet keep
+   * the connection open in part, so closing alone could leave a large log on disk.
+   */
+  close(): Promise<void> {
+    return this.alone((db) => {
+      try {
+        db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE);');
+      } catch {
+        // Ignored: the next process that opens the database reads the log.
+      }
+      db.close();
+    });
+  }
+}
+
+/**
+ * Opens `state.db` in a folder, in WAL mode with `synchronous = FULL` (contract §4): when a commit returns,
+ * it is on disk. Several processes may have the database open. A writer waits up to `BUSY_MS` for another
+ * one.
+ * @throws StateError, also if another version wrote the database, or if it was emptied
+ */
+export function openDatabase(folder: string, migrations = MIGRATIONS): SqliteDatabase {
+  const file = databaseFile(stateFolder(folder));
+  let db: DatabaseSyncInstance | undefined;
+  try {
+    for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) privateFile(file + end);
+    refuseEmptied(file);
+    privateFile(file); // before SQLite opens it, which gives its other files the same mode
+    db = new DatabaseSync(file, { timeout: BUSY_MS });
+    // It works only in a new database, and would take the write lock in any other one.
+    if (pragma(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
+    useWriteAheadLog(db, BUSY_MS);
+    db.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
+    migrate(db, file, migrations);
+    return new SqliteDatabase(db);
+  } catch (error) {
+    db?.close();
+    throw stateError(error, 'open the state database', file);
+  }
+}
+
+/**
+ * Refuses a database of 0 bytes beside locks, which only imports with a database create: its records are lost,
+ * and SQLite would begin again without a word. If another process has just created it, it does not stay empty.
+ */
+function refuseEmptied(file: string): void {
+  const locks = join(dirname(file), 'locks');
+  const until = performance.now() + CREATE_MS;
+  while (statSync(file, { throwIfNoEntry: false })?.size === 0) {
+    if (!existsSync(locks) || !readdirSync(locks).some((name) => name.endsWith('.lock'))) return;
+    if (performance.now() > until) {
+      throw new StateError(`${file} is empty (0 bytes), and imports have used it: its records are lost`, {
+        hint: 'restore a copy of it, or delete it to begin again: then every row is new, and nothing can be resumed',
+        problem: { code: 'state_emptied', file },
+      });
+    }
+    pause();
+  }
+}
+
+const pragma = (db: DatabaseSyncInstance, name: string): number =>
+  (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
+
+function migrate(db: DatabaseSyncInstance, file: string, migrations: readonly string[]): void {
+  const applied = (): number => {
+    const count = appliedOf(pragma(db, 'user_version'), migrations);
+    if (count !== null) return count;
+    throw new StateError(`${file} was written by another version of profiles`, {
+      hint: 'use that version, or another folder',
+      problem: { code: 'state_version' },
+    });
+  };
+  if (applied() === migrations.length) return;
+  // If one fails, the database is closed, which rolls everything back.
+  db.exec('BEGIN IMMEDIATE');
+  // Read again inside the transaction: another process may have been first.
+  for (const migration of migrations.slice(applied())) db.exec(migration);
+  db.exec(`PRAGMA user_version = ${markOf(migrations)}`);
+  db.exec('COMMIT');
+}
