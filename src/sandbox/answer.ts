@@ -15,10 +15,15 @@ export interface Problem {
   message: string;
 }
 
-const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+export const text = (type: string, body: string, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': type },
+  body,
+});
 
 export function json<T>(status: number, value: T, headers: Record<string, string> = {}): Answer<T> {
-  return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
+  const { headers: type, body } = text('application/json; charset=utf-8', JSON.stringify(value));
+  return { status, headers: { ...type, ...headers }, body };
 }
 
 /** `error_code`, where it is not the name of the status. The spec shows no values. */
@@ -45,19 +50,12 @@ export function refuse(
   problems: Problem | readonly Problem[],
   headers: Record<string, string> = {},
 ): Answer<never> {
-  const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
+  const list: Problem[] = [problems].flat();
+  const left = list.splice(MOST_PROBLEMS).length;
+  if (left > 0) list.push({ message: `${left} more problems are not listed` });
   const error = nameOf(status);
   const error_code = CODES[status] ?? error.toLowerCase().replaceAll(' ', '_');
-  const errors = list.slice(0, MOST_PROBLEMS).map(({ where, message }) => ({
-    details: where ?? '',
-    error,
-    error_code,
-    message,
-  }));
-  if (list.length > MOST_PROBLEMS) {
-    const message = `${list.length - MOST_PROBLEMS} more problems are not listed`;
-    errors.push({ details: '', error, error_code, message });
-  }
+  const errors = list.map(({ where = '', message }) => ({ details: where, error, error_code, message }));
   return json(status, { errors }, headers) as Answer<never>;
 }
 

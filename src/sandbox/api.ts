@@ -5,26 +5,9 @@
 import * as z from 'zod';
 import { UsageError } from '../engine/errors.js';
 import { type Answer, json, refuse } from './answer.js';
-import type { Faults } from './faults.js';
-import { type Ledger, REQUEST_FILTERS } from './ledger.js';
-import type { Limits } from './limits.js';
-import { limitsOf, settingsOf, settingsSchema } from './settings.js';
-import type { SandboxClock } from './types.js';
-import { jobLine, profileDetail, profileLine, requestLine } from './views.js';
-import type { World } from './world.js';
-
-export interface ApiParts {
-  world: World;
-  faults: Faults;
-  limits: Limits;
-  ledger: Ledger;
-  clock: SandboxClock;
-  /** Whether any well-formed API key is accepted. */
-  anyToken: boolean;
-  /** The URLs of the listeners; empty until they listen. */
-  addresses: { base: string; eu: string | null; lookup: string };
-  reset(): void;
-}
+import { REQUEST_FILTERS } from './ledger.js';
+import type { Service } from './operations.js';
+import * as views from './views.js';
 
 /** The number of rows in an answer: the default, and the maximum that can be requested. */
 const PAGE_SIZE = 50;
@@ -75,9 +58,8 @@ function invalid({ issues }: z.ZodError, otherwise: string): Answer<never> {
 }
 
 /** The state of the sandbox at a glance. */
-function overviewOf({ world, faults, limits, ledger, clock, ...parts }: ApiParts) {
+function overviewOf({ world, faults, limits, ledger, clock, urls, token }: Service) {
   const upToDate = world.catchUp();
-  const { base, eu, lookup } = parts.addresses;
   return {
     now: new Date(clock.now()).toISOString(),
     profiles: world.profileCounts(),
@@ -85,13 +67,13 @@ function overviewOf({ world, faults, limits, ledger, clock, ...parts }: ApiParts
     up_to_date: upToDate,
     jobs: world.jobCounts(),
     requests: ledger.count,
-    settings: settingsOf(limits),
+    settings: views.settingsOf(limits),
     faults: faults.list(),
-    base_url: base,
-    eu_base_url: eu,
-    lookup_base_url: lookup,
+    base_url: urls.base,
+    eu_base_url: urls.eu,
+    lookup_base_url: urls.lookup,
     /** Whether any well-formed API key is accepted. */
-    any_token: parts.anyToken,
+    any_token: token === null,
     /** They increase with every change of the profiles, or of the request log. */
     revisions: { profiles: world.revision, requests: ledger.revision },
   };
@@ -99,23 +81,23 @@ function overviewOf({ world, faults, limits, ledger, clock, ...parts }: ApiParts
 
 export type Overview = ReturnType<typeof overviewOf>;
 
-function routesOf(parts: ApiParts) {
-  const { world, faults, limits, ledger, clock } = parts;
+function routesOf(service: Service) {
+  const { world, faults, limits, ledger, clock } = service;
   const now = (): string => new Date(clock.now()).toISOString();
   return {
-    'GET /overview': route({}, () => json(200, overviewOf(parts))),
+    'GET /overview': route({}, () => json(200, overviewOf(service))),
     'GET /profiles': route(
       { ...inRegion, ...page, search: z.string().default(''), sort },
       async ({ sort: order, ...query }) => {
         const by = { by: order.replace(/^-/, ''), descending: order.startsWith('-') };
         const { total, found, rows } = await world.profiles({ ...query, sort: by }, true);
         const { kind, region } = query;
-        return json(200, { kind, region, total, found, profiles: rows.map(profileLine) });
+        return json(200, { kind, region, total, found, profiles: rows.map(views.profileLine) });
       },
     ),
     'GET /profile': route(oneProfile, ({ kind, region, id }) => {
-      const held = world.profile(kind, id, region);
-      const profile = held ? profileDetail(held, world.story(kind, id, region)) : null;
+      const held = world.history(kind, id, region);
+      const profile = held ? views.profileDetail(held) : null;
       return json(200, { profile, pending: world.pending(kind, id, region) });
     }),
     'GET /profile.json': route(oneProfile, ({ kind, region, id }) => {
@@ -124,7 +106,7 @@ function routesOf(parts: ApiParts) {
       return held ? { ...json(200, null), body: held.json } : refuse(404, { message: 'no such profile' });
     }),
     'GET /jobs': route(page, ({ offset, limit }) => {
-      const jobs = world.jobs(offset, limit).map(jobLine);
+      const jobs = world.jobs(offset, limit).map(views.jobLine);
       return json(200, { now: now(), total: world.jobCounts().total, jobs });
     }),
     'GET /job': route({ id: z.string() }, ({ id }) => {
@@ -132,21 +114,21 @@ function routesOf(parts: ApiParts) {
       const request = job && ledger.ofJob(id);
       return json(200, {
         now: now(),
-        job: job ? jobLine(job) : null,
+        job: job ? views.jobLine(job) : null,
         ids: job?.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
-        request: request ? requestLine(request) : null,
+        request: request ? views.requestLine(request) : null,
       });
     }),
     'GET /requests': route(
       { ...page, only: z.enum(REQUEST_FILTERS).default('all') },
       ({ only, offset, limit }) => {
         const { total, entries } = ledger.page(only, offset, limit);
-        return json(200, { total, requests: entries.map(requestLine) });
+        return json(200, { total, requests: entries.map(views.requestLine) });
       },
     ),
     'GET /request': route({ n: z.coerce.number().int().min(1) }, ({ n }) => {
       const entry = ledger.get(n);
-      return json(200, { request: entry ? requestLine(entry) : null });
+      return json(200, { request: entry ? views.requestLine(entry) : null });
     }),
     'GET /properties': route({}, () => json(200, { properties: world.userProperties() })),
     'GET /faults': route({}, () => json(200, { faults: faults.list() })),
@@ -171,17 +153,17 @@ function routesOf(parts: ApiParts) {
     'GET /ledger': route({ after: z.coerce.number().int().min(0).default(0) }, ({ after }) =>
       json(200, { ledger: ledger.list(after) }),
     ),
-    'GET /settings': route({}, () => json(200, settingsOf(limits))),
+    'GET /settings': route({}, () => json(200, views.settingsOf(limits))),
     'PATCH /settings': route(
       {},
       (_, change) => {
-        Object.assign(limits, limitsOf(change));
-        return json(200, settingsOf(limits));
+        Object.assign(limits, views.limitsOf(change));
+        return json(200, views.settingsOf(limits));
       },
-      settingsSchema,
+      views.settingsSchema,
     ),
     'POST /reset': route({}, () => {
-      parts.reset();
+      service.reset();
       return json(200, { reset: true });
     }),
   };
@@ -198,10 +180,10 @@ export interface Api {
   answer(method: string, target: string, body: string): Promise<Answer>;
 }
 
-export function createApi(parts: ApiParts): Api {
-  const routes = routesOf(parts);
+export function createApi(service: Service): Api {
+  const routes = routesOf(service);
   return {
-    overview: () => overviewOf(parts),
+    overview: () => overviewOf(service),
     async answer(method, target, body) {
       const { pathname, searchParams } = new URL(target, 'http://localhost');
       const line = `${method} ${pathname}`;

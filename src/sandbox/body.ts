@@ -4,10 +4,9 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import type * as z from 'zod';
 import type { Problem } from './answer.js';
 import { type DataType, dataType, widen } from './lookups.js';
-import type { Piece } from './profile.js';
+import { ID_FIELD, type Kind, type Piece } from './profile.js';
 import { eachElement, eachMember, space } from './raw-json.js';
 import { BODIES } from './schemas.js';
-import { ID_FIELD, type Kind } from './types.js';
 
 export interface Item extends Piece {
   id: string;

@@ -40,7 +40,7 @@ const SCHEMA = `
     applies_at INTEGER,
     properties TEXT NOT NULL
   );
-  CREATE INDEX submission_applied ON submission (region, kind, applies_at);
+  CREATE INDEX submission_applied ON submission (applies_at);
   CREATE INDEX submission_content ON submission (sha256, applies_at) WHERE sha256 IS NOT NULL;
   CREATE TABLE entry (
     submission INTEGER NOT NULL,
@@ -94,14 +94,12 @@ type Value = string | number | null;
 
 /** A connection that prepares each statement once. */
 export class Database {
-  readonly inMemory: boolean;
-  readonly #native: DatabaseSyncInstance;
   readonly #statements = new Map<string, ReturnType<DatabaseSyncInstance['prepare']>>();
 
-  constructor(native: DatabaseSyncInstance, inMemory: boolean) {
-    this.#native = native;
-    this.inMemory = inMemory;
-  }
+  constructor(
+    private readonly native: DatabaseSyncInstance,
+    readonly inMemory: boolean,
+  ) {}
 
   all<T>(sql: string, ...values: Value[]): T[] {
     return this.#prepared(sql).all(...values) as T[];
@@ -122,12 +120,12 @@ export class Database {
   }
 
   exec(sql: string): void {
-    this.#native.exec(sql);
+    this.native.exec(sql);
   }
 
   /** Makes a function that SQL can call with two texts. */
   define(name: string, work: (a: string, b: string) => Value): void {
-    this.#native.function(name, { deterministic: true }, (a: unknown, b: unknown) =>
+    this.native.function(name, { deterministic: true }, (a: unknown, b: unknown) =>
       work(String(a), String(b)),
     );
   }
@@ -137,26 +135,26 @@ export class Database {
    * on disk when this returns. One that is `DEFERRED` only reads, or writes to temporary tables.
    */
   transaction<T>(work: () => T, mode: 'IMMEDIATE' | 'DEFERRED' = 'IMMEDIATE'): T {
-    if (this.#native.isTransaction) return work();
+    if (this.native.isTransaction) return work();
     this.exec(`BEGIN ${mode}`);
     try {
       const result = work();
       this.exec('COMMIT');
       return result;
     } catch (error) {
-      if (this.#native.isTransaction) this.exec('ROLLBACK'); // on a full disk, SQLite has rolled back already
+      if (this.native.isTransaction) this.exec('ROLLBACK'); // on a full disk, SQLite has rolled back already
       throw error;
     }
   }
 
   close(): void {
-    if (this.#native.isOpen) this.#native.close();
+    if (this.native.isOpen) this.native.close();
   }
 
   #prepared(sql: string) {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.#native.prepare(sql);
+      statement = this.native.prepare(sql);
       this.#statements.set(sql, statement);
     }
     return statement;

@@ -1,17 +1,18 @@
 /** What a fault does to an answer: to its content, and to how it is sent. */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, htmlPage, refuse } from './answer.js';
-import { FAULTS, type Fault } from './fault-spec.js';
+import { FAULTS, type Fault } from './faults.js';
 
 /** Minimum time between two pieces of a drip, in milliseconds: shorter timers are not accurate. */
 const SHORTEST_DRIP_MS = 5;
+/** The longest time that a timer can wait, in milliseconds. */
+const FOREVER_MS = 2 ** 31 - 1;
 
 /** Whether the request is carried out although a fault applies to it. */
 export function carriesOut({ kind, code, options }: Fault): boolean {
-  return options.accepted ?? (FAULTS[kind].carriesOut || (kind === 'status' && !options.html && code < 300));
+  return options.accepted ?? FAULTS[kind].carriesOut ?? (kind === 'status' && !options.html && code < 300);
 }
 
 /**
@@ -26,22 +27,16 @@ export function distort({ kind, code, options }: Fault, truth: Answer | undefine
   if (after !== undefined) headers['retry-after'] = after;
   if (seconds !== undefined) headers['retry-after'] = new Date(now + seconds * 1_000).toUTCString();
   if (location !== undefined) headers.location = location;
-  const accepted = truth !== undefined && truth.status < 300 ? truth : undefined;
   if (kind === 'html' || options.html) return htmlPage(kind === 'html' ? 200 : code, headers);
-  if (kind === 'status' && code >= 400) return refuse(code, { message: 'simulated by the sandbox' }, headers);
-  if (kind === 'redirect' || (kind === 'status' && code >= 300)) return { status: code, headers, body: '' };
-  if (kind === 'status' && accepted)
-    return { ...accepted, status: code, headers: { ...accepted.headers, ...headers } };
   if (kind === 'job-404') return refuse(404, { message: 'job not found' });
-  if (kind === 'no-job-id' && accepted) return { ...accepted, body: withoutJobId(accepted.body) };
-  if (kind === 'broken-json' && accepted) return { ...accepted, body: accepted.body.slice(0, -2) };
+  if (kind === 'status' && code >= 400) return refuse(code, { message: 'simulated by the sandbox' }, headers);
+  if (code >= 300) return { status: code, headers, body: '' };
   // The other faults change how the answer is sent, not its content. For a hang, nothing is sent.
-  return truth ?? { status: 500, headers, body: '' };
-}
-
-function withoutJobId(body: string): string {
-  const { job_id: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
-  return JSON.stringify(rest);
+  if (truth === undefined || truth.status >= 300) return truth ?? { status: 500, headers, body: '' };
+  if (kind === 'status') return { ...truth, status: code, headers: { ...truth.headers, ...headers } };
+  if (kind === 'broken-json') return { ...truth, body: truth.body.slice(0, -2) };
+  if (kind !== 'no-job-id') return truth;
+  return { ...truth, body: JSON.stringify({ ...JSON.parse(truth.body), job_id: undefined }) };
 }
 
 /**
@@ -57,57 +52,37 @@ export async function deliver(
 ): Promise<boolean> {
   const socket = await connectionOf(reply);
   if (socket.destroyed) return false;
+  const { status, headers } = answer;
   const body = Buffer.from(answer.body);
-  const half = body.subarray(0, Math.floor(body.length / 2));
-  switch (fault?.kind) {
-    case 'reset-after':
-      socket.resetAndDestroy();
-      return false;
-    case 'hang':
-      await pause(reply, fault.options.for, stop);
-      socket.destroy();
-      return false;
-    case 'cut-header':
-      socket.write(`HTTP/1.1 ${answer.status} Cut\r\nContent-Type: application/json\r\nContent-Le`);
-      socket.destroySoon();
-      return false;
-    case 'cut-body':
-      if (!fault.options.chunked) reply.setHeader('content-length', body.length);
-      reply.writeHead(answer.status, answer.headers).write(half, () => socket.destroySoon());
-      return false;
-    case 'hang-body':
-      reply.setHeader('content-length', body.length);
-      reply.writeHead(answer.status, answer.headers).write(half);
-      await pause(reply, fault.options.for, stop);
-      socket.destroy();
-      return false;
-    case 'drip':
-      reply.setHeader('content-length', body.length);
-      reply.writeHead(answer.status, answer.headers);
-      return drip(reply, body, fault.options.for ?? 2, stop);
-    case 'close':
-      reply.once('finish', () => socket.destroySoon());
-      return whole(reply, answer, body);
-    default:
-      return whole(reply, answer, body);
+  const { kind, options: { chunked, for: seconds } = {} } = fault ?? {};
+  if (kind === 'reset-after') {
+    socket.resetAndDestroy();
+    return false;
   }
-}
-
-async function whole(reply: ServerResponse, answer: Answer, body: Buffer): Promise<boolean> {
+  if (kind === 'cut-header')
+    socket.write(`HTTP/1.1 ${status} Cut\r\nContent-Type: application/json\r\nContent-Le`);
   // An empty body has Content-Length 0. Only 204 must not have the header.
-  if (answer.status !== 204) reply.setHeader('content-length', body.length);
-  reply.writeHead(answer.status, answer.headers);
-  return ended(reply, answer.status === 204 ? undefined : body);
-}
-
-/** Sends the last part. Resolves with true when the connection has accepted all of it. */
-async function ended(reply: ServerResponse, last: Buffer | undefined): Promise<boolean> {
+  if (status !== 204 && !chunked) reply.setHeader('content-length', body.length);
+  if (kind === 'cut-body' || kind === 'hang-body') {
+    const half = body.subarray(0, body.length / 2);
+    await new Promise((resolve) => reply.writeHead(status, headers).write(half, resolve));
+  }
+  if (kind === 'hang' || kind === 'hang-body') await pause(reply, seconds, stop);
+  if (kind !== undefined && BREAKS_OFF.has(kind)) {
+    socket.destroySoon();
+    return false;
+  }
+  if (kind === 'close') reply.once('finish', () => socket.destroySoon());
+  reply.writeHead(status, headers);
+  const rest = kind === 'drip' ? await drip(reply, body, seconds ?? 2, stop) : body;
   await new Promise<void>((resolve) => {
     reply.once('close', resolve); // also if the client is gone
-    reply.end(last, resolve);
+    reply.end(status === 204 ? undefined : rest, resolve);
   });
   return reply.writableFinished;
 }
+
+const BREAKS_OFF = new Set<Fault['kind']>(['cut-header', 'cut-body', 'hang', 'hang-body']);
 
 /** The connection, as soon as the replies to earlier requests on it have been sent. */
 async function connectionOf(reply: ServerResponse): Promise<Socket> {
@@ -121,29 +96,28 @@ async function connectionOf(reply: ServerResponse): Promise<Socket> {
   return socket;
 }
 
+/** Sends all but the last piece, which is returned. */
 async function drip(
   reply: ServerResponse,
   body: Buffer,
   seconds: number,
   stop: AbortSignal,
-): Promise<boolean> {
+): Promise<Buffer> {
   const drips = Math.max(1, Math.min(body.length, Math.floor((seconds * 1_000) / SHORTEST_DRIP_MS)));
   const size = Math.ceil(body.length / drips);
-  const wait = (seconds * 1_000) / drips;
-  for (let at = 0; at < body.length - size && !reply.destroyed; at += size) {
-    reply.write(body.subarray(at, at + size));
-    await sleep(wait, undefined, { signal: stop }).catch(() => {});
+  let rest = body;
+  for (; rest.length > size && !reply.destroyed; rest = rest.subarray(size)) {
+    reply.write(rest.subarray(0, size));
+    await sleep((seconds * 1_000) / drips, undefined, { signal: stop }).catch(() => {});
   }
-  return ended(reply, body.subarray(body.length - (body.length % size || size)));
+  return rest;
 }
 
 /** Waits until the client leaves, the sandbox stops, or the seconds are over (undefined: no limit). */
 async function pause(reply: ServerResponse, seconds: number | undefined, stop: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const signal = AbortSignal.any([stop, over.signal]);
-  const gone = once(reply, 'close', { signal });
-  const waits = seconds === undefined ? [gone] : [gone, sleep(seconds * 1_000, undefined, { signal })];
-  await Promise.race(waits).catch(() => {});
-  over.abort();
-  await Promise.allSettled(waits);
+  const left = new AbortController();
+  reply.once('close', () => left.abort());
+  const signal = AbortSignal.any([stop, left.signal]);
+  const ms = seconds === undefined ? FOREVER_MS : seconds * 1_000;
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }

@@ -3,15 +3,16 @@
  * and languages, and the page, which has the same API below `/api`. They listen on loopback only.
  */
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from './answer.js';
 import type { Api } from './api.js';
-import type { Events } from './events.js';
 import { answersTo, sameText } from './listen.js';
-import { asset, page, shell, stranger } from './page/shell.js';
+import { asset, shell, stranger } from './page/shell.js';
 
 /** Maximum size of a request body, in bytes. A body is a fault spec or settings. */
 const MOST_BYTES = 64 * 1024;
+/** How often listeners are told what changed, in milliseconds. */
+const TICK_MS = 250;
 
 /** Nothing from other hosts, no inline script, no way for data to become script, and no framing. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -34,6 +35,7 @@ const TOO_LONG = refuse(
   { where: 'body', message: `more than ${MOST_BYTES} bytes` },
   { connection: 'close' },
 );
+const ONLY_GET = refuse(405, { message: 'only GET' }, { allow: 'GET' });
 
 export interface Keyed {
   server: Server;
@@ -41,7 +43,12 @@ export interface Keyed {
   path: string;
 }
 
-export function createKeyed(what: 'control' | 'page', api: Api, events: Events): Keyed {
+/** @param events answers with a stream of the overviews */
+export function createKeyed(
+  what: 'control' | 'page',
+  api: Api,
+  events: (reply: ServerResponse) => void,
+): Keyed {
   // 144 bits in the path: only those who know the address can use it.
   const key = randomBytes(18).toString('base64url');
   const isPage = what === 'page';
@@ -57,23 +64,20 @@ export function createKeyed(what: 'control' | 'page', api: Api, events: Events):
     const isOwn = origin === undefined || (isPage && origin === `http://${host}`);
     if (!isOwn || !answersTo(host, '127.0.0.1')) return send(OTHERS);
     const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
-    if (!sameText(given, key)) return send(isPage ? { ...page(stranger()), status: 403 } : NO_KEY);
+    if (!sameText(given, key)) return send(isPage ? stranger() : NO_KEY);
     const target = isPage ? /^\/api(\/.*)$/s.exec(rest)?.[1] : rest;
-    if (target === undefined) return send(fileOf(method, rest, `/${key}/`));
+    if (target === undefined) {
+      if (method !== 'GET' && method !== 'HEAD') return send(ONLY_GET);
+      return send(asset(rest.split('?', 1)[0]!.slice(1)) ?? shell(`/${key}/`));
+    }
     if (site !== 'none' && !(isPage && site === 'same-origin')) return send(OTHERS);
-    if (method === 'GET' && target === '/events') return events.attach(reply, HEADERS);
+    if (method === 'GET' && target === '/events') return events(reply);
     void readBody(request).then(
       async (body) => send(body === undefined ? TOO_LONG : await api.answer(method, target, body)),
       () => reply.destroy(),
     );
   });
   return { server, path: isPage ? `/${key}/` : `/${key}` };
-}
-
-/** The document of the page, or one of its files. */
-function fileOf(method: string, path: string, base: string): Answer {
-  if (method !== 'GET' && method !== 'HEAD') return refuse(405, { message: 'only GET' }, { allow: 'GET' });
-  return asset(path.split('?', 1)[0]!.slice(1)) ?? page(shell(base));
 }
 
 /** @returns undefined if the body is too large */
@@ -85,4 +89,37 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     if (bytes <= MOST_BYTES) chunks.push(chunk);
   }
   return bytes > MOST_BYTES ? undefined : Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * Streams the overview whenever it changes, as server-sent events, until the client leaves or the sandbox stops. Does
+ * nothing while nobody listens.
+ */
+export function createEvents({ overview }: Api, stop: AbortSignal): (reply: ServerResponse) => void {
+  const listeners = new Set<ServerResponse>();
+  let timer: NodeJS.Timeout | undefined;
+  let last = '';
+
+  function tick(): void {
+    const current = overview();
+    // While a job is unfinished, time alone is a change.
+    const text = JSON.stringify(current.jobs.unfinished > 0 ? current : { ...current, now: '' });
+    if (text !== last) for (const reply of listeners) reply.write(`data: ${JSON.stringify(current)}\n\n`);
+    last = text;
+  }
+  stop.addEventListener('abort', () => {
+    for (const reply of listeners) reply.end();
+  });
+  return (reply) => {
+    reply.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream; charset=utf-8' });
+    reply.write(`retry: 1000\ndata: ${JSON.stringify(overview())}\n\n`);
+    listeners.add(reply);
+    timer ??= setInterval(tick, TICK_MS);
+    reply.once('close', () => {
+      listeners.delete(reply);
+      if (listeners.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    });
+  };
 }

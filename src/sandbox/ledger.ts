@@ -1,5 +1,8 @@
 /** The requests that a sandbox has received since it started, for tests that check a client. */
-import type { Kind, OperationName, Region } from './types.js';
+import type { Kind, Region } from './profile.js';
+
+/** What an operation is called in faults and in the ledger. */
+export type OperationName = 'submit' | 'identify' | 'job' | 'lookup' | 'openapi';
 
 /** A request that arrived, and how it was answered. */
 export interface LedgerEntry {
@@ -49,8 +52,16 @@ export interface Accepted {
  * Filters for a page of entries. `problems`: requests that a fault applied to, or that were not answered with
  * 2xx.
  */
-export const REQUEST_FILTERS = ['all', 'writes', 'polls', 'lookups', 'problems'] as const;
-export type RequestFilter = (typeof REQUEST_FILTERS)[number];
+const FILTERS = {
+  all: () => true,
+  writes: ({ operation }) => operation === 'submit' || operation === 'identify',
+  polls: ({ operation }) => operation === 'job',
+  lookups: ({ operation }) => operation === 'lookup',
+  problems: ({ status, fault, duration_ms }) =>
+    fault !== null || (status === null ? duration_ms !== null : status >= 300),
+} satisfies Record<string, (entry: LedgerEntry) => boolean>;
+type RequestFilter = keyof typeof FILTERS;
+export const REQUEST_FILTERS = Object.keys(FILTERS) as RequestFilter[];
 
 /** The number of entries to keep. Up to 10% more are kept for a while. */
 const MOST = 100_000;
@@ -85,7 +96,7 @@ export class Ledger {
 
   /** A page of entries, newest first. `total` is the number of entries that match. */
   page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] } {
-    const found = filter === 'all' ? this.#entries : this.#entries.filter((entry) => isOf(filter, entry));
+    const found = this.#entries.filter(FILTERS[filter]);
     const end = Math.max(0, found.length - offset);
     return { total: found.length, entries: found.slice(Math.max(0, end - limit), end).reverse() };
   }
@@ -103,20 +114,5 @@ export class Ledger {
   clear(): void {
     this.#entries = [];
     this.changed();
-  }
-}
-
-function isOf(filter: RequestFilter, { operation, status, fault, duration_ms }: LedgerEntry): boolean {
-  switch (filter) {
-    case 'writes':
-      return operation === 'submit' || operation === 'identify';
-    case 'polls':
-      return operation === 'job';
-    case 'lookups':
-      return operation === 'lookup';
-    case 'problems':
-      return fault !== null || (status === null ? duration_ms !== null : status >= 300);
-    default:
-      return true;
   }
 }

@@ -1,6 +1,6 @@
 /** What the sandbox allows, how fast it is, and which rows fail. Can be changed while it runs. */
 import type { Item } from './body.js';
-import { ID_FIELD, type Kind } from './types.js';
+import { ID_FIELD, type Kind } from './profile.js';
 
 /**
  * What rows at fault do: the job fails, the job completes without them, or the request is refused with 422.
@@ -56,21 +56,18 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   failRowsWith: 'failed',
 };
 
-/** The number of requests in the current second of the clock. */
-export interface RateWindow {
-  second: number;
-  requests: number;
-}
-
 /**
- * Counts a request at `now` (milliseconds) in the window.
- * @returns after how many seconds to try again, or null if the request is allowed
+ * Counts requests.
+ * @returns whether one at `now` (milliseconds) is more than the limit allows in a second
  */
-export function countRequest(window: RateWindow, now: number, limit: number | null): number | null {
-  const second = Math.floor(now / 1_000);
-  window.requests = window.second === second ? window.requests + 1 : 1;
-  window.second = second;
-  return limit !== null && window.requests > limit ? 1 : null;
+export function createRate(limits: Readonly<Limits>): (now: number) => boolean {
+  let [second, requests] = [0, 0];
+  return (now) => {
+    const current = Math.floor(now / 1_000);
+    requests = current === second ? requests + 1 : 1;
+    second = current;
+    return limits.rateLimit !== null && requests > limits.rateLimit;
+  };
 }
 
 /** The items with those at fault last, because a short job leaves out its last rows. */

@@ -5,26 +5,9 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, refuse } from './answer.js';
 import { carriesOut, deliver, distort } from './deliver.js';
-import type { Fault } from './fault-spec.js';
-import type { FaultPlan } from './faults.js';
-import type { Ledger } from './ledger.js';
-import { countRequest, type RateWindow } from './limits.js';
+import type { Fault } from './faults.js';
 import { answersTo } from './listen.js';
-import { type Found, find, type Outcome, perform, type Role, type ServiceParts } from './operations.js';
-import type { SandboxClock } from './types.js';
-
-/** What all listeners of a sandbox share. */
-export interface Shared extends ServiceParts {
-  /** The address that they listen on. */
-  host: string;
-  faults: FaultPlan;
-  ledger: Ledger;
-  clock: SandboxClock;
-  /** The number of requests in the current second, over all listeners. */
-  rate: RateWindow;
-  /** Aborted when the sandbox stops: this ends hangs and latencies. */
-  stop: AbortSignal;
-}
+import { type Found, find, type Outcome, perform, type Role, type Service } from './operations.js';
 
 /** The service's own headers (spec: response headers seen). */
 const SERVICE_HEADERS = {
@@ -35,9 +18,10 @@ const SERVICE_HEADERS = {
 /** Maximum number of characters of an error in the ledger. */
 const LONGEST_ERROR = 300;
 
-export function createListener(role: Role, shared: Shared): Server {
+/** @param isTooMany counts a request of any listener, and returns whether it exceeds the rate limit */
+export function createListener(role: Role, service: Service, isTooMany: (now: number) => boolean): Server {
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
-    void exchange(role, request, reply, shared).catch(() => reply.destroy());
+    void exchange(role, request, reply, service, isTooMany).catch(() => reply.destroy());
   });
   server.on('clientError', refuseUnreadable);
   return server;
@@ -47,14 +31,15 @@ async function exchange(
   role: Role,
   request: IncomingMessage,
   reply: ServerResponse,
-  shared: Shared,
+  service: Service,
+  isTooMany: (now: number) => boolean,
 ): Promise<void> {
-  const { faults, limits, clock, stop } = shared;
+  const { faults, limits, clock, stop } = service;
   const { method = '', url = '', headers, socket } = request;
   const request_id = randomUUID();
   for (const [name, value] of Object.entries({ ...SERVICE_HEADERS, 'x-request-id': request_id }))
     reply.setHeader(name, value);
-  const found = answersTo(headers.host, shared.host)
+  const found = answersTo(headers.host, service.host)
     ? find(role, method, url)
     : refuse(403, {
         where: 'Host',
@@ -63,9 +48,9 @@ async function exchange(
   const operation = 'operation' in found ? found.operation.name : null;
   const fault = operation === null || operation === 'openapi' ? undefined : faults.strike(operation);
   const arrived = clock.now();
-  const entry = shared.ledger.open({
+  const entry = service.ledger.open({
     time: new Date(arrived).toISOString(),
-    listener: role.type === 'base' ? role.region : 'lookup',
+    listener: role,
     method,
     path: url,
     operation,
@@ -80,16 +65,21 @@ async function exchange(
     if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
     const body = await readBody(request, limits.maxBytes, fault);
     if (body === 'reset') return void socket.resetAndDestroy();
-    const { answer, accepted = null } = await decide(found, headers, body, fault, shared);
+    const { answer, accepted = null } = isTooMany(clock.now())
+      ? { answer: tooMany(limits.rateLimit) }
+      : await decide(found, headers, body, fault, service);
     entry.accepted = accepted;
     entry.error = answer.status >= 400 ? firstError(answer) : null;
     if (stop.aborted) reply.shouldKeepAlive = false;
     if (await deliver(reply, answer, fault, stop)) entry.status = answer.status;
   } finally {
     entry.duration_ms = Math.max(0, clock.now() - arrived);
-    shared.ledger.changed();
+    service.ledger.changed();
   }
 }
+
+const tooMany = (limit: number | null): Answer =>
+  refuse(429, { message: `more than ${limit} requests in a second` }, { 'retry-after': '1' });
 
 /** The first error in a reply; null if the body is not an error body, such as an HTML page. */
 function firstError({ body }: Answer): string | null {
@@ -105,21 +95,16 @@ async function decide(
   headers: IncomingMessage['headers'],
   body: Buffer | undefined,
   fault: Fault | undefined,
-  shared: Shared,
+  service: Service,
 ): Promise<Outcome> {
-  const { rate, limits, clock } = shared;
-  const retryAfter = countRequest(rate, clock.now(), limits.rateLimit);
-  if (retryAfter !== null) {
-    const message = `more than ${limits.rateLimit} requests in a second`;
-    return { answer: refuse(429, { message }, { 'retry-after': String(retryAfter) }) };
-  }
   if (!('operation' in found)) return { answer: found };
-  if (fault !== undefined && !carriesOut(fault)) return { answer: distort(fault, undefined, clock.now()) };
-  const outcome = await perform(found, headers, body, shared).catch((error: unknown) => {
+  const now = service.clock.now();
+  if (fault !== undefined && !carriesOut(fault)) return { answer: distort(fault, undefined, now) };
+  const outcome = await perform(found, headers, body, service).catch((error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
     return { answer: refuse(500, { message: `the sandbox failed: ${message}` }) };
   });
-  return fault ? { ...outcome, answer: distort(fault, outcome.answer, clock.now()) } : outcome;
+  return fault ? { ...outcome, answer: distort(fault, outcome.answer, now) } : outcome;
 }
 
 /**

@@ -4,26 +4,36 @@ import * as z from 'zod';
 import { LOOKUP_LISTS } from '../engine/service/names.js';
 import { type Answer, json, refuse } from './answer.js';
 import { readItems } from './body.js';
-import type { Accepted } from './ledger.js';
+import type { FaultPlan } from './faults.js';
+import type { Accepted, Ledger, OperationName } from './ledger.js';
 import { atFaultLast, type Limits } from './limits.js';
 import { sameText } from './listen.js';
 import type { Documented } from './openapi.js';
+import type { Kind, Region } from './profile.js';
 import { acceptedJob, BODIES, jobRecord, RECORDS } from './schemas.js';
-import type { SimulatedOutcome } from './timeline.js';
-import type { Kind, OperationName, Region } from './types.js';
-import type { World } from './world.js';
+import type { SandboxClock, World } from './world.js';
 
 /** What a listener serves: the operations of one region, or the lookup lists. */
-export type Role = { type: 'base'; region: Region } | { type: 'lookup' };
+export type Role = Region | 'lookup';
 
-export interface ServiceParts {
+/** What all servers of a sandbox share. */
+export interface Service {
   world: World;
-  limits: Readonly<Limits>;
+  faults: FaultPlan;
+  limits: Limits;
+  ledger: Ledger;
+  clock: SandboxClock;
   /** The accepted API key; null accepts any well-formed one. */
   token: string | null;
-  outcome(rows: number): SimulatedOutcome;
   /** Whether the ledger gets the identifiers of what is accepted. */
   keepIds: boolean;
+  /** The address that the service listens on. */
+  host: string;
+  /** The URLs of the listeners; empty until they listen. */
+  urls: { base: string; eu: string | null; lookup: string };
+  /** Aborted when the sandbox stops: this ends hangs and latencies. */
+  stop: AbortSignal;
+  reset(): void;
 }
 
 export interface Outcome {
@@ -39,28 +49,33 @@ interface Call {
 }
 
 interface Operation extends Documented {
-  on: Role['type'] | 'both';
+  on: 'base' | 'lookup' | 'both';
   method: 'GET' | 'POST';
   name: OperationName;
-  act(call: Call, parts: ServiceParts): Outcome | Promise<Outcome>;
+  act(call: Call, service: Service): Outcome | Promise<Outcome>;
 }
 
-const OPERATIONS: readonly Operation[] = [
-  {
-    on: 'base',
-    method: 'POST',
-    path: '/v1/companies/bulk_identify',
-    name: 'submit',
-    document: {
-      id: 'bulkIdentifyCompanies',
-      summary: 'Bulk companies upsert',
-      body: BODIES.companies.bulk,
-      example: { companies: [{ company_id: 'c-1', metadata: { name: 'Acme', size: 120, score: 0.75 } }] },
-      status: '202',
-      reply: acceptedJob,
-    },
-    act: (call, parts) => submit('companies', call, parts),
+const bulkUpsert = (kind: Kind, id: string, example: object): Operation => ({
+  on: 'base',
+  method: 'POST',
+  path: `/v1/${kind}/bulk_identify`,
+  name: 'submit',
+  document: {
+    id,
+    summary: `Bulk ${kind} upsert`,
+    body: BODIES[kind].bulk,
+    example: { [kind]: [example] },
+    status: '202',
+    reply: acceptedJob,
   },
+  act: (call, service) => submit(kind, call, service),
+});
+
+const OPERATIONS: readonly Operation[] = [
+  bulkUpsert('companies', 'bulkIdentifyCompanies', {
+    company_id: 'c-1',
+    metadata: { name: 'Acme', size: 120, score: 0.75 },
+  }),
   {
     on: 'base',
     method: 'POST',
@@ -75,21 +90,11 @@ const OPERATIONS: readonly Operation[] = [
     },
     act: identify,
   },
-  {
-    on: 'base',
-    method: 'POST',
-    path: '/v1/users/bulk_identify',
-    name: 'submit',
-    document: {
-      id: 'bulkIdentifyUsers',
-      summary: 'Bulk users upsert',
-      body: BODIES.users.bulk,
-      example: { users: [{ user_id: 'u-1', company_id: 'c-1', metadata: { plan: 'pro', logins: 12 } }] },
-      status: '202',
-      reply: acceptedJob,
-    },
-    act: (call, parts) => submit('users', call, parts),
-  },
+  bulkUpsert('users', 'bulkIdentifyUsers', {
+    user_id: 'u-1',
+    company_id: 'c-1',
+    metadata: { plan: 'pro', logins: 12 },
+  }),
   {
     on: 'base',
     method: 'GET',
@@ -125,23 +130,22 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
+/** An operation that a request asks for. */
+export interface Found extends Pick<Call, 'region' | 'part'> {
+  operation: Operation;
+}
+
 /** Paths are compared as they were sent: nothing is normalized. */
 const MATCHERS = OPERATIONS.map((operation) => ({
   operation,
   matches: new RegExp(`^${operation.path.replaceAll('.', '\\.').replace(/\{\w+\}/, '([^/]+)')}$`),
 }));
 
-/** An operation that a request asks for. */
-export interface Found extends Pick<Call, 'region' | 'part'> {
-  operation: Operation;
-}
-
 /** Finds the operation, or the refusal: 404, 405 with `Allow`, or 400 for a query. */
 export function find(role: Role, method: string, target: string): Found | Answer {
   const [path = '', query] = target.split('?', 2);
-  const found = MATCHERS.find(
-    ({ operation: { on }, matches }) => (on === role.type || on === 'both') && matches.test(path),
-  );
+  const other = role === 'lookup' ? 'base' : 'lookup';
+  const found = MATCHERS.find(({ operation: { on }, matches }) => on !== other && matches.test(path));
   if (found === undefined) return refuse(404, { message: `no operation at ${path}` });
   const { operation, matches } = found;
   if (operation.method !== method) {
@@ -152,7 +156,7 @@ export function find(role: Role, method: string, target: string): Found | Answer
     return refuse(400, { where: 'query', message: 'operations take no query parameters' });
   try {
     const part = decodeURIComponent(matches.exec(path)?.[1] ?? '');
-    return { operation, part, region: role.type === 'base' ? role.region : 'default' };
+    return { operation, part, region: role === 'lookup' ? 'default' : role };
   } catch {
     return refuse(400, { where: 'path', message: 'invalid % escape' });
   }
@@ -166,28 +170,23 @@ export async function perform(
   { operation, ...found }: Found,
   headers: Headers,
   body: Buffer | undefined,
-  parts: ServiceParts,
+  service: Service,
 ): Promise<Outcome> {
-  const refusal = operation.name === 'openapi' ? undefined : refusalOf(operation, headers, parts.token);
+  const refusal = operation.name === 'openapi' ? undefined : refusalOf(operation, headers, service.token);
   if (refusal !== undefined) return { answer: refusal };
   if (body !== undefined || operation.method === 'GET')
-    return operation.act({ ...found, body: body ?? Buffer.of() }, parts);
-  const message = `more than ${parts.limits.maxBytes} bytes`;
+    return operation.act({ ...found, body: body ?? Buffer.of() }, service);
+  const message = `more than ${service.limits.maxBytes} bytes`;
   return { answer: refuse(413, { where: 'body', message }, { connection: 'close' }) };
 }
 
 function refusalOf({ method }: Operation, headers: Headers, token: string | null): Answer | undefined {
   const { authorization, accept = '*/*', 'content-type': type = 'application/json' } = headers;
-  const [, key] = /^Token ([\x21-\x7e]+)$/.exec(String(authorization ?? '')) ?? [];
-  if (key === undefined || (token !== null && !sameText(key, token))) {
-    const message =
-      authorization === undefined
-        ? 'the Authorization header is missing'
-        : key === undefined
-          ? 'Authorization must be "Token", a space, and the API key'
-          : 'unknown API key';
-    return refuse(401, { message }, { 'www-authenticate': 'Token' });
-  }
+  const unauthorized = (message: string) => refuse(401, { message }, { 'www-authenticate': 'Token' });
+  if (authorization === undefined) return unauthorized('the Authorization header is missing');
+  const [, key] = /^Token ([\x21-\x7e]+)$/.exec(String(authorization)) ?? [];
+  if (key === undefined) return unauthorized('Authorization must be "Token", a space, and the API key');
+  if (token !== null && !sameText(key, token)) return unauthorized('unknown API key');
   if (!/(^|[,\s])(application\/json|application\/\*|\*\/\*)/.test(String(accept)))
     return refuse(406, { message: `Accept: ${accept} does not allow application/json` });
   if (method === 'GET') return undefined;
@@ -200,13 +199,12 @@ function refusalOf({ method }: Operation, headers: Headers, token: string | null
 }
 
 /** Endpoints 1 and 3. */
-function submit(kind: Kind, { region, body }: Call, parts: ServiceParts): Outcome {
-  const { world, limits } = parts;
-  const refused = (status: number, message: string): Outcome => ({
-    answer: refuse(status, status === 409 ? { message } : { where: kind, message }),
-  });
+function submit(kind: Kind, { region, body }: Call, { world, limits, faults, keepIds }: Service): Outcome {
   const bulk = readItems(kind, 'bulk', body);
   if ('problems' in bulk) return { answer: refuse(bulk.status, bulk.problems) };
+  const refused = (status: number, message: string): Outcome => ({
+    answer: refuse(status, { where: kind, message }),
+  });
   const rows = bulk.items.length;
   if (limits.maxItems !== null && rows > limits.maxItems)
     return refused(413, `${rows} items; at most ${limits.maxItems} are accepted`);
@@ -220,16 +218,17 @@ function submit(kind: Kind, { region, body }: Call, parts: ServiceParts): Outcom
       rowsPerSecond: limits.rowsPerSecond,
       oneAtATime: limits.oneJobAtATime,
       outcome() {
-        const outcome = parts.outcome(rows);
+        const outcome = faults.outcome(rows);
         if (atFault === 0 || outcome.type !== 'completed') return outcome;
         return limits.failRowsWith === 'short' ? { type: 'short', rows: atFault } : { type: 'failed' };
       },
     },
   );
-  if (job === 'busy') return refused(409, 'another job is still running; only one may run at a time');
+  if (job === 'busy')
+    return { answer: refuse(409, { message: 'another job is still running; only one may run at a time' }) };
   // Progress is only in the job status response.
   const { completed_rows: _, elapsed_time: __, ...record } = job;
-  const ids = parts.keepIds ? bulk.items.map(({ id }) => id) : null;
+  const ids = keepIds ? bulk.items.map(({ id }) => id) : null;
   return {
     answer: json(202, record),
     accepted: { kind, region, items: rows, ids, ...digest, job_id: job.job_id },
@@ -237,10 +236,11 @@ function submit(kind: Kind, { region, body }: Call, parts: ServiceParts): Outcom
 }
 
 /** Endpoint 2: takes effect at once. */
-function identify({ region, body }: Call, { world, keepIds }: ServiceParts): Outcome {
-  const company = readItems('companies', 'single', body);
+function identify({ region, body }: Call, { world, keepIds }: Service): Outcome {
+  const kind = 'companies';
+  const company = readItems(kind, 'single', body);
   if ('problems' in company) return { answer: refuse(company.status, company.problems) };
-  const [kind, digest] = ['companies' as const, digestOf(body)];
+  const digest = digestOf(body);
   world.accept({ kind, region, ...digest, ...company });
   const { id } = company.items[0]!;
   return {

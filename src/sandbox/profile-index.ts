@@ -5,9 +5,8 @@
  * cost of accepting a request, and no other process sees it.
  */
 import type { Database } from './database.js';
-import { foldPieces, objectOf, plain } from './profile.js';
+import { type Kind, merge, objectOf, plain, type Region } from './profile.js';
 import { members } from './raw-json.js';
-import type { Kind, Region } from './types.js';
 
 /** What to sort by. `updated` is the time of the last upsert; any other word is a metadata key. */
 export type ProfileSort = 'id' | 'company_id' | 'updated' | (string & {});
@@ -74,31 +73,36 @@ const ADD = `
     metadata = merged(metadata, ?8),
     text = searched(concat_ws(char(10), id, coalesce(?5, companyId)), merged(metadata, ?8))
 `;
+/** The entries that follow, in the order in which they take effect: ?1 and ?2 to ?4 say what was added last. */
+const NEXT = `
+  SELECT s.applies_at AS at, s.n, e.id, e.ordinal, s.kind, s.region, e.company_id AS company,
+    coalesce(e.metadata, '{}') AS metadata
+  FROM submission s CROSS JOIN entry e ON e.submission = s.n
+  WHERE s.applies_at BETWEEN ?1 AND ?5 AND (s.applies_at, s.n, e.id, e.ordinal) > (?1, ?2, ?3, ?4)
+  ORDER BY s.applies_at, s.n, e.id, e.ordinal LIMIT ?6
+`;
 
-/** A submission in the index. While it is being added, also the entry after which to continue. */
-interface Added {
-  n: number;
+interface Entry {
   at: number;
-  region: Region;
-  kind: Kind;
+  n: number;
   id: string;
   ordinal: number;
+  kind: Kind;
+  region: Region;
+  company: string | null;
+  metadata: string;
 }
-const NONE: Added = { n: 0, at: 0, region: 'default', kind: 'users', id: '', ordinal: -1 };
+const NONE: Pick<Entry, 'at' | 'n' | 'id' | 'ordinal'> = { at: 0, n: 0, id: '', ordinal: -1 };
 
 export class ProfileIndex {
-  readonly #db: Database;
-  /** The submission that was added last, in the order in which submissions take effect. */
+  /** The entry that was added last. */
   #last = NONE;
-  /** Whether the last one is complete. */
-  #complete = true;
-  /** The number of submissions in the index, with the last one. */
+  /** The number of submissions up to that entry. */
   #count = 0;
   /** Increases with every change. */
   revision = 0;
 
-  constructor(db: Database) {
-    this.#db = db;
+  constructor(private readonly db: Database) {
     const store = db.inMemory ? 'MEMORY' : 'FILE';
     db.define('merged', (held, sent) => objectOf(merged(held, sent)));
     db.define('searched', (names, metadata) => searched([names], members(metadata)));
@@ -114,13 +118,24 @@ export class ProfileIndex {
    * @returns whether the index is up to date
    */
   advance(now: number, most: number): boolean {
-    return this.#db.transaction(() => {
-      if (!this.#holds()) this.#clear();
-      for (let left = most; ; ) {
-        if (this.#complete && !this.#next(now)) return true;
-        if (left <= 0) return false;
-        left -= this.#add(left);
+    return this.db.transaction(() => {
+      // Another process may have erased the data or been late, or a clock may have been set back.
+      if (this.#counted() !== this.#count) this.#clear();
+      const { at, n, id, ordinal } = this.#last;
+      const entries = this.db.all<Entry>(NEXT, at, n, id, ordinal, now, most);
+      for (const entry of entries) {
+        const { company, metadata } = entry;
+        const fresh = merged(metadata);
+        const text = searched(company === null ? [entry.id] : [entry.id, company], fresh);
+        const { kind, region, at: since } = entry;
+        this.db.run(ADD, kind, region, since, entry.id, company, objectOf(fresh), text, metadata);
       }
+      if (entries.length > 0) {
+        this.#last = entries.at(-1)!;
+        this.#count = this.#counted();
+        this.revision++;
+      }
+      return entries.length < most;
     }, 'DEFERRED');
   }
 
@@ -131,10 +146,10 @@ export class ProfileIndex {
     const values = [kind, region, needle, needle];
     const total = this.count(kind, region);
     const sql = `SELECT count(*) AS n FROM temp.profile NOT INDEXED ${those}`;
-    const found = needle === '' ? total : this.#db.count(sql, ...values);
+    const found = needle === '' ? total : this.db.count(sql, ...values);
     // In the order of an index, few profiles among many are found slowly.
     const way = found < total / 20 ? 'NOT INDEXED' : '';
-    const rows = this.#db.all<ProfileRow>(
+    const rows = this.db.all<ProfileRow>(
       `SELECT id, companyId, createdAt, updatedAt, upserts, metadata FROM temp.profile ${way} ${those}
        ORDER BY ${by} LIMIT ? OFFSET ?`,
       ...[...values, ...keys, limit, offset],
@@ -144,74 +159,37 @@ export class ProfileIndex {
 
   count(kind: Kind, region: Region): number {
     const sql = 'SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?';
-    return this.#db.count(sql, kind, region);
+    return this.db.count(sql, kind, region);
   }
 
-  /**
-   * Whether everything up to the last submission is in the index. It is not if another process erased the data or
-   * was late, or if a clock was set back.
-   */
-  #holds(): boolean {
-    const { n, at } = this.#last;
+  /** How many submissions take effect up to the last one that was added; 0 if that one is not there. */
+  #counted(): number {
+    const { at, n } = this.#last;
     const sql = `SELECT count(*) * max(n = ?2 AND applies_at = ?1) AS n FROM submission
       WHERE (applies_at, n) <= (?1, ?2)`;
-    return this.#db.count(sql, at, n) === this.#count;
+    return this.db.count(sql, at, n);
   }
 
   #clear(): void {
-    this.#db.exec('DELETE FROM temp.profile;');
+    this.db.exec('DELETE FROM temp.profile;');
     this.#last = NONE;
-    this.#complete = true;
     this.#count = 0;
     this.revision++;
   }
-
-  #next(now: number): boolean {
-    const next = this.#db.one<Added>(
-      `SELECT n, region, kind, applies_at AS at, '' AS id, -1 AS ordinal FROM submission
-       WHERE applies_at <= ? AND (applies_at, n) > (?, ?) ORDER BY applies_at, n LIMIT 1`,
-      ...[now, this.#last.at, this.#last.n],
-    );
-    if (next === undefined) return false;
-    this.#last = next;
-    this.#complete = false;
-    this.#count++;
-    return true;
-  }
-
-  /** Adds entries of the last submission, and returns how many. */
-  #add(most: number): number {
-    const { n, region, kind, at, id: afterId, ordinal } = this.#last;
-    const entries = this.#db.all<{ id: string; ordinal: number; company: string | null; metadata: string }>(
-      `SELECT id, ordinal, company_id AS company, coalesce(metadata, '{}') AS metadata FROM entry
-       WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
-      ...[n, afterId, ordinal, most],
-    );
-    for (const { id, company, metadata } of entries) {
-      const fresh = merged(metadata);
-      const text = searched(company === null ? [id] : [id, company], fresh);
-      this.#db.run(ADD, kind, region, at, id, company, objectOf(fresh), text, metadata);
-    }
-    Object.assign(this.#last, entries.at(-1));
-    this.#complete = entries.length < most;
-    if (entries.length > 0) this.revision++;
-    // A submission without entries counts as one: otherwise, a slice over many of them would not end.
-    return Math.max(1, entries.length);
-  }
 }
 
-const merged = (...metadata: string[]): Map<string, string> =>
-  foldPieces(metadata.map((text) => ({ companyId: null, metadata: text }))).values;
+const merged = (...metadata: string[]): Map<string, string> => {
+  const values = new Map<string, string>();
+  for (const text of metadata) merge(values, text);
+  return values;
+};
 
 /** What the search reads of a profile: its names and values, one per line, in lower case. */
 const searched = (names: string[], values: Map<string, string>): string =>
   [...names, ...[...values.values()].map(plain)].join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
 
 /** The order as SQL, and the values for its parameters. */
-function orderBy({ by, descending }: NonNullable<ProfileQuery['sort']> = { by: 'id', descending: false }): {
-  by: string;
-  keys: string[];
-} {
+function orderBy({ by, descending } = { by: 'id' as ProfileSort, descending: false }) {
   const way = descending ? 'DESC' : 'ASC';
   if (by === 'id') return { by: `id ${way}`, keys: [] };
   if (by === 'updated') return { by: `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`, keys: [] };

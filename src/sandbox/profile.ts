@@ -1,6 +1,28 @@
-/** Builds a profile from the items that were sent for it, with merging upserts as in contract §8. */
+/** A profile, and how it comes from the items that were sent for it, with merging upserts as in contract §8. */
 import { members } from './raw-json.js';
-import { ID_FIELD, type Kind } from './types.js';
+
+// The embedded service does not use types of the client, because both would then share their mistakes.
+
+/** The key in a bulk body (spec: Endpoints 1 and 3). */
+export type Kind = 'companies' | 'users';
+
+/** Data residency: each region has its own base listener and profiles. */
+export type Region = 'default' | 'eu';
+
+/** The field of the identifier, by kind (spec: Company, User). */
+export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
+
+/** A company or user in the sandbox. */
+export interface Profile {
+  kind: Kind;
+  region: Region;
+  id: string;
+  /** The company of a user. Null if none was named, and for companies. */
+  companyId: string | null;
+  metadata: Record<string, unknown>;
+  /** The complete profile as JSON text, with numbers as they were sent. */
+  json: string;
+}
 
 /** What one accepted item contains about a profile. JSON stays text, so that numbers keep their form. */
 export interface Piece {
@@ -9,58 +31,32 @@ export interface Piece {
   metadata: string | null;
 }
 
-/** A profile, with the JSON text of each value by its key. */
-export interface Folded {
-  companyId: string | null;
-  values: Map<string, string>;
-}
-
-/** What an upsert changed in one key, as JSON text. Null means that the key was absent. */
-export interface Change {
-  key: string;
-  before: string | null;
-  after: string | null;
-}
-
 /**
- * Merges a piece into a profile. For each metadata key, the value replaces the earlier one completely
- * (objects in it are not merged), and `null` removes the key. The company stays if the piece does not name
- * one.
+ * Merges metadata into the JSON text of each value by its key. A value replaces the earlier one completely
+ * (objects in it are not merged), and `null` removes the key.
  */
-function merge(profile: Folded, { companyId, metadata }: Piece, sent?: (change: Change) => void): void {
-  profile.companyId = companyId ?? profile.companyId;
-  if (metadata === null) return;
+export function merge(
+  values: Map<string, string>,
+  metadata: string,
+  sent?: (change: Chapter['changes'][number]) => void,
+): void {
   for (const [key, value] of members(metadata)) {
-    sent?.({ key, before: profile.values.get(key) ?? null, after: value === 'null' ? null : value });
-    if (value === 'null') profile.values.delete(key);
-    else profile.values.set(key, value);
+    const after = value === 'null' ? null : value;
+    sent?.({ key, before: values.get(key) ?? null, after });
+    if (after === null) values.delete(key);
+    else values.set(key, after);
   }
-}
-
-/** Merges pieces, oldest first. */
-export function foldPieces(pieces: readonly Piece[]): Folded {
-  const profile: Folded = { companyId: null, values: new Map() };
-  for (const piece of pieces) merge(profile, piece);
-  return profile;
 }
 
 /** The JSON text of an object, from the JSON texts of its values. */
 export function objectOf(values: ReadonlyMap<string, string>): string {
-  const parts = [...values].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
-  return `{${parts.join(',')}}`;
+  return `{${[...values].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
 }
 
 /** A JSON value as readers see it: a string without quotes and escapes. */
 export function plain(json: string): string {
   if (!json.startsWith('"')) return json;
   return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
-}
-
-/** A whole profile in the form of an item, as JSON text. */
-export function documentOf(kind: Kind, id: string, { companyId, values }: Folded): string {
-  const parts = new Map([[ID_FIELD[kind] as string, JSON.stringify(id)]]);
-  if (companyId !== null) parts.set('company_id', JSON.stringify(companyId));
-  return objectOf(parts.set('metadata', objectOf(values)));
 }
 
 /** One upsert from the log. */
@@ -74,29 +70,35 @@ export interface Upsert extends Piece {
 }
 
 /** What an upsert changed. */
-export interface Chapter {
-  n: number;
-  bulk: number;
-  at: number;
-  /** Keys that got another value. */
-  changes: Change[];
+export interface Chapter extends Pick<Upsert, 'n' | 'bulk' | 'at'> {
+  /** Keys that got another value, as JSON text. Null means that the key was absent. */
+  changes: { key: string; before: string | null; after: string | null }[];
   /** The number of keys that were sent with the value that they had. */
   unchanged: number;
   /** Set if it gave the profile another company, or its first one. */
   company: { before: string | null; after: string } | null;
 }
 
-/** The story of a profile: what each upsert changed. @param upserts oldest first */
-export function storyOf(upserts: readonly Upsert[]): Chapter[] {
-  const profile = foldPieces([]);
-  return upserts.map((upsert) => {
-    const { n, bulk, at } = upsert;
-    const before = profile.companyId;
-    const sent: Change[] = [];
-    merge(profile, upsert, (change) => sent.push(change));
+/**
+ * Everything about a profile that follows from its upserts. The company stays if an upsert does not name one.
+ * @param upserts oldest first
+ */
+export function tell(kind: Kind, region: Region, id: string, upserts: readonly Upsert[]) {
+  const values = new Map<string, string>();
+  let companyId: string | null = null;
+  const story = upserts.map((upsert): Chapter => {
+    const { n, bulk, at, companyId: after, metadata } = upsert;
+    const company = after === null || after === companyId ? null : { before: companyId, after };
+    companyId = after ?? companyId;
+    const sent: Chapter['changes'] = [];
+    merge(values, metadata ?? '{}', (change) => sent.push(change));
     const changes = sent.filter((change) => change.before !== change.after);
-    const after = profile.companyId;
-    const company = after === null || after === before ? null : { before, after };
     return { n, bulk, at, changes, unchanged: sent.length - changes.length, company };
   });
+  const metadata = objectOf(values);
+  const item = new Map<string, string>([[ID_FIELD[kind], JSON.stringify(id)]]);
+  if (companyId !== null) item.set('company_id', JSON.stringify(companyId));
+  const json = objectOf(item.set('metadata', metadata));
+  const profile: Profile = { kind, region, id, companyId, metadata: JSON.parse(metadata), json };
+  return { profile, values, story };
 }

@@ -6,18 +6,17 @@ import { join } from 'node:path';
 import { checkNames } from '../engine/util/option-names.js';
 import { createApi } from './api.js';
 import { openDatabase } from './database.js';
-import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
-import { createKeyed } from './keyed.js';
+import { createEvents, createKeyed } from './keyed.js';
 import { Ledger, type LedgerEntry } from './ledger.js';
-import { DEFAULT_LIMITS, type Limits } from './limits.js';
+import { createRate, DEFAULT_LIMITS, type Limits } from './limits.js';
 import { listen, stopServer } from './listen.js';
-import { createListener, type Shared } from './listener.js';
+import { createListener } from './listener.js';
 import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
-import type { Role } from './operations.js';
+import type { Role, Service } from './operations.js';
+import type { Kind, Profile, Region } from './profile.js';
 import type { ProfilePage, ProfileQuery } from './profile-index.js';
-import type { Kind, Profile, Region, SandboxClock } from './types.js';
-import { World } from './world.js';
+import { type SandboxClock, World } from './world.js';
 
 /** How to start a sandbox. */
 export interface SandboxOptions {
@@ -127,45 +126,27 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = createFaultPlan(seed, () => limits.failJobs);
   for (const spec of options.faults ?? []) faults.add(spec);
   const lookups = options.lookups ? { ...DEFAULT_LOOKUPS, ...options.lookups } : lookupsOf(dataDir);
-  const addresses = { base: '', eu: null as string | null, lookup: '' };
-  const urlOf = (region: Region): string => (region === 'eu' ? addresses.eu : addresses.base) ?? '';
+  const urls: Service['urls'] = { base: '', eu: null, lookup: '' };
+  const urlOf = (region: Region): string => (region === 'eu' ? urls.eu : urls.base) ?? '';
   const world = new World(openDatabase(dataDir), clock, lookups, urlOf);
   const ledger = new Ledger();
   const stopping = new AbortController();
-  const servers: Server[] = [];
-
-  const shared: Shared = {
-    host,
-    world,
-    limits,
-    token: expectToken,
-    outcome: faults.outcome,
-    keepIds: ledgerIds,
-    faults,
-    ledger,
-    clock,
-    rate: { second: 0, requests: 0 },
-    stop: stopping.signal,
-  };
+  const { signal } = stopping;
   const reset = (): void => {
     world.reset();
     ledger.clear();
     faults.restart();
   };
-  const api = createApi({
-    world,
-    faults,
-    limits,
-    ledger,
-    clock,
-    anyToken: expectToken === null,
-    addresses,
-    reset,
-  });
-  const events = createEvents(api.overview);
+  const service: Service = {
+    ...{ world, faults, limits, ledger, clock, host, urls, reset },
+    ...{ token: expectToken, keepIds: ledgerIds, stop: signal },
+  };
+  const api = createApi(service);
+  const events = createEvents(api, signal);
+  const isTooMany = createRate(limits);
+  const servers: Server[] = [];
   const stop = async (): Promise<void> => {
     stopping.abort();
-    events.stop();
     await Promise.all(servers.map(stopServer));
     world.close();
   };
@@ -175,7 +156,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return listen(server, on, port, flag);
   };
   const serve = (role: Role, port: number, flag: string): Promise<string> =>
-    open(createListener(role, shared), host, port, flag);
+    open(createListener(role, service, isTooMany), host, port, flag);
   /** Starts a server that asks for a key. */
   const openKeyed = async (what: 'control' | 'page'): Promise<string | null> => {
     const port = ports[what];
@@ -187,13 +168,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 
   try {
-    addresses.base = await serve({ type: 'base', region: 'default' }, ports.base, '--port');
-    addresses.lookup = await serve({ type: 'lookup' }, ports.lookup, '--lookup-port');
-    if (ports.eu !== null) addresses.eu = await serve({ type: 'base', region: 'eu' }, ports.eu, '--eu-port');
+    urls.base = await serve('default', ports.base, '--port');
+    urls.lookup = await serve('lookup', ports.lookup, '--lookup-port');
+    if (ports.eu !== null) urls.eu = await serve('eu', ports.eu, '--eu-port');
     return {
-      url: addresses.base,
-      euUrl: addresses.eu,
-      lookupUrl: addresses.lookup,
+      url: urls.base,
+      euUrl: urls.eu,
+      lookupUrl: urls.lookup,
       controlUrl: await openKeyed('control'),
       pageUrl: await openKeyed('page'),
       token: expectToken ?? randomBytes(24).toString('base64url'),

@@ -1,11 +1,13 @@
-/** Converts the sandbox's data to the form of its API. */
+/** The sandbox's data, limits, and log in the form of its API. */
+import * as z from 'zod';
 import type { LedgerEntry } from './ledger.js';
+import { FAIL_ROWS_WITH, type Limits } from './limits.js';
 import { dataType } from './lookups.js';
-import { type Chapter, plain } from './profile.js';
+import { plain } from './profile.js';
 import type { ProfileRow } from './profile-index.js';
 import { eachMember, space } from './raw-json.js';
 import type { JobView } from './timeline.js';
-import type { Profile } from './types.js';
+import type { World } from './world.js';
 
 /** Maximum number of characters of a value in a profile, and in a change. */
 const LONGEST_VALUE = 2_000;
@@ -62,50 +64,63 @@ export function profileLine(row: ProfileRow) {
   };
 }
 
-/** @param chapters oldest first */
-export function profileDetail(
-  { kind, region, id, companyId, json }: Profile,
-  chapters: readonly (Chapter & { jobId: string | null })[],
-) {
-  const fields: ({ key: string } & ReturnType<typeof shown>)[] = [];
-  eachMember(json, 0, (name, from) => {
-    if (name !== 'metadata') return;
-    eachMember(json, from, (key, start, end) => {
-      fields.push({ key, ...shown(json.slice(start, end), LONGEST_VALUE) });
-    });
-  });
-  const story = chapters
+export function profileDetail({ profile, values, story }: NonNullable<ReturnType<World['history']>>) {
+  const { kind, region, id, companyId } = profile;
+  const fields = [...values].map(([key, value]) => ({ key, ...shown(value, LONGEST_VALUE) }));
+  const changed = (value: string | null) => (value === null ? null : shown(value, LONGEST_CHANGE));
+  const newest = story
     .slice(-LONGEST_STORY)
     .reverse()
-    .map((chapter) => ({
-      at: iso(chapter.at),
-      job_id: chapter.jobId,
-      company_id: chapter.company,
-      changes: chapter.changes.slice(0, MOST_CHANGES).map(({ key, before, after }) => ({
-        key,
-        before: before === null ? null : shown(before, LONGEST_CHANGE),
-        after: after === null ? null : shown(after, LONGEST_CHANGE),
-      })),
-      more_changes: Math.max(0, chapter.changes.length - MOST_CHANGES),
-      unchanged: chapter.unchanged,
+    .map(({ at, jobId, company, changes, unchanged }) => ({
+      at: iso(at),
+      job_id: jobId,
+      company_id: company,
+      changes: changes
+        .slice(0, MOST_CHANGES)
+        .map(({ key, before, after }) => ({ key, before: changed(before), after: changed(after) })),
+      more_changes: Math.max(0, changes.length - MOST_CHANGES),
+      unchanged,
     }));
-  return { kind, region, id, company_id: companyId, fields, upserts: chapters.length, story };
+  return { kind, region, id, company_id: companyId, fields, upserts: story.length, story: newest };
 }
 
-export function jobLine({ region, record, phases }: JobView) {
-  return {
-    ...record,
-    region,
-    phases: phases.map(({ status, from, until }) => ({
-      status,
-      from: iso(from),
-      until: until === null ? null : iso(until),
-    })),
-  };
-}
+export const jobLine = ({ region, record, phases }: JobView) => ({ ...record, region, phases });
 
 export function requestLine({ accepted, ...entry }: LedgerEntry) {
   if (accepted === null) return { ...entry, accepted };
   const { ids: _, ...rest } = accepted;
   return { ...entry, path: cut(entry.path, LONGEST_VALUE), accepted: rest };
+}
+
+/** Limits, as they are read and changed. */
+export const settingsSchema = z
+  .strictObject({
+    latency_ms: z.number().min(0).max(86_400_000),
+    rows_per_second: z.number().positive(),
+    one_job_at_a_time: z.boolean(),
+    max_items: z.int().positive().nullable(),
+    max_bytes: z.int().positive(),
+    rate_limit: z.number().positive().nullable(),
+    fail_jobs: z.number().min(0).max(1),
+    fail_rows: z.array(z.string().regex(/^[^=]+=/, 'must be key=value')),
+    fail_rows_with: z.enum(FAIL_ROWS_WITH),
+  })
+  .partial();
+type Settings = z.infer<typeof settingsSchema>;
+
+/** The same names in the form of the API: `max_items` for `maxItems`. */
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camel = (name: string): string => name.replace(/_[a-z]/g, (pair) => pair.charAt(1).toUpperCase());
+const renamed = (value: object, rename: (name: string) => string): object =>
+  Object.fromEntries(Object.entries(value).map(([name, one]) => [rename(name), one]));
+
+export function settingsOf({ failRows, ...limits }: Readonly<Limits>): Required<Settings> {
+  const fail_rows = failRows.map((rule) => rule.join('='));
+  return { ...(renamed(limits, snake) as Required<Settings>), fail_rows };
+}
+
+export function limitsOf(settings: Settings): Partial<Limits> {
+  const limits: Partial<Limits> = renamed(settings, camel);
+  const failRows = settings.fail_rows?.map((rule) => rule.split(/=(.*)/s) as [string, string, string]);
+  return failRows ? { ...limits, failRows: failRows.map(([key, value]) => [key, value]) } : limits;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { test as base, ManualClock } from '../support/sandbox.js';
-import { COMPANIES, COMPANY, get, LOOKUPS, post, send, USERS } from './http.js';
+import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, type Reply, send, USERS } from './http.js';
 
 const clock = new ManualClock();
 const test = base.extend<{ sandboxOptions: SandboxOptions }>({
@@ -12,6 +12,17 @@ const test = base.extend<{ sandboxOptions: SandboxOptions }>({
 // biome-ignore lint/suspicious/noExplicitAny: its shape is what is tested
 const ask = async (sandbox: Sandbox, target: string): Promise<any> =>
   (await send(sandbox.controlUrl + target)).json();
+
+const control = (
+  sandbox: Sandbox,
+  line: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply> => {
+  const [method = '', path = ''] = line.split(' ');
+  const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+  return send(sandbox.controlUrl + path, { method, headers, ...content });
+};
 
 /** A company that was created, changed, and changed by a single upsert; a job that failed; a user in eu. */
 async function rehearsed(sandbox: Sandbox): Promise<void> {
@@ -143,48 +154,90 @@ describe('what arrived', () => {
 });
 
 describe('switches', () => {
-  test('one fault is removed by its spec', async ({ sandbox }) => {
-    for (const spec of ['503:every=2', '429:every=5', '503:every=2']) sandbox.faults.add(spec);
-    const gone = await send(`${sandbox.controlUrl}/faults?spec=503:every%3D2`, { method: 'DELETE' });
-    expect(gone.json()).toEqual({ faults: ['429:every=5', '503:every=2'] });
-    const none = await send(`${sandbox.controlUrl}/faults?spec=500:every%3D2`, { method: 'DELETE' });
-    expect(none.status).toBe(404);
+  test('faults are set, listed, removed and cleared while it runs', async ({ sandbox }) => {
+    expect((await control(sandbox, 'POST /faults', { spec: '503:every=1' })).status).toBe(201);
+    expect((await post(sandbox, COMPANIES, companies(1))).status).toBe(503);
+    for (const spec of ['429:every=5', '503:every=1']) await control(sandbox, 'POST /faults', { spec });
+    const gone = await control(sandbox, 'DELETE /faults?spec=503:every%3D1');
+    expect(gone.json()).toEqual({ faults: ['429:every=5', '503:every=1'] });
+    expect((await control(sandbox, 'GET /faults')).json()).toEqual(gone.json());
+    expect((await control(sandbox, 'DELETE /faults?spec=500:every%3D2')).status).toBe(404);
+    await control(sandbox, 'DELETE /faults');
+    expect((await post(sandbox, COMPANIES, companies(1))).status).toBe(202);
+  });
+
+  test('settings are read and changed while it runs', async ({ sandbox }) => {
+    const before = (await control(sandbox, 'GET /settings')).json() as object;
+    expect(before).toMatchObject({ rows_per_second: 2_000, max_items: null, fail_rows: [] });
+    const change = { max_items: 1, one_job_at_a_time: true, fail_rows: ['name=a=b'] };
+    const changed = await control(sandbox, 'PATCH /settings', change);
+    expect(changed.json()).toEqual({ ...before, ...change });
+    expect(sandbox.limits).toMatchObject({ maxItems: 1, failRows: [['name', 'a=b']] });
+    expect((await post(sandbox, COMPANIES, companies(2))).status).toBe(413);
+  });
+
+  test('the ledger can be read from a given number on, and emptied', async ({ sandbox }) => {
+    await post(sandbox, COMPANIES, companies(1));
+    await post(sandbox, COMPANIES, companies(2));
+    const { ledger } = (await control(sandbox, 'GET /ledger?after=1')).json() as { ledger: object[] };
+    expect(ledger).toMatchObject([{ n: 2, accepted: { items: 2, ids: ['c-0', 'c-1'] } }]);
+    await control(sandbox, 'POST /reset');
+    expect((await control(sandbox, 'GET /ledger')).json()).toEqual({ ledger: [] });
   });
 
   test('a mistyped parameter changes nothing', async ({ sandbox }) => {
     await rehearsed(sandbox);
     sandbox.faults.add('503:nth=9');
     const before = await ask(sandbox, '/overview');
-    for (const [method, target, body] of [
-      ['DELETE', '/faults?sepc=503:nth%3D1', undefined],
-      ['POST', '/faults?spec=503:nth%3D1', '{"spec":"503:nth=1"}'],
-      ['PATCH', '/settings?max_items=1', '{"max_items":1}'],
-      ['POST', '/reset?profiles=no', undefined],
-    ] as const) {
-      const init = body === undefined ? { method } : { method, body };
-      expect((await send(sandbox.controlUrl + target, init)).status, target).toBe(422);
-    }
+    for (const [line, body] of [
+      ['DELETE /faults?sepc=503:nth%3D1', undefined],
+      ['POST /faults?spec=503:nth%3D1', '{"spec":"503:nth=1"}'],
+      ['PATCH /settings?max_items=1', '{"max_items":1}'],
+      ['POST /reset?profiles=no', undefined],
+    ] as const)
+      expect([line, (await control(sandbox, line, body)).status]).toEqual([line, 422]);
     expect(await ask(sandbox, '/overview')).toEqual(before);
   });
 
-  test('the error for an invalid fault shows the correct form', async ({ sandbox }) => {
-    const reply = await send(`${sandbox.controlUrl}/faults`, { method: 'POST', body: '{"spec":"503"}' });
-    expect([reply.status, reply.json()]).toMatchObject([
-      422,
-      {
-        errors: [
-          {
-            details: 'spec',
-            message: expect.stringMatching(/^fault "503": .* is not nth=.*; write <what>:<when>/),
-          },
-        ],
-      },
-    ]);
+  test.for<[line: string, body: unknown, headers: Record<string, string>, status: number, says: string]>([
+    ['POST /faults', { spec: '503' }, {}, 422, 'fault \\"503\\": \\"\\" is not nth='],
+    ['POST /faults', { spec: '503' }, {}, 422, '; write <what>:<when>'],
+    ['POST /faults', { fault: '503:nth=1' }, {}, 422, 'fault'],
+    ['POST /faults', '{', {}, 400, 'not JSON'],
+    ['POST /faults', { spec: 'x'.repeat(100_000) }, {}, 413, 'more than 65536 bytes'],
+    ['PATCH /settings', { speed: 1 }, {}, 422, 'speed'],
+    ['PATCH /settings', { fail_jobs: 2 }, {}, 422, 'fail_jobs'],
+    ['PATCH /settings', { rows_per_second: 0 }, {}, 422, 'rows_per_second'],
+    ['GET /nowhere', undefined, {}, 404, 'GET /faults, POST /faults, DELETE /faults'],
+    ['GET /ledger', undefined, { origin: 'http://evil.example' }, 403, 'this machine only'],
+    ['GET /ledger', undefined, { host: 'evil.example' }, 403, 'this machine only'],
+    ['GET /ledger', undefined, { 'sec-fetch-site': 'same-origin' }, 403, 'this machine only'],
+  ])('%s %j %j is refused: %i', async ([line, body, headers, status, says], { sandbox }) => {
+    const reply = await control(sandbox, line, body, headers);
+    expect([reply.status, reply.text]).toEqual([status, expect.stringContaining(says)]);
   });
 
-  test('a body that is too long is refused', async ({ sandbox }) => {
-    const body = JSON.stringify({ spec: 'x'.repeat(100_000) });
-    expect((await send(`${sandbox.controlUrl}/faults`, { method: 'POST', body })).status).toBe(413);
+  test.for(['GET /ledger', 'GET /profiles?kind=companies', 'GET /events', 'PATCH /settings', 'POST /reset'])(
+    '%s needs the key, which is long and in the path alone',
+    async (line, { sandbox }) => {
+      await post(sandbox, COMPANIES, companies(1));
+      const { origin, pathname } = new URL(sandbox.controlUrl!);
+      expect(pathname).toMatch(/^\/[\w-]{24}$/);
+      const [method = '', path = ''] = line.split(' ');
+      for (const key of ['', `/${'x'.repeat(24)}`, pathname.slice(0, -1), `/api${pathname}`]) {
+        const reply = await send(origin + key + path, { method, body: '{}' });
+        expect([key, reply.status, reply.text]).toEqual([
+          key,
+          403,
+          expect.stringContaining('the key is missing'),
+        ]);
+      }
+      expect((await control(sandbox, 'GET /ledger')).text).toContain('"n":1');
+    },
+  );
+
+  test('the control route is off by default', async ({ start }) => {
+    expect((await start({ ports: {} })).controlUrl).toBeNull();
   });
 });
 

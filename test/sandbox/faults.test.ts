@@ -1,124 +1,338 @@
-import { describe, expect, it } from 'vitest';
-import type { When } from '../../src/sandbox/fault-spec.js';
-import { chance, createFaultPlan, strikes } from '../../src/sandbox/faults.js';
-import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
+/** Faults: how they are written, when they apply, and how a client meets them on a real socket. */
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect } from 'vitest';
+import { UsageError } from '../../src/engine/errors.js';
+import { createFaultPlan } from '../../src/sandbox/faults.js';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { ManualClock, test } from '../support/sandbox.js';
+import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, type Reply } from './http.js';
 
-const firstTwelve = Array.from({ length: 12 }, (_, i) => i + 1);
-const noFailures = (): number => 0;
+const EMBEDS = `${LOOKUPS}embeds`;
 
-describe('when', () => {
-  it.each<[When, number[]]>([
-    [{ type: 'nth', n: 3 }, [3]],
-    [{ type: 'every', n: 5 }, [5, 10]],
-    [{ type: 'every', n: 1 }, firstTwelve],
-    [{ type: 'first', n: 2 }, [1, 2]],
-    [{ type: 'p', n: 0 }, []],
-    [{ type: 'p', n: 1 }, firstTwelve],
-  ])('%j of the first twelve: %j', (when, struck) => {
-    expect(firstTwelve.filter((n) => strikes(when, n, 1, 'x'))).toEqual(struck);
-  });
-
-  it('by probability: as often as given, the same for the same seed, different for another', () => {
-    const run = (seed: number): number[] =>
-      Array.from({ length: 10_000 }, (_, i) => i).filter((n) =>
-        strikes({ type: 'p', n: 0.1 }, n, seed, '429:p=0.1'),
-      );
-    expect(run(1).length).toBeGreaterThan(900);
-    expect(run(1).length).toBeLessThan(1_100);
-    expect(run(1)).toEqual(run(1));
-    expect(run(1)).not.toEqual(run(2));
-  });
-});
-
-it('random numbers are spread evenly, and do not depend on the one before', () => {
-  const tenths = new Array<number>(10).fill(0);
-  const pairs = new Array<number>(4).fill(0);
-  for (let n = 0; n < 20_000; n++) {
-    const [a, b] = [chance(7, 'spec', n), chance(7, 'spec', n + 1)];
-    tenths[Math.floor(a * 10)]!++;
-    pairs[(a < 0.5 ? 0 : 2) + (b < 0.5 ? 0 : 1)]!++;
+/** What the client saw: a status, or the name of the failure. */
+async function outcome(sent: Promise<Reply>): Promise<string> {
+  try {
+    const reply = await sent;
+    const html = reply.headers['content-type'] === 'text/html' ? ' html' : '';
+    return `${reply.status}${html}`;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return message === 'aborted' ? 'cut' : message === 'socket hang up' ? 'hung up' : (code ?? message);
   }
-  for (const count of tenths) expect(Math.abs(count - 2_000)).toBeLessThan(200);
-  for (const count of pairs) expect(Math.abs(count - 5_000)).toBeLessThan(350);
+}
+
+describe('a fault that cannot be parsed is named, with the problem and the correct form', () => {
+  const NO_WHEN = 'is not nth=, every= or first= with a number from 1, or p= with one up to 1';
+
+  test.for([
+    ['', 'unknown fault ""', 'reset-after'],
+    ['429', `"" ${NO_WHEN}`, '503:first=3'],
+    ['429:', `"" ${NO_WHEN}`, '503:first=3'],
+    ['429:frist=3', `"frist=3" ${NO_WHEN}`, '503:first=3'],
+    ['429:toString=3', `"toString=3" ${NO_WHEN}`, '503:first=3'],
+    ['429:nth=0', `"nth=0" ${NO_WHEN}`, '503:first=3'],
+    ['429:nth=1.5', `"nth=1.5" ${NO_WHEN}`, '503:first=3'],
+    ['429:p=1.1', `"p=1.1" ${NO_WHEN}`, '503:first=3'],
+    ['429:p=', `"p=" ${NO_WHEN}`, '503:first=3'],
+    ['99:nth=1', 'unknown fault "99"', 'from 200 to 599'],
+    ['600:nth=1', 'unknown fault "600"', 'from 200 to 599'],
+    ['status:nth=1', 'unknown fault "status"', 'from 200 to 599'],
+    ['constructor:nth=1', 'unknown fault "constructor"', 'from 200 to 599'],
+    ['hang:nth=1,html', 'hang has no option "html"', 'on, accepted, for'],
+    ['fail-job:nth=1,on=any', 'fail-job has no option "on"', 'available options: none'],
+    ['hang:nth=1,toString', 'hang has no option "toString"', 'on, accepted, for'],
+    ['hang:nth=1,on=poll', '"on=poll" is not a valid value of on', '503:first=3'],
+    ['502:nth=1,html=yes', '"html=yes" is not a valid value', '503:first=3'],
+    ['503:nth=1,retry-after=', '"retry-after=" is not a valid value', '503:first=3'],
+    ['503:nth=1,retry-after=1\r\nx: y', 'is not a valid value', '503:first=3'],
+    ['redirect:nth=1', 'needs location=<url>', '503:first=3'],
+    ['redirect:nth=1,status=200,location=x', '"status=200" is not a valid value', '503:first=3'],
+    ['drip:nth=1,for=-1', '"for=-1" is not a valid value', '503:first=3'],
+    ['short-job:nth=1,rows=0', '"rows=0" is not a valid value', '503:first=3'],
+  ] as const)('%j', ([spec, message, hint], { sandbox }) => {
+    let refusal: unknown;
+    try {
+      sandbox.faults.add(spec);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toBeInstanceOf(UsageError);
+    const named = spec === '' ? 'fault ""' : spec;
+    expect(refusal).toMatchObject({
+      hint: expect.stringContaining(hint),
+      message: expect.stringContaining(named),
+    });
+    expect((refusal as UsageError).message).toContain(message);
+    expect(sandbox.faults.list()).toEqual([]);
+  });
 });
 
-describe('a plan', () => {
-  const planned = (...specs: string[]) => {
-    const plan = createFaultPlan(1, noFailures);
-    for (const spec of specs) plan.add(spec);
-    return plan;
+describe('when a fault applies', () => {
+  test.for<[when: string, struck: number[]]>([
+    ['nth=3', [3]],
+    ['every=5', [5, 10]],
+    ['every=1', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
+    ['first=2', [1, 2]],
+    ['p=0', []],
+    ['p=1', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
+  ])('%s: of twelve, %j', async ([when, struck], { sandbox }) => {
+    sandbox.faults.add(`503:${when},on=lookup`);
+    for (let n = 1; n <= 12; n++) await get(sandbox, sandbox.lookupUrl + EMBEDS);
+    expect(sandbox.ledger().flatMap(({ n, fault }) => (fault ? [n] : []))).toEqual(struck);
+  });
+
+  test('each counts the requests that it watches; the first of several applies', async ({ sandbox }) => {
+    for (const spec of ['500:nth=2', '404:nth=1,on=lookup', '503:nth=4,on=any', '502:first=2'])
+      sandbox.faults.add(spec);
+    for (const one of ['submit', 'lookup', 'submit', 'identify', 'submit'])
+      await (one === 'lookup'
+        ? get(sandbox, sandbox.lookupUrl + EMBEDS)
+        : post(sandbox, one === 'submit' ? COMPANIES : COMPANY, companies(1)));
+    const seen = sandbox.ledger().map(({ fault }) => fault);
+    expect(seen).toEqual(['502:first=2', '404:nth=1,on=lookup', '500:nth=2', '503:nth=4,on=any', null]);
+    sandbox.reset(); // starts counting from one again
+    await post(sandbox, COMPANIES, companies(1));
+    expect(sandbox.ledger()).toMatchObject([{ fault: '502:first=2' }]);
+    sandbox.faults.clear();
+    expect(sandbox.faults.list()).toEqual([]);
+  });
+
+  test('by chance: as often as given, spread evenly, whatever came before, the same for the same seed', () => {
+    const run = (seed: number, p: number): boolean[] => {
+      const plan = createFaultPlan(seed, () => 0);
+      plan.add(`429:p=${p}`);
+      return Array.from({ length: 20_000 }, () => plan.strike('submit') !== undefined);
+    };
+    for (const p of [0.1, 0.5, 0.8]) {
+      const struck = run(7, p);
+      expect(Math.abs(struck.filter(Boolean).length - 20_000 * p)).toBeLessThan(300);
+      const pairs = struck.filter((one, n) => one && struck[n + 1]);
+      expect(Math.abs(pairs.length - 20_000 * p * p)).toBeLessThan(350);
+    }
+    expect(run(1, 0.1)).toEqual(run(1, 0.1));
+    expect(run(1, 0.1)).not.toEqual(run(2, 0.1));
+  });
+
+  test('jobs fail at a rate, the same again after a restart', () => {
+    let share = 0;
+    const plan = createFaultPlan(3, () => share);
+    const failed = (): boolean[] => Array.from({ length: 2_000 }, () => plan.outcome(1).type === 'failed');
+    expect(failed()).not.toContain(true);
+    share = 1;
+    expect(failed()).not.toContain(false);
+    share = 0.1;
+    plan.restart();
+    const some = failed();
+    expect(Math.abs(some.filter(Boolean).length - 200)).toBeLessThan(50);
+    plan.restart();
+    expect(failed()).toEqual(some);
+  });
+});
+
+describe('the answer to a bulk request, and whether it was carried out', () => {
+  test.for<[spec: string, seen: string, carriedOut: boolean]>([
+    ['400:first=1', '400', false],
+    ['401:first=1', '401', false],
+    ['408:first=1', '408', false],
+    ['503:first=1', '503', false],
+    ['505:first=1', '505', false],
+    ['599:first=1', '599', false],
+    ['200:first=1', '200', true],
+    ['201:first=1', '201', true],
+    ['204:first=1', '204', true],
+    ['304:first=1', '304', false],
+    ['500:first=1,accepted', '500', true],
+    ['502:first=1,html', '502 html', false],
+    ['502:first=1,html,accepted', '502 html', true],
+    ['200:first=1,html', '200 html', false],
+    ['html:first=1', '200 html', false],
+    ['redirect:first=1,location=http://127.0.0.1:1/', '307', false],
+    ['redirect:first=1,location=/elsewhere,status=301', '301', false],
+    ['reset-before:first=1', 'ECONNRESET', false],
+    ['reset-body:first=1', 'ECONNRESET', false],
+    ['reset-after:first=1', 'ECONNRESET', true],
+    ['cut-header:first=1', 'hung up', true],
+    ['cut-body:first=1', 'cut', true],
+    ['cut-body:first=1,chunked', 'cut', true],
+    ['hang:first=1,for=0', 'hung up', false],
+    ['hang:first=1,for=0,accepted', 'hung up', true],
+    ['hang-body:first=1,for=0.01', 'cut', true],
+    ['drip:first=1,for=0.02', '202', true],
+    ['no-job-id:first=1', '202', true],
+    ['broken-json:first=1', '202', true],
+    ['close:first=1', '202', true],
+  ])('%s: %s', async ([spec, seen, carriedOut], { sandbox }) => {
+    sandbox.faults.add(spec);
+    expect(await outcome(post(sandbox, COMPANIES, companies(50)))).toBe(seen);
+    expect(await outcome(post(sandbox, COMPANIES, companies(1)))).toBe('202');
+    const [struck, next] = sandbox.ledger();
+    expect(struck).toMatchObject({ fault: spec, accepted: carriedOut ? { items: 50 } : null });
+    expect(struck?.status).toBe(/^\d/.test(seen) ? Number.parseInt(seen, 10) : null);
+    expect(next).toMatchObject({ fault: null, status: 202 });
+  });
+});
+
+describe('what the replies contain', () => {
+  const first = async (sandbox: Sandbox, spec: string): Promise<Reply> => {
+    sandbox.faults.add(spec);
+    return post(sandbox, COMPANIES, companies(1));
   };
 
-  it('counts each fault by the requests that it watches', () => {
-    const plan = planned('500:nth=2', '404:nth=1,on=job', '503:nth=4,on=any');
-    const seen = (['submit', 'job', 'submit', 'lookup', 'submit', 'identify'] as const).map(
-      (operation) => plan.strike(operation)?.spec,
+  test.for<[spec: string, header: string, value: string | undefined]>([
+    ['429:first=1,retry-after=7', 'retry-after', '7'],
+    ['429:first=1,retry-after=-1', 'retry-after', '-1'],
+    ['503:first=1,retry-after-date=90', 'retry-after', 'Fri, 02 Jan 2026 03:05:35 GMT'],
+    ['503:first=1,retry-after-date=-90', 'retry-after', 'Fri, 02 Jan 2026 03:02:35 GMT'],
+    ['302:first=1,location=/x', 'location', '/x'],
+    ['redirect:first=1,location=http://127.0.0.1:1/a', 'location', 'http://127.0.0.1:1/a'],
+    ['202:first=1,retry-after=1', 'retry-after', '1'],
+    ['429:first=1', 'retry-after', undefined],
+  ])('%s sends %s: %s', async ([spec, header, value], { start }) => {
+    const sandbox = await start({ clock: new ManualClock() });
+    expect((await first(sandbox, spec)).headers[header]).toBe(value);
+  });
+
+  test('a request that is refused anyway is refused, even with a fault for a 2xx answer', async ({
+    sandbox,
+  }) => {
+    for (const spec of ['200:first=1', 'no-job-id:first=2', 'broken-json:first=3']) {
+      sandbox.faults.add(spec);
+      const reply = await post(sandbox, COMPANIES, { companies: [] });
+      expect([reply.status, reply.json()]).toMatchObject([400, { errors: [{}] }]);
+    }
+  });
+
+  test('200 has the whole job record, no-job-id the rest of it, and broken-json breaks it off', async ({
+    sandbox,
+  }) => {
+    const record = { status: 'queued', total_rows: 1, job_id: expect.any(String) };
+    expect((await first(sandbox, '200:first=1')).json()).toMatchObject(record);
+    const rest = (await first(sandbox, 'no-job-id:first=1')).json();
+    expect(rest).toMatchObject({ status: 'queued', total_rows: 1 });
+    expect(rest).not.toHaveProperty('job_id');
+    const { text, headers } = await first(sandbox, 'broken-json:first=1');
+    expect([text.length, text]).toEqual([
+      Number(headers['content-length']),
+      expect.stringContaining('job_id'),
+    ]);
+    expect(() => JSON.parse(text)).toThrow();
+  });
+
+  test('a drip is the whole reply, piece by piece', async ({ sandbox }) => {
+    sandbox.faults.add('drip:first=1,for=0.08,on=lookup');
+    const pieces = await new Promise<string[]>((resolve, reject) => {
+      const sent = request(sandbox.lookupUrl + EMBEDS, (reply) => {
+        const seen: string[] = [];
+        reply.setEncoding('utf8').on('data', (piece: string) => seen.push(piece));
+        reply.on('end', () => resolve(seen)).on('error', reject);
+      });
+      sent.on('error', reject).end();
+    });
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(JSON.parse(pieces.join(''))).toBeTypeOf('object');
+  });
+});
+
+describe('connections', () => {
+  test('reset-before resets before the body has arrived', async ({ sandbox }) => {
+    sandbox.faults.add('reset-before:first=1');
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
+    const failure = new Promise((resolve) => socket.on('error', resolve));
+    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n`);
+    expect(await failure).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('reset-body waits for half of the body', async ({ sandbox }) => {
+    sandbox.faults.add('reset-body:first=1');
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
+    let reset = false;
+    const failure = new Promise((resolve) => socket.on('error', resolve));
+    void failure.then(() => {
+      reset = true;
+    });
+    socket.write(
+      `POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`,
     );
-    expect(seen).toEqual([
-      undefined,
-      '404:nth=1,on=job',
-      '500:nth=2',
-      '503:nth=4,on=any',
-      undefined,
-      undefined,
-    ]);
+    await expect.poll(() => sandbox.ledger()).toHaveLength(1);
+    await sleep(20); // the server has the first part by now: nothing may happen
+    expect(reset).toBe(false);
+    socket.write('x'.repeat(100));
+    expect(await failure).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('applies the first of several faults; the others count the request, too', () => {
-    const plan = planned('500:nth=1', '503:first=2');
-    expect([plan.strike('submit')?.spec, plan.strike('submit')?.spec]).toEqual(['500:nth=1', '503:first=2']);
+  test('hang lasts until the client leaves', async ({ sandbox }) => {
+    sandbox.faults.add('hang:first=1');
+    const client = new AbortController();
+    const left = outcome(post(sandbox, COMPANIES, companies(1), { signal: client.signal }));
+    await expect.poll(() => sandbox.ledger()).toHaveLength(1);
+    client.abort();
+    expect(await left).toBe('ABORT_ERR');
+    expect(sandbox.ledger()).toMatchObject([{ status: null, accepted: null }]);
   });
 
-  it('keeps faults of jobs apart from those of answers', () => {
-    const plan = planned('fail-job:nth=2', 'hang:nth=1');
-    expect(plan.strike('submit')?.kind).toBe('hang');
-    expect([plan.outcome(5), plan.outcome(5), plan.outcome(5)].map((outcome) => outcome.type)).toEqual([
-      'completed',
-      'failed',
-      'completed',
-    ]);
+  test('requests that do not wait for the reply before theirs are answered in order', async ({ sandbox }) => {
+    sandbox.faults.add('drip:first=1,on=lookup,for=0.03');
+    const socket = connect(Number(new URL(sandbox.lookupUrl).port), '127.0.0.1');
+    const head = `Host: localhost\r\nAuthorization: Token ${sandbox.token}\r\n`;
+    const path = `${LOOKUPS}embeds`;
+    socket.write(
+      `GET ${path} HTTP/1.1\r\n${head}\r\nGET /nowhere HTTP/1.1\r\nConnection: close\r\n${head}\r\n`,
+    );
+    const replies = await text(socket);
+    expect(replies.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
 
-  it.each<[string, SimulatedOutcome]>([
-    ['fail-job:nth=1', { type: 'failed' }],
-    ['stuck-job:nth=1', { type: 'stuck', status: 'processing' }],
-    ['stuck-job:nth=1,status=paused', { type: 'stuck', status: 'paused' }],
-    ['unknown-status:nth=1', { type: 'detour', status: 'reindexing' }],
-    ['short-job:nth=1,rows=2', { type: 'short', rows: 2 }],
-    ['short-job:nth=1,rows=99', { type: 'short', rows: 5 }],
-  ])('%s decides a job', (spec, outcome) => {
-    expect(planned(spec).outcome(5)).toEqual(outcome);
+  test('close announces keep-alive, but closes the connection', async ({ sandbox }) => {
+    sandbox.faults.add('close:first=1');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const closed = new Promise<void>((resolve) => {
+      agent.on('free', (socket) => socket.on('close', () => resolve()));
+    });
+    const reply = await post(sandbox, COMPANIES, companies(1), { agent });
+    expect(reply.headers.connection).toBe('keep-alive');
+    await closed;
+    agent.destroy();
+  });
+});
+
+describe('where faults apply', () => {
+  test('only the operation that they name', async ({ sandbox }) => {
+    for (const on of ['identify', 'job', 'lookup']) sandbox.faults.add(`503:every=1,on=${on}`);
+    const job = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
+    const statuses = [
+      (await post(sandbox, COMPANY, { company_id: 'c' })).status,
+      (await get(sandbox, job.links)).status,
+      (await get(sandbox, sandbox.lookupUrl + EMBEDS)).status,
+      (await get(sandbox, `${sandbox.url}/openapi.json`)).status,
+      (await get(sandbox, `${sandbox.url}/nowhere`)).status,
+    ];
+    expect(statuses).toEqual([503, 503, 503, 200, 404]);
   });
 
-  it('starts again, is listed and cleared', () => {
-    const plan = planned('500:nth=1');
-    expect(plan.list()).toEqual(['500:nth=1']);
-    plan.strike('submit');
-    expect(plan.strike('submit')).toBeUndefined();
-    plan.restart();
-    expect(plan.strike('submit')?.spec).toBe('500:nth=1');
-    plan.clear();
-    plan.restart();
-    expect([plan.list(), plan.strike('submit')]).toEqual([[], undefined]);
+  test('job-404 applies to polls', async ({ sandbox }) => {
+    sandbox.faults.add('job-404:nth=2');
+    const { links } = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await get(sandbox, links)).status);
+    expect(statuses).toEqual([200, 404, 200]);
   });
+});
 
-  it('starts again with the jobs that fail at a rate', () => {
-    const plan = createFaultPlan(3, () => 0.5);
-    const outcomes = (): SimulatedOutcome[] => Array.from({ length: 20 }, () => plan.outcome(1));
-    const before = outcomes();
-    plan.restart();
-    expect(outcomes()).toEqual(before);
-  });
-
-  it('fails jobs at a rate, and never without one', () => {
-    const rate = (share: number): number => {
-      const plan = createFaultPlan(3, () => share);
-      return Array.from({ length: 2_000 }, () => plan.outcome(1)).filter(
-        (outcome) => outcome.type === 'failed',
-      ).length;
-    };
-    expect(rate(0)).toBe(0);
-    expect(rate(1)).toBe(2_000);
-    expect(Math.abs(rate(0.1) - 200)).toBeLessThan(50);
-  });
+test('the same seed gives the same sequence of faults', async ({ start }) => {
+  const day = async (seed: number): Promise<(string | null)[]> => {
+    const sandbox = await start({
+      seed,
+      faults: ['503:p=0.3', 'reset-after:p=0.2'],
+      limits: { failJobs: 0.3 },
+    });
+    for (let i = 0; i < 25; i++) await outcome(post(sandbox, COMPANIES, companies(1)));
+    return sandbox.ledger().map((entry) => entry.fault);
+  };
+  const [one, again, other] = [await day(7), await day(7), await day(8)];
+  expect(again).toEqual(one);
+  expect(other).not.toEqual(one);
+  expect(new Set(one)).toEqual(new Set([null, '503:p=0.3', 'reset-after:p=0.2']));
 });

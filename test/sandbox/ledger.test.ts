@@ -31,13 +31,6 @@ describe('a ledger', () => {
     ]);
   });
 
-  it('lists copies, which do not change it', () => {
-    const ledger = new Ledger();
-    open(ledger);
-    ledger.list()[0]!.status = 500;
-    expect(ledger.get(1)?.status).toBeNull();
-  });
-
   it('counts as problems what failed, also without a reply, and not what is under way', () => {
     const ledger = new Ledger();
     open(ledger); // under way

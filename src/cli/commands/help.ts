@@ -1,6 +1,6 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
 import { nearest } from '../../engine/util/nearest.js';
-import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN_HELP } from '../../sandbox/fault-spec.js';
+import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN } from '../../sandbox/faults.js';
 import { OPTIONS, usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
 import { KEYS, sentence } from '../settings/index.js';
@@ -42,7 +42,7 @@ const TABLES: Readonly<Record<string, () => string | Promise<string>>> = {
     twoColumns(
       Object.entries(FAULTS).map(([name, { help }]) => [name === 'status' ? '<status>' : name, help]),
     ),
-  when: () => twoColumns(WHEN_HELP),
+  when: () => twoColumns(Object.values(WHEN).map(([form, help]) => [form, help])),
   options: () => twoColumns(Object.entries(FAULT_OPTIONS).map(([name, [, help]]) => [name, help])),
 };
 

@@ -1,11 +1,15 @@
 /** The document of the page, and its files. */
 import { existsSync, readFileSync } from 'node:fs';
 import { UsageError } from '../../engine/errors.js';
-import type { Answer } from '../answer.js';
+import { type Answer, text } from '../answer.js';
+
+const HTML = 'text/html; charset=utf-8';
 
 /** @param base path that all addresses of the page begin with */
-export function shell(base: string): string {
-  return `<!doctype html>
+export function shell(base: string): Answer {
+  return text(
+    HTML,
+    `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -20,12 +24,15 @@ export function shell(base: string): string {
 <div id="app"><header class="top"><p class="brand">profiles <span>sandbox</span></p></header><main><h1>Sandbox</h1><noscript><p>This page needs JavaScript. The same data, as JSON, is at <a href="${base}api/overview">api/overview</a>.</p></noscript></main></div>
 </body>
 </html>
-`;
+`,
+  );
 }
 
 /** The document for a visitor without the key. */
-export function stranger(): string {
-  return `<!doctype html>
+export function stranger(): Answer {
+  return text(
+    HTML,
+    `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Key needed · profiles sandbox</title></head>
 <body>
@@ -33,22 +40,16 @@ export function stranger(): string {
 <p>The page's address changes each time the sandbox starts. Copy it from the terminal in which <code>profiles sandbox</code> runs.</p>
 </body>
 </html>
-`;
+`,
+    403,
+  );
 }
-
-const answer = (type: string, body: string): Answer => ({
-  status: 200,
-  headers: { 'content-type': type },
-  body,
-});
-
-export const page = (html: string): Answer => answer('text/html; charset=utf-8', html);
 
 /** One of the page's files; undefined if there is none with this name. */
 export function asset(name: string): Answer | undefined {
-  if (name === 'page.js') return answer('text/javascript; charset=utf-8', readBuilt(name));
-  if (name === 'page.css') return answer('text/css; charset=utf-8', readBuilt(name));
-  return name === 'icon.svg' ? answer('image/svg+xml', ICON) : undefined;
+  if (name === 'page.js') return text('text/javascript; charset=utf-8', readBuilt(name));
+  if (name === 'page.css') return text('text/css; charset=utf-8', readBuilt(name));
+  return name === 'icon.svg' ? text('image/svg+xml', ICON) : undefined;
 }
 
 /** Where the files are: beside the bundle, or in dist/ if the sources are run directly. */

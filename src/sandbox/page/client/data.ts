@@ -1,16 +1,9 @@
-/** Data from the server: its answers, and the overview whenever it changes. */
+/** Addresses of the views, and their data: answers of the sandbox, and the overview whenever it changes. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Overview, Reply } from '../../api.js';
+import type { Kind, Region } from '../../profile.js';
 
-export type { Overview };
-export type Settings = Overview['settings'];
-export type ProfileLine = Reply<'GET /profiles'>['profiles'][number];
-export type ProfileDetail = NonNullable<Reply<'GET /profile'>['profile']>;
-export type Shown = Omit<ProfileDetail['fields'][number], 'key'>;
-export type StoryEntry = ProfileDetail['story'][number];
-export type JobLine = Reply<'GET /jobs'>['jobs'][number];
-export type RequestLine = Reply<'GET /requests'>['requests'][number];
-export type { Reply };
+export type { Overview, Reply };
 
 /** The path of the page, including its key. */
 export const BASE = document.body.dataset.base ?? '/';
@@ -18,105 +11,108 @@ export const BASE = document.body.dataset.base ?? '/';
 /** Minimum time between two reads of a view while its data changes, in milliseconds. */
 const REST_MS = 400;
 
-export class ApiError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-  ) {
-    super(message);
-  }
+/** Identifiers are in the query, where `.`, `..`, and `/` have no meaning. */
+const DEFAULTS = {
+  view: 'companies',
+  kind: 'companies' as Kind,
+  region: 'default' as Region,
+  id: '',
+  n: 1,
+  search: '',
+  sort: '-updated',
+  only: 'all',
+  page: 1,
+};
+
+/** A view and its parameters. A view ignores those of others. */
+export type Route = typeof DEFAULTS;
+
+export const to = (view: string, part: Partial<Route> = {}): Route => ({ ...DEFAULTS, ...part, view });
+
+/** The route of the address that the window shows. */
+export function here(): Route {
+  const given = [...new URLSearchParams(location.search)]
+    .filter(([name]) => Object.hasOwn(DEFAULTS, name))
+    .map(([name, value]) => [name, name === 'page' || name === 'n' ? numberOf(value) : value]);
+  return to(location.pathname.slice(BASE.length) || DEFAULTS.view, Object.fromEntries(given));
 }
 
-/** @throws ApiError with the first error in the answer */
+const numberOf = (text: string): number => Math.max(1, Math.trunc(Number(text)) || 1);
+
+export function addressOf({ view, ...rest }: Route): string {
+  const words = Object.entries(rest).filter(([name, value]) => value !== DEFAULTS[name as keyof Route]);
+  return BASE + withQuery(view, Object.fromEntries(words));
+}
+
+/** A path with query parameters; empty ones are left out. */
+export function withQuery(path: string, words: Record<string, string | number>): string {
+  const given = Object.entries(words).filter(([, value]) => value !== '');
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([k, v]) => [k, String(v)]))}`;
+}
+
+/** The sandbox answered with an error. */
+class Refused extends Error {}
+
+/** @throws Refused with the first error in the answer */
 export async function call<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
   const reply = await fetch(`${BASE}api/${path}`, init);
-  const value = (await reply.json()) as T & { errors?: { details: string; message: string }[] };
+  const value = (await reply.json()) as T & { errors?: { message: string }[] };
   if (reply.ok) return value;
-  const [first] = value.errors ?? [];
-  throw new ApiError(reply.status, first?.message ?? `status ${reply.status}`);
+  throw new Refused(value.errors?.[0]?.message ?? `status ${reply.status}`);
 }
 
 export interface Live<T> {
-  data: T | undefined;
-  error: ApiError | undefined;
-  /** Whether the data belongs to an earlier path. */
+  /** Of this path, or still of an earlier one: then it is stale. */
+  data?: T;
+  error?: string;
   stale: boolean;
 }
 
-/**
- * Reads `path` now and whenever `revision` changes, one read at a time. A new path is read at once; a new
- * revision at the earliest `REST_MS` after the last read.
- */
+/** Reads `path`, and again whenever `revision` changes, one read at a time, with a rest between two of one path. */
 export function useLive<T>(path: string, revision: unknown): Live<T> {
-  const [state, setState] = useState<{ path: string; data?: T; error?: ApiError }>({ path });
-  const wanted = useRef({ path, revision });
-  const busy = useRef(false);
-  wanted.current = { path, revision };
-
+  const [state, setState] = useState<{ path: string; data?: T; error?: string }>({ path });
+  const reading = useRef({ path: '', last: Promise.resolve() });
   useEffect(() => {
-    if (busy.current) return; // the loop that is running will read again
-    busy.current = true;
-    void (async () => {
-      for (;;) {
-        const reading = wanted.current;
-        try {
-          const data = await call<T>(reading.path);
-          setState({ path: reading.path, data });
-        } catch (error) {
-          if (error instanceof ApiError) setState({ path: reading.path, error });
-          // Otherwise, the sandbox cannot be reached: the header says so, and the old data stays.
-        }
-        const moved = (): boolean => wanted.current.path !== reading.path;
-        if (!moved()) await rest(REST_MS, moved);
-        if (!moved() && wanted.current.revision === reading.revision) break;
+    let over = false;
+    const read = async (): Promise<void> => {
+      if (over) return; // a later one is waiting, too
+      if (reading.current.path === path) await new Promise((resolve) => setTimeout(resolve, REST_MS));
+      reading.current.path = path;
+      try {
+        const data = await call<T>(path);
+        setState({ path, data });
+      } catch (error) {
+        // Otherwise, the sandbox cannot be reached: the header says so, and the old data stays.
+        if (error instanceof Refused) setState({ path, error: error.message });
       }
-      busy.current = false;
-    })();
+    };
+    reading.current.last = reading.current.last.then(read);
+    return () => {
+      over = true;
+    };
   }, [path, revision]);
-
-  return {
-    data: state.data,
-    error: state.path === path ? state.error : undefined,
-    stale: state.path !== path,
-  };
-}
-
-/** Waits, but ends early if `over` returns true. */
-async function rest(ms: number, over: () => boolean): Promise<void> {
-  const until = performance.now() + ms;
-  while (performance.now() < until && !over()) await new Promise((resolve) => setTimeout(resolve, 20));
+  return { ...state, stale: state.path !== path };
 }
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
 /** The overview, which the sandbox sends while this window is visible. */
-export function useOverview(): { overview: Overview | undefined; connection: Connection } {
-  const [overview, setOverview] = useState<Overview>();
-  const [connection, setConnection] = useState<Connection>('connecting');
+export function useOverview(): { overview?: Overview; connection: Connection } {
+  const [state, setState] = useState<ReturnType<typeof useOverview>>({ connection: 'connecting' });
   useEffect(() => {
     let source: EventSource | undefined;
-    const open = (): void => {
-      if (source !== undefined) return;
-      source = new EventSource(`${BASE}api/events`);
-      source.onmessage = ({ data }: MessageEvent<string>) => {
-        setOverview(JSON.parse(data) as Overview);
-        setConnection('live');
-      };
-      source.onerror = () => setConnection('lost'); // the browser reconnects by itself
-    };
-    const close = (): void => {
-      source?.close();
-      source = undefined;
-    };
     // Browsers open only a few connections to a host, so windows in the background close theirs.
-    const onVisibility = (): void => (document.hidden ? close() : open());
-    onVisibility();
-    document.addEventListener('visibilitychange', onVisibility);
-    return () => {
-      document.removeEventListener('visibilitychange', onVisibility);
-      close();
+    const follow = (): void => {
+      source?.close();
+      if (document.hidden) return;
+      source = new EventSource(`${BASE}api/events`);
+      source.onmessage = ({ data }) => setState({ overview: JSON.parse(data), connection: 'live' });
+      // The browser reconnects by itself.
+      source.onerror = () => setState((before) => ({ ...before, connection: 'lost' }));
     };
+    follow();
+    document.addEventListener('visibilitychange', follow);
   }, []);
-  return { overview, connection };
+  return state;
 }

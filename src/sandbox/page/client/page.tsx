@@ -1,30 +1,36 @@
 /** The sandbox's page: its frame, and the view in it. */
 import { type ComponentChildren, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BASE, type Connection, useOverview } from './data.js';
+import { addressOf, here, type Route, to, useOverview } from './data.js';
 import { count } from './format.js';
 import { Job, Jobs } from './jobs.js';
 import { both, Empty, Facts, Heading, Link, ShellContext } from './parts.js';
 import { Profile } from './profile.js';
-import { Profiles } from './profiles.js';
-import { Properties } from './properties.js';
+import { Profiles, Properties } from './profiles.js';
 import { Request, Requests } from './requests.js';
-import { formatRoute, parseRoute, type Route, to } from './route.js';
 import { Switches } from './settings.js';
 
-const here = (): Route => parseRoute(location.pathname.slice(BASE.length) + location.search);
+const VIEWS: Readonly<Record<string, (props: { route: Route }) => ComponentChildren>> = {
+  companies: Profiles,
+  users: Profiles,
+  profile: Profile,
+  jobs: Jobs,
+  job: Job,
+  requests: Requests,
+  request: Request,
+  properties: Properties,
+  settings: Switches,
+};
+
+const LAMPS = { connecting: 'connecting', live: 'live', lost: 'not connected' };
 
 function App() {
   const [route, setRoute] = useState(here);
   const [said, setSaid] = useState('');
   const { overview, connection } = useOverview();
-  useEffect(() => {
-    const moved = (): void => setRoute(here());
-    addEventListener('popstate', moved);
-    return () => removeEventListener('popstate', moved);
-  }, []);
+  useEffect(() => addEventListener('popstate', () => setRoute(here())), []);
   const go = (next: Route, replace = false): void => {
-    history[replace ? 'replaceState' : 'pushState'](null, '', BASE + formatRoute(next));
+    history[replace ? 'replaceState' : 'pushState'](null, '', addressOf(next));
     if (next.view !== route.view) scrollTo(0, 0);
     setRoute(next);
   };
@@ -36,7 +42,10 @@ function App() {
     ['Properties', 'properties'],
     ['Switches', 'settings', overview?.faults.length || undefined],
   ];
-  const View = Object.hasOwn(VIEWS, route.view) ? VIEWS[route.view]! : Nowhere;
+  const { view, kind } = route;
+  // The view of one thing belongs to that of all.
+  const tab = view === 'profile' ? kind : view.replace(/^(job|request)$/, '$1s');
+  const View = Object.hasOwn(VIEWS, view) ? VIEWS[view]! : Nowhere;
   return (
     <ShellContext.Provider value={{ overview, go, announce: setSaid }}>
       <a class="skip" href="#main">
@@ -47,17 +56,24 @@ function App() {
           profiles <span>sandbox</span>
         </p>
         <nav aria-label="Views">
-          {tabs.map(([name, view, n]) => (
-            <Link key={name} to={to(view)} current={view === tabOf(route)}>
+          {tabs.map(([name, one, n]) => (
+            <Link key={name} to={to(one)} current={one === tab}>
               {name}
               {overview && n !== undefined && <span class="quiet"> {count(n)}</span>}
             </Link>
           ))}
         </nav>
-        <Lamp connection={connection} />
+        <p class={`lamp ${connection}`} role="status">
+          {LAMPS[connection]}
+          {connection === 'lost' && (
+            <span class="unseen">
+              : is the sandbox still running? Its address changes when it starts again.
+            </span>
+          )}
+        </p>
       </header>
       <main id="main" tabIndex={-1}>
-        <View key={route.view} route={route} />
+        <View key={view} route={route} />
       </main>
       <footer>
         {overview && (
@@ -77,24 +93,6 @@ function App() {
   );
 }
 
-/** The view that a route belongs to: that of one thing belongs to that of all. */
-function tabOf({ view, kind }: Route): string {
-  if (view === 'profile') return kind;
-  return view === 'job' || view === 'request' ? `${view}s` : view;
-}
-
-const VIEWS: Readonly<Record<string, (props: { route: Route }) => ComponentChildren>> = {
-  companies: Profiles,
-  users: Profiles,
-  profile: Profile,
-  jobs: Jobs,
-  job: Job,
-  requests: Requests,
-  request: Request,
-  properties: Properties,
-  settings: Switches,
-};
-
 function Nowhere() {
   return (
     <>
@@ -103,18 +101,6 @@ function Nowhere() {
         <Link to={to('companies')}>Companies</Link>
       </Empty>
     </>
-  );
-}
-
-function Lamp({ connection }: { connection: Connection }) {
-  const text = { connecting: 'connecting', live: 'live', lost: 'not connected' }[connection];
-  return (
-    <p class={`lamp ${connection}`} role="status">
-      {text}
-      {connection === 'lost' && (
-        <span class="unseen">: is the sandbox still running? Its address changes when it starts again.</span>
-      )}
-    </p>
   );
 }
 

@@ -1,53 +1,55 @@
 /** The view of one profile: its data, and how it changed. */
-import { BASE, type ProfileDetail, type Reply, type Shown, type StoryEntry } from './data.js';
+import { BASE, type Reply, type Route, to, withQuery } from './data.js';
 import { count, plural, shortJob, visible } from './format.js';
-import { type Column, Data, Empty, Link, Section, Table, Time } from './parts.js';
-import { ProfileLink, TITLES } from './profiles.js';
-import { type Route, to, withQuery } from './route.js';
-import { Detail } from './views.js';
+import { type Column, Data, Detail, Empty, Link, Section, Table, Time } from './parts.js';
+import { CompanyLink, TITLES } from './profiles.js';
 
-export function Profile({ route }: { route: Route }) {
-  const { kind, region, id } = route;
+type Held = NonNullable<Reply<'GET /profile'>['profile']>;
+type Field = Held['fields'][number];
+type Shown = Omit<Field, 'key'>;
+
+export function Profile({ route: { kind, region, id } }: { route: Route }) {
   const [noun, nouns] = TITLES[kind] ?? TITLES.companies;
+  const heading = (
+    <>
+      <span class="unseen">{noun} </span>
+      <Data text={id} />
+    </>
+  );
   return (
     <Detail<Reply<'GET /profile'>>
       back={[nouns, to(kind, { region })]}
       title={id}
       path={withQuery('profile', { kind, region, id })}
-      heading={
-        <>
-          <span class="unseen">{noun} </span>
-          <Data text={id} />
-        </>
-      }
+      heading={heading}
       sum={({ profile }) => (
         <>
           {noun} in region {region}
           {profile?.company_id != null && ' · '}
-          {profile?.company_id != null && (
-            <ProfileLink route={to('profile', { kind: 'companies', region, id: profile.company_id })} />
-          )}
+          {profile?.company_id != null && <CompanyLink region={region} id={profile.company_id} />}
         </>
       )}
     >
       {({ profile, pending }) =>
         profile === null ? (
           <Empty title={`The sandbox has no ${noun.toLowerCase()} with this identifier in region ${region}`}>
-            <p>
-              {pending
-                ? 'A job that contains it has not completed yet.'
-                : 'It may have been erased, or be in the other region.'}
-            </p>
+            {pending
+              ? 'A job that contains it has not completed yet.'
+              : 'It may have been erased, or be in the other region.'}
           </Empty>
         ) : (
           <>
             {pending && <p class="note warn">A job that holds this profile has not completed yet.</p>}
             <div class="columns">
-              <Section id="now" title="Metadata">
-                <Fields fields={profile.fields} />
+              <Section title="Metadata">
+                {profile.fields.length === 0 ? (
+                  <p class="quiet">No metadata.</p>
+                ) : (
+                  <Table {...FIELDS} rows={profile.fields} />
+                )}
                 <a href={`${BASE}api/${withQuery('profile.json', { kind, region, id })}`}>Whole, as JSON</a>
               </Section>
-              <Section id="story" title="Story">
+              <Section title="Story">
                 <Story profile={profile} />
               </Section>
             </div>
@@ -58,19 +60,12 @@ export function Profile({ route }: { route: Route }) {
   );
 }
 
-type Field = ProfileDetail['fields'][number];
-const FIELD_COLUMNS: readonly Column<Field>[] = [
+const COLUMNS: readonly Column<Field>[] = [
   ['Key', ({ key }) => <Data text={key} />],
   ['Value', (field) => <Value value={field} />, 'value'],
   ['Type', ({ type }) => type, 'quiet'],
 ];
-
-function Fields({ fields }: { fields: readonly Field[] }) {
-  if (fields.length === 0) return <p class="quiet">No metadata.</p>;
-  return (
-    <Table class="fields" caption="Metadata" columns={FIELD_COLUMNS} keyOf={({ key }) => key} rows={fields} />
-  );
-}
+const FIELDS = { class: 'fields', caption: 'Metadata', columns: COLUMNS, keyOf: ({ key }: Field) => key };
 
 function Value({ value: { text, type, characters } }: { value: Shown }) {
   if (text === '' && type === 'string') return <span class="quiet">empty</span>;
@@ -82,10 +77,10 @@ function Value({ value: { text, type, characters } }: { value: Shown }) {
   );
 }
 
-function Story({ profile: { story, upserts } }: { profile: ProfileDetail }) {
+function Story({ profile: { story, upserts } }: { profile: Held }) {
   return (
     <>
-      <ol class="story">
+      <ol>
         {story.map((entry, index) => (
           <Upsert key={upserts - index} entry={entry} first={upserts - index === 1} />
         ))}
@@ -98,16 +93,23 @@ function Story({ profile: { story, upserts } }: { profile: ProfileDetail }) {
   );
 }
 
-const textOf = (text: string): Shown => ({ type: 'string', text, characters: text.length });
+interface UpsertProps {
+  entry: Held['story'][number];
+  /** Whether it created the profile. */
+  first: boolean;
+}
 
-function Upsert({ entry, first }: { entry: StoryEntry; first: boolean }) {
-  const { at, job_id, company_id, more_changes, unchanged } = entry;
-  const company = company_id && {
-    key: 'company_id',
-    before: company_id.before === null ? null : textOf(company_id.before),
-    after: textOf(company_id.after),
-  };
-  const changes = company === null ? entry.changes : [company, ...entry.changes];
+const shown = (text: string | null): Shown | null =>
+  text === null ? null : { type: 'string', text, characters: text.length };
+
+function Upsert({
+  entry: { at, job_id, company_id, more_changes, unchanged, ...entry },
+  first,
+}: UpsertProps) {
+  const company = company_id && [
+    { key: 'company_id', before: shown(company_id.before), after: shown(company_id.after) },
+  ];
+  const changes = [...(company ?? []), ...entry.changes];
   const changed = changes.length + more_changes;
   const what = first ? 'Created' : changed === 0 ? 'Changed nothing' : `Changed ${plural(changed, 'value')}`;
   return (
@@ -115,40 +117,30 @@ function Upsert({ entry, first }: { entry: StoryEntry; first: boolean }) {
       <strong>{what}</strong> <Time iso={at} /> by{' '}
       {job_id === null ? 'a single upsert' : <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
       <ul>
-        {changes.map((change) => (
-          <Change key={change.key} change={change} first={first} />
+        {changes.map(({ key, before, after }) => (
+          <li key={key}>
+            <span class="quiet">
+              <Data text={key} />
+            </span>
+            {before && <span class="unseen"> was</span>}{' '}
+            {before && (
+              <del class="bad">
+                <Value value={before} />
+              </del>
+            )}
+            {before && after && <span class="unseen"> is now</span>}{' '}
+            {after ? (
+              <ins class={first ? '' : 'good'}>
+                <Value value={after} />
+              </ins>
+            ) : (
+              <em class="quiet">removed</em>
+            )}
+          </li>
         ))}
         {more_changes > 0 && <li class="quiet">and {plural(more_changes, 'more key')}</li>}
         {unchanged > 0 && changed > 0 && <li class="quiet">{plural(unchanged, 'value')} sent as before</li>}
       </ul>
-    </li>
-  );
-}
-
-type ChangeProps = { change: StoryEntry['changes'][number]; first: boolean };
-
-function Change({ change: { key, before, after }, first }: ChangeProps) {
-  return (
-    <li>
-      <span class="quiet">
-        <Data text={key} />
-      </span>{' '}
-      {before && (
-        <>
-          <span class="unseen">was</span>{' '}
-          <del class="bad">
-            <Value value={before} />
-          </del>{' '}
-        </>
-      )}
-      {before && after && <span class="unseen">is now </span>}
-      {after ? (
-        <ins class={first ? '' : 'good'}>
-          <Value value={after} />
-        </ins>
-      ) : (
-        <em class="quiet">removed</em>
-      )}
     </li>
   );
 }

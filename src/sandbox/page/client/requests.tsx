@@ -1,22 +1,34 @@
 /** The views of the request log, and of one request. */
-import type { Reply, RequestLine } from './data.js';
+import { type Reply, type Route, to, withQuery } from './data.js';
 import { bytes, duration, plural, shortJob } from './format.js';
-import { type Column, Data, Empty, Facts, ImportLines, Link, Table, Time, useShell } from './parts.js';
-import { type Route, to, withQuery } from './route.js';
-import { Detail, List } from './views.js';
+import {
+  type Column,
+  Data,
+  Detail,
+  Empty,
+  Facts,
+  ImportLines,
+  Link,
+  List,
+  Table,
+  Time,
+  useShell,
+} from './parts.js';
 
-const FILTERS = [
-  ['all', 'All'],
-  ['writes', 'Writes'],
-  ['polls', 'Job polls'],
-  ['lookups', 'Lookups'],
-  ['problems', 'Problems'],
-] as const;
+type RequestLine = Reply<'GET /requests'>['requests'][number];
+
+const FILTERS = {
+  all: 'All',
+  writes: 'Writes',
+  polls: 'Job polls',
+  lookups: 'Lookups',
+  problems: 'Problems',
+};
 
 const COLUMNS: readonly Column<RequestLine>[] = [
   ['#', ({ n }) => <Link to={to('request', { n })}>{n}</Link>, 'number'],
   ['Status', (request) => <Status request={request} />],
-  ['Request', (request) => <Asked request={request} />, 'path'],
+  ['Request', (request) => <Asked request={request} />],
   ['Result', (request) => <Result request={request} />, 'wide'],
   ['Time', ({ duration_ms }) => duration_ms !== null && duration(duration_ms), 'number mid'],
   ['At', ({ time }) => <Time iso={time} />, 'when'],
@@ -28,29 +40,28 @@ export function RequestTable(props: { requests: readonly RequestLine[]; caption:
 }
 
 export function Requests({ route }: { route: Route }) {
-  const { overview } = useShell();
   const { only } = route;
+  const filters = (
+    <nav class="row" aria-label="Which requests">
+      {Object.entries(FILTERS).map(([value, text]) => (
+        <Link key={value} to={to('requests', { only: value })} current={only === value}>
+          {text}
+        </Link>
+      ))}
+    </nav>
+  );
   return (
     <List<Reply<'GET /requests'>, RequestLine>
       {...TABLE}
       title="Requests"
       caption="Requests, newest first"
       route={route}
-      path="requests"
-      words={{ only }}
-      revision={overview?.revisions.requests}
+      path={withQuery('requests', { only })}
+      revision={useShell().overview?.revisions.requests}
       sum={({ total }) => plural(total, 'request')}
       rowsOf={({ requests }) => requests}
       found={({ total }) => total}
-      tools={
-        <nav class="row filters" aria-label="Which requests">
-          {FILTERS.map(([value, text]) => (
-            <Link key={value} to={to('requests', { only: value })} current={only === value}>
-              {text}
-            </Link>
-          ))}
-        </nav>
-      }
+      tools={filters}
       empty={() => <Nothing only={only} />}
     />
   );
@@ -64,31 +75,31 @@ function Nothing({ only }: { only: string }) {
         <ImportLines file="companies.csv" />
       </Empty>
     );
+  if (only === 'problems')
+    return (
+      <Empty title="Everything was answered well">
+        <Link to={to('settings')}>Switch a fault on</Link> to see how a client bears it.
+      </Empty>
+    );
   return (
     <Empty title="None of the requests so far">
-      {only === 'problems' ? (
-        <p>
-          Everything was answered well. <Link to={to('settings')}>Switch a fault on</Link> to see how a client
-          bears it.
-        </p>
-      ) : (
-        <Link to={to('requests')}>Show all</Link>
-      )}
+      <Link to={to('requests')}>Show all</Link>
     </Empty>
   );
 }
 
-const Fault = ({ spec }: { spec: string }) => (
-  <span class="pill warn">
-    <span class="unseen">fault </span>
-    {spec}
-  </span>
-);
-
 const Asked = ({ request: { method, path, fault } }: { request: RequestLine }) => (
   <>
-    <span class="quiet">{method}</span> <Data text={path} most={2_000} />{' '}
-    {fault !== null && <Fault spec={fault} />}
+    <span class="quiet">{method}</span>{' '}
+    <code>
+      <Data text={path} most={2_000} />
+    </code>{' '}
+    {fault !== null && (
+      <code class="pill warn">
+        <span class="unseen">fault </span>
+        {fault}
+      </code>
+    )}
   </>
 );
 
@@ -113,44 +124,39 @@ function Result({ request: { accepted, error } }: { request: RequestLine }) {
 }
 
 export function Request({ route: { n } }: { route: Route }) {
-  const { overview } = useShell();
   return (
     <Detail<Reply<'GET /request'>>
       back={['Requests', to('requests')]}
       title={`Request ${n}`}
       path={withQuery('request', { n })}
-      revision={overview?.revisions.requests}
+      revision={useShell().overview?.revisions.requests}
       sum={({ request }) => request && <Status request={request} />}
     >
       {({ request }) =>
         request === null ? (
           <Empty title="This request is not in the log">
-            <p>The log begins again with each start and each reset.</p>
+            The log begins again with each start and each reset.
           </Empty>
         ) : (
-          <RequestFacts request={request} />
+          <Facts facts={factsOf(request)} />
         )
       }
     </Detail>
   );
 }
 
-function RequestFacts({ request }: { request: RequestLine }) {
+function factsOf(request: RequestLine) {
   const { accepted, duration_ms, error, listener, status, time } = request;
   const answered = `${status ?? 'the reply was cut off, or never sent'}, after ${duration(duration_ms ?? 0)}`;
   const refused = error === null ? 'nothing was written' : 'refused: nothing was written';
-  return (
-    <Facts
-      facts={[
-        ['Request', <Asked request={request} />],
-        ['Arrived', <Time iso={time} />],
-        ['At', listener === 'lookup' ? 'the lookups' : `region ${listener}`],
-        ['Answered', duration_ms === null ? 'not yet' : answered],
-        ['Error', error && <Data text={error} />],
-        ['Result', accepted === null ? refused : <Result request={request} />],
-        ['Body', accepted && `${bytes(accepted.bytes)}, SHA-256 ${accepted.sha256}`],
-        ['x-request-id', request.request_id],
-      ]}
-    />
-  );
+  return [
+    ['Request', <Asked request={request} />],
+    ['Arrived', <Time iso={time} />],
+    ['At', listener === 'lookup' ? 'the lookups' : `region ${listener}`],
+    ['Answered', duration_ms === null ? 'not yet' : answered],
+    ['Error', error && <Data text={error} />],
+    ['Result', accepted === null ? refused : <Result request={request} />],
+    ['Body', accepted && `${bytes(accepted.bytes)}, SHA-256 ${accepted.sha256}`],
+    ['x-request-id', request.request_id],
+  ] as const;
 }

@@ -1,10 +1,11 @@
 /** The view of switches: faults, speed and limits, and erasing everything. */
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { call, type Settings } from './data.js';
+import { call, type Overview, withQuery } from './data.js';
 import { plural } from './format.js';
 import { both, Heading, Section, useShell } from './parts.js';
-import { withQuery } from './route.js';
+
+type Settings = Overview['settings'];
 
 const SWITCHES = [
   ['503:every=1', 'The service is down', 'every write is answered with 503'],
@@ -14,24 +15,15 @@ const SWITCHES = [
   ['stuck-job:every=1', 'Jobs get stuck', 'every job stays in processing'],
 ] as const;
 
-interface Field {
-  key: Exclude<keyof Settings, 'fail_rows' | 'fail_rows_with' | 'one_job_at_a_time'>;
-  name: string;
-  unit: string;
-  /** What an empty field means, if it may be empty. */
-  empty?: string;
-  /** What 1 is shown as. */
-  of?: number;
-}
-
-const FIELDS: readonly Field[] = [
-  { key: 'latency_ms', name: 'Latency', unit: 'ms before each answer' },
-  { key: 'rows_per_second', name: 'Speed of jobs', unit: 'rows per second' },
-  { key: 'fail_jobs', name: 'Jobs that fail', unit: '%', of: 100 },
-  { key: 'max_items', name: 'Items per request', unit: 'at most; beyond, 413', empty: 'any number' },
-  { key: 'max_bytes', name: 'Bytes per request', unit: 'at most; beyond, 413' },
-  { key: 'rate_limit', name: 'Request rate', unit: 'a second; beyond, 429', empty: 'any number' },
-];
+/** Limits that are numbers. An empty field means `null`. */
+const FIELDS = [
+  ['latency_ms', 'Latency', 'ms before each answer'],
+  ['rows_per_second', 'Speed of jobs', 'rows per second'],
+  ['fail_jobs', 'Jobs that fail', '%'],
+  ['max_items', 'Items per request', 'at most; beyond, 413'],
+  ['max_bytes', 'Bytes per request', 'at most; beyond, 413'],
+  ['rate_limit', 'Request rate', 'a second; beyond, 429'],
+] as const satisfies readonly (readonly [key: keyof Settings, name: string, unit: string])[];
 
 export function Switches() {
   return (
@@ -51,13 +43,11 @@ function useChange(): [problem: ComponentChildren, change: (act: Promise<unknown
   const { announce } = useShell();
   const [problem, setProblem] = useState('');
   const change = (act: Promise<unknown>, said: string): void => {
-    act.then(
-      () => {
-        setProblem('');
-        announce(said);
-      },
-      (error: Error) => setProblem(error.message),
-    );
+    const changed = act.then(() => {
+      setProblem('');
+      announce(said);
+    });
+    changed.catch((error: Error) => setProblem(error.message));
   };
   const alert = (
     <p class={problem && 'note bad'} role="alert">
@@ -85,14 +75,13 @@ function Toggle(props: { name: string; what: string; on: boolean; set(on: boolea
 }
 
 function Faults() {
-  const { overview } = useShell();
+  const set = useShell().overview?.faults ?? [];
   const [problem, change] = useChange();
-  const set = overview?.faults ?? [];
   const add = (spec: string) => change(call('faults', 'POST', { spec }), `fault ${spec} set`);
   const remove = (spec: string) =>
     change(call(withQuery('faults', { spec }), 'DELETE'), `fault ${spec} removed`);
   return (
-    <Section id="faults" title="Faults">
+    <Section title="Faults">
       {SWITCHES.map(([spec, name, what]) => (
         <Toggle
           key={spec}
@@ -111,13 +100,7 @@ function Faults() {
       >
         <label class="grow">
           <span class="quiet">Another fault</span>
-          <input
-            name="spec"
-            defaultValue="503:first=3,retry-after=2"
-            spellcheck={false}
-            autocomplete="off"
-            aria-describedby="fault-form"
-          />
+          <input name="spec" defaultValue="503:first=3,retry-after=2" aria-describedby="fault-form" />
         </label>
         <button type="submit">Add</button>
       </form>
@@ -148,10 +131,11 @@ function Limits() {
   const save = (key: keyof Settings, name: string, value: number | boolean | null): void =>
     change(call('settings', 'PATCH', { [key]: value }), `${name} saved`);
   return (
-    <Section id="limits" title="Speed and limits">
-      {FIELDS.map(({ key, name, unit, empty = '', of = 1 }) => {
+    <Section title="Speed and limits">
+      {FIELDS.map(([key, name, unit]) => {
         const value = overview?.settings[key];
-        const shown = value == null ? '' : String(Number((value * of).toFixed(6)));
+        const one = unit === '%' ? 100 : 1;
+        const shown = value == null ? '' : String(Number((value * one).toFixed(6)));
         return (
           <label key={`${key} ${shown}`} class="limit">
             <span>{name}</span>
@@ -160,9 +144,9 @@ function Limits() {
               min="0"
               step="any"
               defaultValue={shown}
-              placeholder={empty}
+              placeholder="any number"
               onChange={({ currentTarget: { value: typed } }) =>
-                save(key, name, typed === '' ? null : Number(typed) / of)
+                save(key, name, typed === '' ? null : Number(typed) / one)
               }
             />
             <span class="quiet">{unit}</span>
@@ -184,14 +168,15 @@ function Reset() {
   const { overview } = useShell();
   const [problem, change] = useChange();
   const dialog = useRef<HTMLDialogElement>(null);
+  const erase = (): void => change(call('reset', 'POST', {}), 'everything was erased');
   return (
-    <Section id="reset" title="Reset">
+    <Section title="Reset">
       <p>Erases all profiles, jobs and the request log. Switches stay as they are.</p>
       <button type="button" class="bad" onClick={() => dialog.current?.showModal()}>
         Erase everything…
       </button>
       {problem}
-      <dialog ref={dialog} aria-labelledby="sure">
+      <dialog ref={dialog} class="paper" aria-labelledby="sure">
         <h3 id="sure">Erase everything?</h3>
         <p>
           {plural(both(overview, 'companies'), 'company', 'companies')},{' '}
@@ -200,11 +185,7 @@ function Reset() {
         </p>
         <form method="dialog" class="row">
           <button type="submit">Keep</button>
-          <button
-            type="submit"
-            class="bad"
-            onClick={() => change(call('reset', 'POST', {}), 'everything was erased')}
-          >
+          <button type="submit" class="bad" onClick={erase}>
             Erase everything
           </button>
         </form>
