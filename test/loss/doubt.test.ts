@@ -83,6 +83,30 @@ describe('a request whose reply was lost', () => {
     const { folder: cwd, env } = machine;
     expect(await cli(['state', 'check'], { cwd, env })).toMatchObject({ code: 0 });
   });
+
+  test.each([
+    ['the second half was refused', [undefined, status(401)], [[4, 5]]],
+    [
+      'the first half was, and the second never sent',
+      [status(401)],
+      [
+        [2, 3],
+        [4, 5],
+      ],
+    ],
+  ])('is named by a newer import, but for what has arrived since, if %s', async (_, halves, lines) => {
+    write('a.csv', ['a,1', 'b,1', 'c,1', 'd,1']);
+    service.trouble = { submit: (nth) => [lost, status(413), ...halves][nth - 1] };
+    const first = await run('import', 'a.csv');
+    expect(first.summary!.rows, first.stderr).toMatchObject({ unknown: 2 * lines.length });
+    write('a.csv', ['a,2', 'b,2', 'c,2', 'd,2']);
+    const newer = await run('import', 'a.csv', '--chunk-size', '2');
+    expect([newer.code, newer.summary!.requests], newer.stderr).toEqual([0, 2]);
+    const reason = expect.stringContaining('(ECONNRESET)');
+    expect(newer.summary!.maybe_sent_twice).toMatchObject(
+      lines.map(([first_line, last_line]) => ({ first_line, last_line, reason })),
+    );
+  });
 });
 
 describe('a further attempt leaves out what others have sent since', () => {

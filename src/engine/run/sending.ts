@@ -17,7 +17,6 @@ import { send } from '../send/send.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { State } from '../state/state.js';
-import { isInDoubt, requestStatus } from '../states.js';
 import { isDone } from './accounting.js';
 import { startOfRest } from './applied-plan.js';
 import { unchangedIds } from './compared.js';
@@ -161,17 +160,12 @@ async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> 
 async function lostIn(
   runs: readonly string[],
   kind: Kind,
-  state: Pick<State, 'runs' | 'requests' | 'sends'>,
+  { sends }: Pick<State, 'sends'>,
 ): Promise<Map<bigint, string>> {
   const lost = new Map<bigint, string>();
   for (const run of runs) {
-    const [known] = await state.runs.all({ run });
-    for (const r of known ? await state.requests.of(run) : []) {
-      if (!isInDoubt(requestStatus(r)) || known!.inputs[r.input]!.kind !== kind) continue;
-      const why = r.reason ?? FOUND;
-      for (const id of await state.sends.idsOf(run, r.seq))
-        lost.set(id, `run ${run} may have sent it: ${why}`);
-    }
+    for (const [id, { possibleDuplicate, reason }] of await sends.inDoubt(run, kind))
+      lost.set(id, `run ${run} may have sent it: ${possibleDuplicate ?? reason ?? FOUND}`);
   }
   return lost;
 }

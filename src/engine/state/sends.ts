@@ -1,10 +1,13 @@
 /** The store of sends: finds them by the ids of their rows (contract §4 "Across runs"), and records single profiles. */
 import type { Kind } from '../model.js';
+import { classOf, isInDoubt, requestStatus } from '../states.js';
 import { type Access, nextNumber, refuseMoved } from './access.js';
 import { type Sql, sql } from './database.js';
 import { noteProfile, putProfile } from './history.js';
 import { hasOlder } from './order.js';
+import { type RequestRecord, requestsOf } from './requests.js';
 import { putIds, rowsOf } from './rows.js';
+import { RunRequests } from './run-requests.js';
 import { addScope, type Scope } from './scopes.js';
 import {
   addSend,
@@ -39,6 +42,36 @@ export class Sends {
   /** Keyed hashes of the ids in the last send of a request, in the order of its rows. */
   idsOf(run: string, seq: number): Promise<BigUint64Array> {
     return this.access.read(async (on) => (await rowsOf(on, await lastSend(on, run, seq))).ids);
+  }
+
+  /**
+   * Ids that a run may have sent, each with the request whose answer was lost. Of a request that was divided, the parts
+   * decide: what has arrived with one of them is in doubt no longer.
+   */
+  inDoubt(run: string, kind: Kind): Promise<Map<bigint, RequestRecord>> {
+    return this.access.read(async (on) => {
+      const requests = new RunRequests(await requestsOf(on, run));
+      const sends = await on.all<{ seq: number; send: number }>(
+        sql`SELECT seq, max(send) AS send FROM sends JOIN requests USING (request)
+          WHERE requests.run = ${run} AND kind = ${kind} GROUP BY seq`,
+      );
+      const last = new Map(sends.map(({ seq, send }) => [seq, send]));
+      const idsIn = async ({ seq }: RequestRecord) => (await rowsOf(on, last.get(seq) ?? 0)).ids;
+      const found = new Map<bigint, RequestRecord>();
+      const { ends } = requests;
+      for (const end of ends) {
+        const { rows, by } = classOf(requests.chainOf(end));
+        const isLost = isInDoubt(requestStatus(end));
+        if (rows !== 'unknown' && !isLost) continue;
+        const isSent = last.has(end.seq);
+        const ids = new Set(await idsIn(isSent ? end : by));
+        // Of a part that was not sent, they are what those that were sent leave of the whole.
+        const parts = isSent ? [] : ends.filter((part) => requests.chainOf(part).includes(by));
+        for (const part of parts) for (const id of await idsIn(part)) ids.delete(id);
+        for (const id of ids) found.set(id, isLost ? end : by);
+      }
+      return found;
+    });
   }
 
   /**
